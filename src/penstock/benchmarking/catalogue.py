@@ -1,0 +1,94 @@
+"""The benchmarks there are, read without running them.
+
+What a file says about itself, its docstring and its ENVIRONMENT, is taken from its syntax:
+importing it would import Polars, which reads its number of threads only then.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from penstock.benchmarking.case import Case
+from penstock.errors import HostError
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark file, not yet imported."""
+
+    name: str
+    path: Path
+    summary: str  # the first line of its docstring
+    environment: dict[str, str]
+
+    def load(self) -> Callable[[bool], Iterable[Case]]:
+        """Import the file and give its function `cases`."""
+        folder = str(self.path.parent)
+        if folder not in sys.path:
+            sys.path.append(folder)  # behind everything, so that no benchmark hides a package
+        module_name = f"benchmarks.{self.name}"
+        spec = importlib.util.spec_from_file_location(module_name, self.path)
+        assert spec is not None and spec.loader is not None  # it is a .py file
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        spec.loader.exec_module(module)
+        if not hasattr(module, "cases"):
+            raise HostError(
+                f"{self.path} is no benchmark: it has no function `cases`",
+                hint="a file of shared code in this folder needs a name that begins with `_`",
+            )
+        return cast("Callable[[bool], Iterable[Case]]", module.cases)
+
+
+def benchmarks(folder: Path) -> dict[str, Benchmark]:
+    """Every benchmark of the folder, by name."""
+    files = sorted(folder.glob("[!_]*.py"))
+    return {file.stem: read(file) for file in files}
+
+
+def read(file: Path) -> Benchmark:
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise HostError(f"{file}, line {error.lineno}: {error.msg}") from error
+    summary = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return Benchmark(file.stem, file, summary, environment(tree, file))
+
+
+def environment(tree: ast.Module, file: Path) -> dict[str, str]:
+    """The literal that the file assigns to ENVIRONMENT.
+
+    >>> environment(ast.parse('ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}'), Path("sum.py"))
+    {'POLARS_MAX_THREADS': '1'}
+    """
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            names, value = statement.targets, statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            names, value = [statement.target], statement.value
+        else:
+            continue
+        if any(isinstance(name, ast.Name) and name.id == "ENVIRONMENT" for name in names):
+            return literal(value, file)
+    return {}
+
+
+def literal(value: ast.expr, file: Path) -> dict[str, str]:
+    try:
+        found = ast.literal_eval(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) for text in (*found.keys(), *found.values())
+    ):
+        raise HostError(
+            f"{file}, line {value.lineno}: ENVIRONMENT is not a dict of literal strings",
+            hint='it is read without running the file; write {"NAME": "value"}',
+        )
+    return found

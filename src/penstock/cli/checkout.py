@@ -1,0 +1,18 @@
+"""The source tree around this package: what `test` and `bench` work on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.errors import HostError
+
+
+def checkout() -> Path:
+    """The root of the source tree; an error if Penstock was installed without it."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / "pyproject.toml").is_file():
+        raise HostError(
+            f"the tests and benchmarks are not here: {root} is no source tree of Penstock",
+            hint="call ./penstock in a clone of the repository",
+        )
+    return root

@@ -1,0 +1,159 @@
+"""Every error Penstock raises, on one drawing.
+
+    PenstockError
+    ├── QueryError          the query cannot run as written              (has .position)
+    │   ├── SyntaxFault         the text is not a statement of ours
+    │   ├── UnknownName         a stream, column, function or setting that does not exist
+    │   ├── DuplicateName       a name that is taken
+    │   ├── TypeMismatch        an expression whose types do not fit
+    │   ├── CannotWindow        a window that makes no sense, or on what does not progress
+    │   ├── CannotJoin          a join whose state could not be bounded
+    │   ├── CyclicView          a view that reads itself
+    │   ├── BadSetting          a setting with a value it cannot have
+    │   └── NotExecutable       understood, but there is no way to run it in this release
+    ├── StreamError         the data broke a promise                     (has .stream)
+    │   ├── LateRow             a row below a promised bound, where the policy is to fail
+    │   ├── MalformedRow        rows that do not fit the stream's schema
+    │   └── BadPunctuation      a bound that goes back
+    ├── HostError           the machine failed: a file, a process; the cause is attached
+    └── PenstockBug         an invariant of ours is broken: please report
+
+A message has up to three parts: what is wrong and why; the place, underlined; the way out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class PenstockError(Exception):
+    """Root of the tree. `hint` is the way out, if we know one."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return "\n".join(part for part in (self.message, self.place(), self.way_out()) if part)
+
+    def place(self) -> str | None:
+        """The offending text, underlined; None where there is no text."""
+        return None
+
+    def way_out(self) -> str | None:
+        return f"  {self.hint}" if self.hint else None
+
+
+@dataclass(frozen=True)
+class Position:
+    """A stretch of SQL text: `text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """Line number, from 1."""
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """Column number in its line, from 1."""
+        return self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
+
+    def underlined(self) -> str:
+        """The line that holds the place, with the place underlined.
+
+        >>> print(Position("SELECT pric FROM bids", 7, 11).underlined())
+          SELECT pric FROM bids
+                 ^^^^
+        """
+        begin = self.text.rfind("\n", 0, self.start) + 1
+        stop = self.text.find("\n", self.start)
+        line = self.text[begin : stop if stop >= 0 else len(self.text)]
+        width = max(1, min(self.end, begin + len(line)) - self.start)
+        # A tab would be drawn wider than one column and shift the underline.
+        before = "".join("\t" if c == "\t" else " " for c in line[: self.start - begin])
+        return f"  {line}\n  {before}{'^' * width}"
+
+
+class QueryError(PenstockError):
+    """The query cannot run as written; the caller can mend it."""
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.position = position
+
+    def place(self) -> str | None:
+        return self.position.underlined() if self.position else None
+
+
+class SyntaxFault(QueryError):
+    """The text is not a statement of ours."""
+
+
+class UnknownName(QueryError):
+    """A stream, column, function or setting that does not exist."""
+
+
+class DuplicateName(QueryError):
+    """A name that is taken."""
+
+
+class TypeMismatch(QueryError):
+    """An expression whose types do not fit."""
+
+
+class CannotWindow(QueryError):
+    """A window on something that does not progress, or a window that makes no sense."""
+
+
+class CannotJoin(QueryError):
+    """A join whose state could not be bounded."""
+
+
+class CyclicView(QueryError):
+    """A view that reads itself, directly or through others."""
+
+
+class BadSetting(QueryError):
+    """A setting with a value it cannot have."""
+
+
+class NotExecutable(QueryError):
+    """Understood, but there is no way to run it in this release."""
+
+
+class StreamError(PenstockError):
+    """The data broke a promise."""
+
+    def __init__(self, stream: str, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.stream = stream
+
+
+class LateRow(StreamError):
+    """A row below a bound its stream had promised, where the policy is to fail."""
+
+
+class MalformedRow(StreamError):
+    """Rows that do not fit the stream's schema."""
+
+
+class BadPunctuation(StreamError):
+    """A bound that goes back."""
+
+
+class HostError(PenstockError):
+    """The machine failed: a file, a process. The cause is attached."""
+
+
+class PenstockBug(PenstockError):
+    """An invariant of ours is broken."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, hint="this is a bug in Penstock: please report it")
