@@ -1,0 +1,1 @@
+"""Words that all layers share: types, schemas, expressions, timestamps, punctuation, streams."""

@@ -1,0 +1,263 @@
+"""Scalar expressions: frozen, typed, checked when built.
+
+Five shapes are enough. Operators are functions with a sign for a name, so `a + 1` is
+`Call("+", (Ref("a"), Literal(1)))`; what functions exist and which types they take stands in
+`functions`. How an expression is computed is the host's business.
+
+NULL follows SQL: it spreads through arithmetic and comparison, AND and OR use three values, and a
+computation that has no answer (division by zero, a cast that fails) gives NULL, never an error: one
+bad row must not end a standing query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+from penstock.errors import TypeMismatch
+from penstock.model.constants import check_constant
+from penstock.model.functions import lookup, result_type
+from penstock.model.timestamps import DAY, format_duration, from_ticks
+from penstock.model.types import Type, castable, common_type
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Root of the five shapes. `str` gives SQL text."""
+
+    @property
+    def type(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return ()
+
+    def walk(self) -> Iterator[Expression]:
+        """This expression and everything inside it, outermost first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def refs(self) -> frozenset[str]:
+        """Names of the columns it reads."""
+        return frozenset(e.name for e in self.walk() if isinstance(e, Ref))
+
+
+@dataclass(frozen=True)
+class Ref(Expression):
+    """The value of a column."""
+
+    name: str
+    of: Type
+
+    @property
+    def type(self) -> Type:
+        return self.of
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Literal(Expression):
+    """A constant. TIMESTAMP and INTERVAL values are ticks, DATE values days."""
+
+    value: Any
+    of: Type
+
+    @property
+    def type(self) -> Type:
+        return self.of
+
+    def __str__(self) -> str:
+        match self.of:
+            case _ if self.value is None:
+                return "NULL"
+            case Type.STRING:
+                return "'{}'".format(self.value.replace("'", "''"))
+            case Type.BINARY:
+                return f"X'{self.value.hex()}'"
+            case Type.INTERVAL:
+                return f"INTERVAL {format_duration(self.value)}"
+            case Type.TIMESTAMP:
+                return f"TIMESTAMP '{from_ticks(self.value).isoformat(sep=' ')}'"
+            case Type.DATE:
+                return f"DATE '{from_ticks(self.value * DAY).date()}'"
+            case Type.BOOLEAN:
+                return "TRUE" if self.value else "FALSE"
+            case Type.FLOAT | Type.DOUBLE if not isfinite(self.value):
+                return f"CAST('{self.value}' AS {self.of})"
+        return str(self.value)
+
+
+#: Written between their two arguments.
+_SIGNS = frozenset(
+    ("+", "-", "*", "/", "%", "&", "|", "^", "||", "=", "<>", "<", "<=", ">", ">=", "<=>")
+)
+_INFIX = _SIGNS | {"div", "and", "or", "like", "ilike", "rlike"}
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """A function or operator applied to arguments; `function` becomes its canonical name."""
+
+    function: str
+    args: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        function = lookup(self.function)
+        object.__setattr__(self, "function", function.name)
+        _ = self.type  # types that do not fit are refused here, when it is built
+        for position in sorted(function.constants):
+            if position < len(self.args):
+                value = constant(self.args[position], function.name)
+                check_constant(function.name, position, value)
+
+    @cached_property
+    def type(self) -> Type:
+        return result_type(self.function, tuple(arg.type for arg in self.args))
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.args
+
+    def __str__(self) -> str:
+        args = self.args
+        match self.function:
+            case name if name in _INFIX:
+                text = f"{_nested(args[0])} {name.upper()} {_nested(args[1])}"
+                return text if len(args) == 2 else f"{text} ESCAPE {args[2]}"
+            case "is_null":
+                return f"{_nested(args[0])} IS NULL"
+            case "is_not_null":
+                return f"{_nested(args[0])} IS NOT NULL"
+            case "not":
+                return f"NOT {_nested(args[0])}"
+            case "negative":
+                return f"-{_nested(args[0])}"
+            case "~":
+                return f"~{_nested(args[0])}"
+            case "in":
+                return f"{_nested(args[0])} IN ({', '.join(map(str, args[1:]))})"
+        return f"{self.function}({', '.join(map(str, args))})"
+
+
+def constant(expression: Expression, user: str) -> Any:
+    """The value of an expression that `user` needs to be a constant; TypeMismatch if it is none."""
+    if isinstance(expression, Literal):
+        return expression.value
+    if isinstance(expression, Call) and expression.function == "negative":
+        value = constant(expression.args[0], user)
+        return None if value is None else -value
+    raise TypeMismatch(
+        f"`{user}` needs a constant here, and `{expression}` is not one",
+        hint="write the value itself",
+    )
+
+
+#: Written without parentheses of their own.
+_BARE = frozenset({"not", "negative", "~", "is_null", "is_not_null", "in"})
+
+
+def _nested(expression: Expression) -> str:
+    """Its text inside a larger expression: in parentheses, if they could be missed."""
+    text = str(expression)
+    compound = isinstance(expression, Call) and expression.function in _INFIX | _BARE
+    # Two minus signs in a row would begin a comment.
+    return f"({text})" if compound or text.startswith("-") else text
+
+
+@dataclass(frozen=True)
+class Cast(Expression):
+    """The value as another type; NULL where it cannot be read as one."""
+
+    input: Expression
+    to: Type
+
+    def __post_init__(self) -> None:
+        if not castable(self.input.type, self.to):
+            raise TypeMismatch(
+                f"`{self.input}` is {self.input.type}, which cannot be read as {self.to}",
+                hint=_other_than_cast(self.input.type),
+            )
+
+    @property
+    def type(self) -> Type:
+        return self.to
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.input,)
+
+    def __str__(self) -> str:
+        return f"CAST({self.input} AS {self.to})"
+
+
+def _other_than_cast(given: Type) -> str:
+    if given is Type.INTERVAL:
+        return "x div INTERVAL 1 SECOND counts the seconds of an INTERVAL"
+    if given is Type.DATE:
+        return "CAST it to TIMESTAMP first: as a number that is seconds since 1970"
+    into = [str(to) for to in Type if to is not given and castable(given, to)]
+    return f"it can become {', '.join(into)}" if into else "leave it as it is"
+
+
+@dataclass(frozen=True)
+class Case(Expression):
+    """The value of the first branch whose condition holds."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression = field(default_factory=lambda: Literal(None, Type.NULL))
+
+    def __post_init__(self) -> None:
+        for condition, _ in self.branches:
+            if condition.type not in (Type.BOOLEAN, Type.NULL):
+                raise TypeMismatch(f"CASE needs a condition, and `{condition}` is {condition.type}")
+        _ = self.type
+
+    @cached_property
+    def type(self) -> Type:
+        found = self.otherwise.type
+        for _, value in self.branches:
+            common = common_type(found, value.type)
+            if common is None:
+                raise TypeMismatch(
+                    f"the branches of CASE give {found} and {value.type}",
+                    hint="CAST one of them to the other's type",
+                )
+            found = common
+        return found
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (*(e for branch in self.branches for e in branch), self.otherwise)
+
+    def __str__(self) -> str:
+        whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in self.branches)
+        return f"CASE {whens} ELSE {self.otherwise} END"
+
+
+@dataclass(frozen=True)
+class Named(Expression):
+    """An expression under a name: one column of a SELECT."""
+
+    name: str
+    value: Expression
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.value,)
+
+    def __str__(self) -> str:
+        if isinstance(self.value, Ref) and self.value.name == self.name:
+            return self.name
+        return f"{self.value} AS {self.name}"

@@ -1,0 +1,110 @@
+"""What the user declared about a stream: columns, where its rows come from, how its time works.
+
+Three timestamp kinds (Spec: timestamps 2): *external*, a column the rows bring along; *internal*,
+stamped on entry; *latent*, none at all. For external ones the declaration also says how far out of
+order rows may come, which is what lets bounds be promised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from penstock.errors import CannotWindow, TypeMismatch, UnknownName
+from penstock.model.schema import ROW_NUM, Column, Schema, suggest
+from penstock.model.timestamps import format_duration
+from penstock.model.types import Type
+
+
+class TimestampKind(Enum):
+    """Where a row's time comes from."""
+
+    EXTERNAL = "external"
+    INTERNAL = "internal"
+    LATENT = "latent"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows come from: a format with a path and options, or the program itself (`push`)."""
+
+    format: str = "push"
+    path: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.format} '{self.path}'" if self.path else self.format
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A declared stream.
+
+    `slack` is how far below the newest time a row may still come: 0 means ordered, None means that
+    the stream makes no promise of its own and waits to be punctuated from outside.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    kind: TimestampKind = TimestampKind.LATENT
+    timestamp: str | None = None
+    slack: int | None = 0
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if self.timestamp is not None:
+            if self.timestamp not in names:
+                raise UnknownName(
+                    f"stream `{self.name}` has no column `{self.timestamp}` to take its time from",
+                    hint=suggest(self.timestamp, names),
+                )
+            given = Schema(self.columns)[self.timestamp].type
+            if not given.can_progress:
+                usable = [c.name for c in self.columns if c.type.can_progress]
+                raise CannotWindow(
+                    f"stream `{self.name}` cannot take its time from `{self.timestamp}`: "
+                    f"it is {given}, and time must be a TIMESTAMP or an integer",
+                    hint=f"usable columns: {', '.join(usable) or 'none'}",
+                )
+            if self.kind is TimestampKind.INTERNAL and given not in (Type.TIMESTAMP, Type.BIGINT):
+                raise TypeMismatch(
+                    f"stream `{self.name}` cannot be stamped in `{self.timestamp}`: {given} is too "
+                    "small for the time of day",
+                    hint=f"declare `{self.timestamp}` as TIMESTAMP",
+                )
+        if self.slack is not None and self.slack < 0:
+            raise CannotWindow(f"stream `{self.name}`: SLACK must not be negative")
+
+    @property
+    def schema(self) -> Schema:
+        """The declared columns and the row number every stream has."""
+        progressing = {ROW_NUM} if self.timestamp is None else {ROW_NUM, self.timestamp}
+        return Schema.of((*self.columns, Column(ROW_NUM, Type.BIGINT)), progressing)
+
+    @property
+    def arriving(self) -> tuple[Column, ...]:
+        """The columns that rows bring along: all but the one stamped on entry."""
+        if self.kind is not TimestampKind.INTERNAL:
+            return self.columns
+        return tuple(column for column in self.columns if column.name != self.timestamp)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether rows come in the order of their timestamp."""
+        return self.kind is TimestampKind.INTERNAL or (
+            self.kind is TimestampKind.EXTERNAL and self.slack == 0
+        )
+
+    def disorder(self) -> str:
+        """The promise, as the declaration spells it."""
+        if self.kind is not TimestampKind.EXTERNAL:
+            return f"{self.kind.value} timestamps"
+        if self.slack is None:
+            return f"by {self.timestamp}, punctuated"
+        if self.slack == 0:
+            return f"by {self.timestamp}, ordered"
+        is_time = self.schema[str(self.timestamp)].type is Type.TIMESTAMP
+        return (
+            f"by {self.timestamp}, slack {format_duration(self.slack) if is_time else self.slack}"
+        )

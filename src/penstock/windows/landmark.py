@@ -1,0 +1,81 @@
+"""Landmark windows: everything so far, reported at every step. `[RANGE ALL, SLIDE s, WA on]`.
+
+    extent(w) = { t | t.a < m + (w+1)s }
+    wids(t)   = { w | w >= floor((t.a - m) / s) }
+
+Each extent contains all earlier ones, so the ids of a row have no upper end: an operator
+keeps what each step adds, and accumulates when steps close. Over a finite set of rows the
+ids stop at the step of the greatest value; later extents would repeat that one for ever.
+Spec: window-queries 2.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from penstock.windows.context import Context
+from penstock.windows.window import (
+    Row,
+    Unit,
+    Window,
+    format_length,
+    format_origin,
+    present,
+    require_positive,
+    resolve_origin,
+)
+
+Ticks = TypeVar("Ticks")
+
+
+def first_wid(value: Ticks, slide: int, origin: int = 0) -> Ticks:
+    """The first extent that holds the value; all later ones do, too."""
+    number: Any = value
+    first: Ticks = (number - origin) // slide
+    return first
+
+
+@dataclass(frozen=True)
+class Landmark(Window):
+    """Extents that all begin with the stream and end one slide apart."""
+
+    slide: int
+    origin: int = None  # type: ignore[assignment]  # the unit's usual one, filled in below
+    unit: Unit = "time"
+
+    # The ids of a row need no other row, but have no end: the specification puts landmark
+    # windows here, and so do we, for an operator cannot enumerate them as it can CF ids.
+    context: ClassVar[Context] = Context.FORWARD_CONTEXT_FREE
+
+    def __post_init__(self) -> None:
+        require_positive("SLIDE", self.slide, self.unit)
+        object.__setattr__(self, "origin", resolve_origin(self.origin, self.unit))
+
+    def windows(self, rows: Sequence[Row]) -> Sequence[int]:
+        """From the step of the least value to that of the greatest, steps without rows included."""
+        values = [row[self.on] for row in present(rows, self.on)]
+        if not values:
+            return ()
+        first = first_wid(min(values), self.slide, self.origin)
+        last = first_wid(max(values), self.slide, self.origin)
+        return range(first, last + 1)
+
+    def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
+        _, end = self.bounds(wid)
+        return [row for row in present(rows, self.on) if row[self.on] < end]
+
+    def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
+        """Up to the last of `windows(rows)`."""
+        value = row[self.on]
+        if value is None:
+            return ()
+        return range(first_wid(value, self.slide, self.origin), self.windows(rows)[-1] + 1)
+
+    def bounds(self, wid: int) -> tuple[None, int]:
+        return None, self.origin + (wid + 1) * self.slide
+
+    def __str__(self) -> str:
+        slide = format_length(self.slide, self.unit)
+        return f"[RANGE ALL, SLIDE {slide}, WA {self.on}{format_origin(self.origin, self.unit)}]"

@@ -1,0 +1,239 @@
+"""The slow evaluator: what a plan means, in plain Python, one row at a time.
+
+Every fast way to run a query is judged by this one. It is therefore written from the definitions
+and shares nothing with the kernel: windows come from `windows()` and `extent()` alone, never from
+`wids`; joins try every pair; expressions have an interpreter of their own (`oracle_expressions`).
+
+    evaluate(plan, inputs)                     the answer of a whole plan
+    evaluate_window_aggregate(window, rows, …) the answer of one window aggregate
+
+Rows are dicts, inputs lists of them in order of arrival, one list per stream name. Where a row has
+no `row_num` yet, its position is its number. The order of answers means nothing: compare them with
+`same_rows`, which also forgives the last digits of floating-point numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from penstock.model.expressions import Expression
+from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
+from penstock.plan import nodes
+from penstock.plan.nodes import JoinKind, Node
+from penstock.windows import Row, Window
+from tests.oracle_casts import cast
+from tests.oracle_expressions import order, value_of
+
+Value = Callable[[Row], Any]
+
+#: Output name -> the function, and what it is taken of: None for `count(*)`.
+Aggregates = Mapping[str, tuple[str, Value | None]]
+
+
+# --- plans --------------------------------------------------------------------------------------
+
+
+def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+    """All rows of the plan's answer, once every input is over."""
+    match plan:
+        case nodes.Source():
+            return source(plan, inputs[plan.stream.name])
+        case nodes.Select():
+            return [row for row in evaluate(plan.input, inputs) if holds(plan.predicate, row)]
+        case nodes.Project():
+            rows = evaluate(plan.input, inputs)
+            return [{c.name: value_of(c.value, row) for c in plan.columns} for row in rows]
+        case nodes.Union():
+            return [row for part in plan.parts for row in adapted(plan, part, inputs)]
+        case nodes.WindowAggregate():
+            aggregates = {
+                result.name: (result.aggregate.function, reader(result.aggregate.argument))
+                for result in plan.results
+            }
+            rows = evaluate(plan.input, inputs)
+            return evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
+        case nodes.WindowJoin():
+            return join(plan, evaluate(plan.left, inputs), evaluate(plan.right, inputs))
+    raise AssertionError(f"no such node: {plan!r}")
+
+
+def source(plan: nodes.Source, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    numbered = ({ROW_NUM: number, **row} for number, row in enumerate(rows, start=1))
+    return [{name: row[name] for name in plan.schema.names} for row in numbered]
+
+
+def adapted(
+    union: nodes.Union, part: Node, inputs: Mapping[str, Sequence[Row]]
+) -> list[dict[str, Any]]:
+    """The rows of one input under the union's names and types."""
+    pairs = list(zip(union.schema, part.schema, strict=True))
+    return [
+        {mine.name: cast(row[theirs.name], theirs.type, mine.type) for mine, theirs in pairs}
+        for row in evaluate(part, inputs)
+    ]
+
+
+def holds(predicate: Expression | None, row: Row) -> bool:
+    """Whether a condition is true: not false, not NULL."""
+    return predicate is None or value_of(predicate, row) is True
+
+
+def reader(argument: Expression | None) -> Value | None:
+    return None if argument is None else lambda row: value_of(argument, row)
+
+
+# --- window aggregates --------------------------------------------------------------------------
+
+
+def evaluate_window_aggregate(
+    window: Window, rows: Sequence[Row], groups: Sequence[str], aggregates: Aggregates
+) -> list[dict[str, Any]]:
+    """One row per window and group that has rows; NULLs in `groups` form a group."""
+    answer = []
+    for wid in window.windows(rows):
+        start, end = window.bounds(wid)
+        members: dict[tuple[Any, ...], list[Row]] = {}
+        for row in window.extent(wid, rows):
+            members.setdefault(tuple(row[name] for name in groups), []).append(row)
+        for key, group in members.items():
+            results = {name: aggregate(*call, group) for name, call in aggregates.items()}
+            keys = dict(zip(groups, key, strict=True))
+            answer.append({**keys, **results, WINDOW_START: start, WINDOW_END: end})
+    return answer
+
+
+def aggregate(function: str, value: Value | None, rows: Sequence[Row]) -> Any:
+    """One aggregate over the rows of one group, NULLs left out."""
+    if value is None:
+        return len(rows)
+    values = [found for row in rows if (found := value(row)) is not None]
+    return AGGREGATES[function](values)
+
+
+def total(values: list[Any]) -> Any:
+    if not values:
+        return None
+    return math.fsum(values) if is_finite_float(values) else sum(values)
+
+
+def average(values: list[Any]) -> float | None:
+    return total(values) / len(values) if values else None
+
+
+def variance(values: list[Any], *, sample: bool) -> float | None:
+    """Exactly, then rounded once: the mean of the squared distances from the mean."""
+    count = len(values) - sample
+    if count <= 0:
+        return None
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    return float(sum((value - mean) ** 2 for value in exact) / count)
+
+
+def deviation(values: list[Any], *, sample: bool) -> float | None:
+    found = variance(values, sample=sample)
+    return None if found is None else math.sqrt(found)
+
+
+def is_finite_float(values: list[Any]) -> bool:
+    return isinstance(values[0], float) and all(map(math.isfinite, values))
+
+
+AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
+    "count": len,
+    "sum": total,
+    "min": lambda values: min(values, key=order, default=None),
+    "max": lambda values: max(values, key=order, default=None),
+    "avg": average,
+    "var_samp": lambda values: variance(values, sample=True),
+    "var_pop": lambda values: variance(values, sample=False),
+    "stddev_samp": lambda values: deviation(values, sample=True),
+    "stddev_pop": lambda values: deviation(values, sample=False),
+}
+
+
+# --- joins --------------------------------------------------------------------------------------
+
+
+def join(plan: nodes.WindowJoin, left: Sequence[Row], right: Sequence[Row]) -> list[dict[str, Any]]:
+    """Every pair is tried; rows without a partner follow where the kind keeps them."""
+    pairs = [
+        (i, j)
+        for i, mine in enumerate(left)
+        for j, theirs in enumerate(right)
+        if within_band(plan, mine, theirs)
+        and equal_keys(plan, mine, theirs)
+        and holds(plan.residual, paired(plan, mine, theirs))
+    ]
+    matched_left, matched_right = {i for i, _ in pairs}, {j for _, j in pairs}
+    if plan.kind in (JoinKind.SEMI, JoinKind.ANTI):
+        wanted = plan.kind is JoinKind.SEMI
+        kept = [row for i, row in enumerate(left) if (i in matched_left) is wanted]
+        return [prefixed(plan.names[0], row) for row in kept]
+    answer = [paired(plan, left[i], right[j]) for i, j in pairs]
+    if plan.kind in (JoinKind.LEFT, JoinKind.FULL):
+        nothing = dict.fromkeys(plan.right.schema.names)
+        alone = [row for i, row in enumerate(left) if i not in matched_left]
+        answer += [paired(plan, row, nothing) for row in alone]
+    if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
+        nothing = dict.fromkeys(plan.left.schema.names)
+        alone = [row for j, row in enumerate(right) if j not in matched_right]
+        answer += [paired(plan, nothing, row) for row in alone]
+    return answer
+
+
+def within_band(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
+    mine, theirs = left[plan.on[0]], right[plan.on[1]]
+    return mine is not None and theirs is not None and plan.band.joins(mine, theirs)
+
+
+def equal_keys(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
+    """NULL equals nothing, not even NULL."""
+    return all(
+        left[a] is not None and right[b] is not None and order(left[a]) == order(right[b])
+        for a, b in plan.equalities
+    )
+
+
+def paired(plan: nodes.WindowJoin, left: Row, right: Row) -> dict[str, Any]:
+    return {**prefixed(plan.names[0], left), **prefixed(plan.names[1], right)}
+
+
+def prefixed(name: str, row: Row) -> dict[str, Any]:
+    return {f"{name}.{column}": value for column, value in row.items()}
+
+
+# --- comparing ----------------------------------------------------------------------------------
+
+
+def same_rows(ours: Iterable[Row], theirs: Iterable[Row], tolerance: float = 1e-9) -> bool:
+    """Whether both hold the same rows the same number of times, in whatever order.
+
+    Numbers may differ in their last digits, so rows are sorted by what is exact first.
+    """
+    mine, yours = sorted(ours, key=sort_key), sorted(theirs, key=sort_key)
+    return len(mine) == len(yours) and all(
+        a.keys() == b.keys() and all(close(a[name], b[name], tolerance) for name in a)
+        for a, b in zip(mine, yours, strict=True)
+    )
+
+
+def sort_key(row: Row) -> list[tuple[Any, ...]]:
+    exact = [n for n in sorted(row) if not isinstance(row[n], float)]
+    inexact = [n for n in sorted(row) if isinstance(row[n], float)]
+    return [
+        (name, type(row[name]).__name__, "" if row[name] is None else order(row[name]))
+        for name in exact + inexact
+    ]
+
+
+def close(mine: Any, yours: Any, tolerance: float) -> bool:
+    if isinstance(mine, float) and isinstance(yours, float):
+        both_nan = math.isnan(mine) and math.isnan(yours)
+        return both_nan or math.isclose(mine, yours, rel_tol=tolerance, abs_tol=tolerance)
+    return type(mine) is type(yours) and bool(mine == yours)

@@ -1,0 +1,164 @@
+"""Values of one type as values of another, in plain Python: CAST, text, and what types hold.
+
+The meaning is Spark SQL's with ANSI mode off: integers wrap around, a DOUBLE stops at the ends of
+an integer type, and text that cannot be read gives NULL.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from penstock.model.timestamps import DAY, SECOND, from_ticks, to_ticks
+from penstock.model.types import Type
+
+BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
+FIRST_DAY = date(1970, 1, 1)
+
+
+def cast(value: Any, given: Type, to: Type) -> Any:
+    """The value as another type, NULL where it cannot be read as one."""
+    if value is None or given is to:
+        return value
+    if to is Type.STRING:
+        return as_text(value, given)
+    if given is Type.STRING:
+        return from_text(value, to)
+    if to is Type.BOOLEAN:
+        return value != 0
+    if to is Type.TIMESTAMP:
+        if given is Type.DATE:
+            return value * DAY
+        if is_float(value):
+            return to_bigint(value * SECOND) if math.isfinite(value) else None
+        return fit(int(value) * SECOND, to)
+    if to is Type.DATE:
+        return value // DAY if given is Type.TIMESTAMP else None
+    if given is Type.TIMESTAMP:
+        return fit(value // SECOND, to) if to.is_integer else value / SECOND
+    if to.is_integer:
+        return narrow(value, to)
+    return fit(float(value), to)
+
+
+def narrow(value: Any, to: Type) -> int:
+    """To an integer as Java does it: fractions are cut, a DOUBLE beyond the ends stops at them."""
+    if not is_float(value):
+        return fit(int(value), to)  # type: ignore[no-any-return]
+    whole = to_bigint(value)
+    if to is not Type.BIGINT:
+        whole = max(-(1 << 31), min(whole, (1 << 31) - 1))
+    return fit(whole, to)  # type: ignore[no-any-return]
+
+
+def fit(value: Any, to: Type) -> Any:
+    """A computed value as its type holds it: integers wrap around, FLOAT has 32 bits."""
+    if value is None:
+        return None
+    if to in BITS or to in (Type.TIMESTAMP, Type.INTERVAL):
+        bits = BITS.get(to, 64)
+        return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    if to is Type.FLOAT:
+        return to_float32(value)
+    return value
+
+
+def to_float32(value: float) -> float:
+    try:
+        narrowed: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return narrowed
+
+
+def to_bigint(value: float) -> int:
+    """A DOUBLE without its fraction, at the ends of BIGINT where it lies beyond; NaN is 0."""
+    if math.isnan(value):
+        return 0
+    return int(max(-(2.0**63), min(value, 2.0**63))) - (value >= 2.0**63)
+
+
+def is_float(value: Any) -> bool:
+    return isinstance(value, float)
+
+
+def as_text(value: Any, given: Type) -> str:
+    if given is Type.BOOLEAN:
+        return "true" if value else "false"
+    if given is Type.TIMESTAMP:
+        text = from_ticks(value).isoformat(sep=" ")
+        return text.rstrip("0") if "." in text else text
+    if given is Type.DATE:
+        return (FIRST_DAY + timedelta(days=value)).isoformat()
+    if given is Type.INTERVAL:
+        days, rest = divmod(abs(value), DAY)
+        clock = as_text(rest, Type.TIMESTAMP).split(" ")[1]
+        return f"INTERVAL '{'-' if value < 0 else ''}{days} {clock}' DAY TO SECOND"
+    if given is Type.BINARY:
+        return str(value, "utf-8")
+    return java_double(value) if is_float(value) else str(value)
+
+
+def java_double(value: float) -> str:
+    """A DOUBLE as Java writes it: 1.0, 1.0E7, 1.0E-4, NaN, Infinity."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    fraction = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' * sign}{digits[0]}.{fraction}E{exponent + len(digits) - 1}"
+
+
+def from_text(text: str, to: Type) -> Any:
+    text = text.strip()
+    if to is Type.BINARY:
+        return text.encode()
+    if to is Type.BOOLEAN:
+        words = {"true": True, "t": True, "yes": True, "y": True, "1": True}
+        words |= {"false": False, "f": False, "no": False, "n": False, "0": False}
+        return words.get(text.lower())
+    if to.is_integer:
+        found = re.fullmatch(r"([+-]?\d+)(\.\d*)?", text, re.ASCII)
+        number = int(found[1]) if found else None
+        return number if number is not None and number == fit(number, to) else None
+    if to.is_numeric:
+        try:
+            return fit(float(text), to) if "_" not in text else None
+        except ValueError:
+            return None
+    moment = read_moment(text)
+    if moment is None or to is Type.TIMESTAMP:
+        return moment
+    return moment // DAY if to is Type.DATE else None
+
+
+MOMENT = re.compile(
+    r"(\d{4})-(\d\d?)-(\d\d?)"
+    r"(?:[ T](\d\d?):(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d:\d\d)?)?",
+    re.ASCII,
+)
+
+
+def read_moment(text: str) -> int | None:
+    """Ticks of `2024-01-31`, `2024-01-31 10:00`, `2024-01-31T10:00:00.5+02:00`."""
+    found = MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    *numbers, fraction, zone = found.groups()
+    try:
+        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+        micros = int((fraction or "0").ljust(6, "0"))
+        moment = datetime(year, month, day, hour, minute, second, micros)
+    except ValueError:
+        return None
+    if zone and zone != "Z":
+        hours, minutes = int(zone[1:3]), int(zone[4:])
+        shift = timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
+        moment = moment.replace(tzinfo=timezone(shift))
+    return to_ticks(moment)

@@ -1,0 +1,302 @@
+"""The oracle is right: against answers worked out by hand, and against DuckDB.
+
+The DuckDB queries are written from the definition of an extent (`start <= ts AND ts < end`), so a
+slip in `windows()` or `bounds()` shows up here even if `wids` agrees with it.
+"""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import polars as pl
+import pytest
+
+from penstock.model.aggregates import AGGREGATES, Aggregate
+from penstock.model.expressions import Call, Literal, Named, Ref
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.plan.nodes import (
+    JoinKind,
+    Project,
+    Result,
+    Select,
+    Source,
+    Union,
+    WindowAggregate,
+    WindowJoin,
+)
+from penstock.windows import (
+    Band,
+    Cumulating,
+    JoinBand,
+    Landmark,
+    Partitioned,
+    Row,
+    SlideByRank,
+    SlideByRowNumber,
+    SlideByTuple,
+    Sliding,
+    TumblingBand,
+    tumbling,
+)
+from tests.oracle import evaluate, evaluate_window_aggregate, same_rows
+
+COUNT = {"n": ("count", None)}
+
+
+def packets(name: str, length: Type = Type.INT) -> Source:
+    columns = (
+        Column("src", Type.STRING),
+        Column("len", length),
+        Column("ts", Type.BIGINT),
+    )
+    return Source(Stream(name, columns, TimestampKind.EXTERNAL, "ts"))
+
+
+def without_row_num(source: Source) -> Project:
+    return Project(source, tuple(Named(c.name, Ref(c.name, c.type)) for c in source.stream.columns))
+
+
+def rows_of(*triples):
+    return [{"src": src, "len": len_, "ts": ts} for src, len_, ts in triples]
+
+
+def random_rows(seed: int, count: int = 60):
+    """Rows in disorder, with equal and negative times, and NULLs in keys and values."""
+    draw = random.Random(seed)
+    return rows_of(
+        *(
+            (
+                draw.choice(["a", "b", "c", None]),
+                draw.choice([None, *range(-9, 10)]),
+                draw.randint(-40, 40),
+            )
+            for _ in range(count)
+        )
+    )
+
+
+def duck(sql: str, **tables) -> list[dict]:
+    """The answer of a query over lists of rows."""
+    schema = {"src": pl.String, "len": pl.Int64, "ts": pl.Int64}
+    with duckdb.connect() as connection:
+        for name, rows in tables.items():
+            connection.register(name, pl.DataFrame(rows, schema=schema).to_arrow())
+        found = connection.execute(sql)
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+# --- window aggregates, by hand -----------------------------------------------------------------
+
+FIVE = rows_of(("a", 10, 1), ("b", None, 4), ("a", 20, 3), (None, 5, 12), ("a", 30, 9))
+
+
+def counts(window, rows=None, groups=()):
+    answer = evaluate_window_aggregate(window, FIVE if rows is None else rows, groups, COUNT)
+    return [(row["window_start"], row["window_end"], row["n"]) for row in answer]
+
+
+def test_tumbling_windows_without_rows_have_no_answer():
+    rows = rows_of(("a", 1, 1), ("a", 1, 31), ("a", 1, -1))
+    assert counts(tumbling("ts", 10), rows) == [(-10, 0, 1), (0, 10, 1), (30, 40, 1)]
+
+
+def test_a_sliding_window_counts_a_row_once_per_extent():
+    assert counts(Sliding("ts", 10, 5)) == [(-5, 5, 3), (0, 10, 4), (5, 15, 2), (10, 20, 1)]
+
+
+def test_a_landmark_window_counts_all_so_far():
+    assert counts(Landmark("ts", 5)) == [(None, 5, 3), (None, 10, 4), (None, 15, 5)]
+
+
+def test_a_cumulating_window_counts_up_to_each_step_of_its_period():
+    assert counts(Cumulating("ts", 5, 10)) == [(0, 5, 3), (0, 10, 4), (10, 15, 1), (10, 20, 1)]
+
+
+def test_a_partitioned_window_counts_the_rows_of_each_partition():
+    assert counts(Partitioned("ts", 2, 2, ("src",)), groups=("src",)) == [
+        (0, 2, 2),
+        (2, 4, 1),
+        (0, 2, 1),
+        (0, 2, 1),
+    ]
+
+
+def test_slide_by_tuple_counts_back_from_each_row():
+    assert counts(SlideByTuple("ts", 5)) == [
+        (-3, 2, 1),
+        (-1, 4, 2),
+        (0, 5, 3),
+        (5, 10, 1),
+        (8, 13, 2),
+    ]
+
+
+def test_slide_by_rank_counts_back_from_every_second_row_in_time():
+    assert counts(SlideByRank("ts", 5, 2)) == [(-1, 4, 2), (5, 10, 1)]
+
+
+def test_slide_by_row_number_counts_back_from_every_second_row_that_came():
+    rows = [{**row, "row_num": number} for number, row in enumerate(FIVE, start=1)]
+    assert counts(SlideByRowNumber("ts", 5, 2, "row_num"), rows) == [(0, 5, 3), (8, 13, 2)]
+
+
+def test_null_is_a_group_and_null_values_are_left_out():
+    aggregates = {
+        "n": ("count", None),
+        "values": ("count", lambda row: row["len"]),
+        "bytes": ("sum", lambda row: row["len"]),
+        "mean": ("avg", lambda row: row["len"]),
+        "var": ("var_samp", lambda row: row["len"]),
+        "dev": ("stddev_pop", lambda row: row["len"]),
+    }
+    answer = evaluate_window_aggregate(tumbling("ts", 100), FIVE, ["src"], aggregates)
+    results = {row["src"]: [row[name] for name in aggregates] for row in answer}
+    assert results == {
+        "a": [3, 3, 60, 20.0, 100.0, pytest.approx(8.16496580927726)],
+        "b": [1, 0, None, None, None, None],
+        None: [1, 1, 5, 5.0, None, 0.0],
+    }
+
+
+def test_a_row_without_a_time_is_counted_nowhere():
+    assert counts(tumbling("ts", 10), rows_of(("a", 1, None), ("a", 1, 5))) == [(0, 10, 1)]
+
+
+# --- window aggregates, against DuckDB ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("range_", "slide", "origin"),
+    [(10, 10, 0), (10, 5, 0), (10, 3, 0), (10, 3, 1), (3, 10, -4), (1, 1, 0), (100, 7, 3)],
+)
+def test_sliding_aggregates_equal_those_of_duckdb(range_, slide, origin):
+    rows = random_rows(seed=range_ * slide)
+    functions = sorted(set(AGGREGATES.values()))
+    selected = ", ".join(f"{function}(len) AS {function}" for function in functions)
+    theirs = duck(
+        f"""
+        SELECT src, count(*) AS n, {selected},
+               ends - {range_} AS window_start, ends AS window_end
+        FROM packets
+        JOIN (SELECT {origin} + wid * {slide} AS ends FROM range(-200, 200) ids(wid))
+          ON ends - {range_} <= ts AND ts < ends
+        GROUP BY src, ends
+        """,
+        packets=rows,
+    )
+    results = [Result("n", Aggregate("count"))]
+    results += [Result(name, Aggregate(name, Ref("len", Type.INT))) for name in functions]
+    window = Sliding("ts", range_, slide, origin)
+    plan = WindowAggregate(packets("packets"), window, ("src",), tuple(results))
+    assert theirs
+    assert same_rows(evaluate(plan, {"packets": rows}), theirs)
+
+
+# --- plans --------------------------------------------------------------------------------------
+
+
+def test_select_keeps_rows_whose_condition_is_true_and_not_null():
+    long = Call(">", (Ref("len", Type.INT), Literal(9, Type.INT)))
+    answer = evaluate(Select(packets("p"), long), {"p": FIVE})
+    assert [row["len"] for row in answer] == [10, 20, 30]
+    rest = evaluate(Select(packets("p"), Call("not", (long,))), {"p": FIVE})
+    assert [row["len"] for row in rest] == [5]  # the row with NULL is in neither
+
+
+def test_a_source_numbers_its_rows_from_one_unless_they_are_numbered():
+    fresh = evaluate(packets("p"), {"p": FIVE[:2]})
+    assert [row["row_num"] for row in fresh] == [1, 2]
+    again = evaluate(packets("p"), {"p": [{**FIVE[0], "row_num": 7}]})
+    assert [row["row_num"] for row in again] == [7]
+
+
+def test_project_computes_columns():
+    half = Named("half", Call("/", (Ref("len", Type.INT), Literal(4, Type.INT))))
+    plan = Project(packets("p"), (half, Named("ts", Ref("ts", Type.BIGINT))))
+    assert evaluate(plan, {"p": FIVE[:2]}) == [{"half": 2.5, "ts": 1}, {"half": None, "ts": 4}]
+
+
+def test_union_matches_columns_by_position_and_widens_them():
+    plan = Union((packets("p"), packets("q", Type.DOUBLE)))
+    answer = evaluate(plan, {"p": rows_of(("a", 1, 1)), "q": rows_of(("b", 2.5, 2))})
+    assert [(row["src"], row["len"], type(row["len"])) for row in answer] == [
+        ("a", 1.0, float),
+        ("b", 2.5, float),
+    ]
+
+
+def test_the_rows_of_a_union_are_windowed_together():
+    count = (Result("n", Aggregate("count")),)
+    plan = WindowAggregate(Union((packets("p"), packets("q"))), tumbling("ts", 10), (), count)
+    answer = evaluate(plan, {"p": rows_of(("a", 1, 1)), "q": rows_of(("b", 2, 2), ("b", 2, 10))})
+    assert answer == [
+        {"n": 2, "window_start": 0, "window_end": 10},
+        {"n": 1, "window_start": 10, "window_end": 20},
+    ]
+
+
+JOINS = {
+    JoinKind.INNER: "JOIN",
+    JoinKind.LEFT: "LEFT JOIN",
+    JoinKind.RIGHT: "RIGHT JOIN",
+    JoinKind.FULL: "FULL JOIN",
+    JoinKind.SEMI: "SEMI JOIN",
+    JoinKind.ANTI: "ANTI JOIN",
+}
+BANDS: dict[str, JoinBand] = {
+    "r.ts - l.ts BETWEEN -2 AND 3": Band(-2, 3),
+    "r.ts - l.ts BETWEEN 1 AND 4": Band(1, 4),
+    "floor(l.ts / 5.0) = floor(r.ts / 5.0)": TumblingBand(5),
+}
+
+
+@pytest.mark.parametrize("kind", JOINS, ids=lambda kind: kind.value)
+@pytest.mark.parametrize("band", BANDS)
+def test_joins_equal_those_of_duckdb(kind, band):
+    left, right = random_rows(1), random_rows(2)
+    smaller = Call("<", (Ref("l.len", Type.INT), Ref("r.len", Type.INT)))
+    plan = WindowJoin(
+        without_row_num(packets("p")),
+        without_row_num(packets("q")),
+        names=("l", "r"),
+        on=("ts", "ts"),
+        band=BANDS[band],
+        equalities=(("src", "src"),),
+        residual=smaller,
+        kind=kind,
+    )
+    selected = ", ".join(f'{name} AS "{name}"' for name in plan.schema.names)
+    condition = f"l.src = r.src AND l.len < r.len AND {band}"
+    theirs = duck(
+        f"SELECT {selected} FROM p AS l {JOINS[kind]} q AS r ON {condition}", p=left, q=right
+    )
+    assert theirs
+    assert same_rows(evaluate(plan, {"p": left, "q": right}), theirs)
+
+
+# --- comparing answers --------------------------------------------------------------------------
+
+
+def test_answers_are_the_same_in_whatever_order_and_up_to_rounding():
+    ours: list[Row] = [{"a": 1, "b": 0.1 + 0.2}, {"a": None, "b": None}]
+    assert same_rows(ours, [{"a": None, "b": None}, {"a": 1, "b": 0.3}])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [],
+        [{"a": 1, "b": 0.3}],
+        [{"a": 1, "b": 0.3}, {"a": 1, "b": 0.3}],
+        [{"a": 1, "b": 0.31}, {"a": None, "b": None}],
+        [{"a": 1, "b": 0.3}, {"a": 0, "b": None}],
+        [{"a": 1.0, "b": 0.3}, {"a": None, "b": None}],
+        [{"a": 1, "c": 0.3}, {"a": None, "c": None}],
+    ],
+)
+def test_answers_that_differ_are_told_apart(other):
+    assert not same_rows([{"a": 1, "b": 0.3}, {"a": None, "b": None}], other)
