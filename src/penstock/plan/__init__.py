@@ -1,0 +1,1 @@
+"""The logical query graph: what is asked, not how it is computed. Nothing here runs."""

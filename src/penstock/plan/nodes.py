@@ -1,0 +1,320 @@
+"""The nodes of a logical plan. A node that exists is valid.
+
+    node             rows of its answer
+    Source           a stream, as it comes
+    Select           those for which a predicate holds
+    Project          the same, with other columns
+    Union            those of all inputs
+    WindowAggregate  one per group and window
+    WindowJoin       one per pair that matches within a band of time
+
+Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
+sub-plans, and whoever builds the running graph can make one operator of them (`sharing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from penstock.errors import CannotJoin, CannotWindow, TypeMismatch
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
+from penstock.model.streams import Stream
+from penstock.model.types import Type, common_type
+from penstock.windows import Band, TumblingBand, Window
+
+
+@dataclass(frozen=True)
+class Node:
+    """Root of all nodes."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return ()
+
+    @property
+    def schema(self) -> Schema:
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """One line for `explain`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """A stream, as it comes: its declared columns and `row_num`."""
+
+    stream: Stream
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.stream.schema
+
+    @property
+    def label(self) -> str:
+        return f"Source {self.stream.name} ({self.stream.disorder()})"
+
+
+@dataclass(frozen=True)
+class Select(Node):
+    """The rows for which `predicate` is true (not false, not NULL)."""
+
+    input: Node
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        if self.predicate.type not in (Type.BOOLEAN, Type.NULL):
+            raise TypeMismatch(
+                f"`{self.predicate}` is {self.predicate.type}, and a condition must be BOOLEAN"
+            )
+        _check_refs(self.input, self.predicate)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def label(self) -> str:
+        return f"Select {self.predicate}"
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    """The same rows with other columns; a column passed on unchanged keeps progressing."""
+
+    input: Node
+    columns: tuple[Named, ...]
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            _check_refs(self.input, column)
+        _ = self.schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.of(
+            (Column(c.name, c.type) for c in self.columns),
+            (
+                c.name
+                for c in self.columns
+                if isinstance(c.value, Ref) and c.value.name in self.input.schema.progressing
+            ),
+        )
+
+    @property
+    def label(self) -> str:
+        return f"Project {', '.join(map(str, self.columns))}"
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """The rows of all inputs, duplicates kept. Columns match by position, named by the first.
+
+    Streams number their rows separately, so behind a union `row_num` progresses no more.
+    """
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise TypeMismatch("a union needs at least two inputs")
+        first = self.parts[0].schema
+        for part in self.parts[1:]:
+            if len(part.schema) != len(first):
+                raise TypeMismatch(
+                    f"the inputs of a union have {len(first)} and {len(part.schema)} columns",
+                    hint=f"({first})  and  ({part.schema})",
+                )
+            for mine, theirs in zip(first, part.schema, strict=True):
+                if common_type(mine.type, theirs.type) is None:
+                    raise TypeMismatch(f"a union cannot put `{mine}` and `{theirs}` in one column")
+        _ = self.schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.parts
+
+    @cached_property
+    def schema(self) -> Schema:
+        columns = []
+        progressing = []
+        for position, first in enumerate(self.parts[0].schema):
+            of = first.type
+            for part in self.parts[1:]:
+                common = common_type(of, part.schema.columns[position].type)
+                assert common is not None  # checked when built
+                of = common
+            columns.append(Column(first.name, of))
+            if first.name != ROW_NUM and all(
+                part.schema.names[position] in part.schema.progressing for part in self.parts
+            ):
+                progressing.append(first.name)
+        return Schema.of(columns, progressing)
+
+    @property
+    def label(self) -> str:
+        return "Union"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One aggregate of a WindowAggregate, under its output name."""
+
+    name: str
+    aggregate: Aggregate
+
+    def __str__(self) -> str:
+        return f"{self.aggregate} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class WindowAggregate(Node):
+    """One row per group and window: `agg(x) [RANGE r, SLIDE s, WA on]`."""
+
+    input: Node
+    window: Window
+    groups: tuple[str, ...]
+    results: tuple[Result, ...]
+
+    def __post_init__(self) -> None:
+        available = self.input.schema
+        for name in self.groups:
+            _ = available[name]
+        for name in self.window.columns():
+            _ = available[name]
+        for result in self.results:
+            if result.aggregate.argument is not None:
+                _check_refs(self.input, result.aggregate.argument)
+        check_progress(self.input, self.window.on)
+        _ = self.schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def schema(self) -> Schema:
+        on = self.input.schema[self.window.on].type
+        bound_type = Type.TIMESTAMP if on is Type.TIMESTAMP else Type.BIGINT
+        return Schema.of(
+            (
+                *(self.input.schema[name] for name in self.groups),
+                *(Column(r.name, r.aggregate.type) for r in self.results),
+                Column(WINDOW_START, bound_type),
+                Column(WINDOW_END, bound_type),
+            ),
+            (WINDOW_START, WINDOW_END),
+        )
+
+    @property
+    def label(self) -> str:
+        by = f" by {', '.join(self.groups)}" if self.groups else ""
+        return f"WindowAggregate {', '.join(map(str, self.results))}{by} {self.window}"
+
+
+class JoinKind(Enum):
+    """Which rows without a partner are kept."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+@dataclass(frozen=True)
+class WindowJoin(Node):
+    """Pairs of rows that lie within a band of time and match.
+
+    Columns come out as `name.column`. Both timestamps stay, and both progress.
+    """
+
+    left: Node
+    right: Node
+    names: tuple[str, str]
+    on: tuple[str, str]  # the progressing column of each side
+    band: Band | TumblingBand
+    equalities: tuple[tuple[str, str], ...] = ()
+    residual: Expression | None = None  # over the output columns
+    kind: JoinKind = JoinKind.INNER
+
+    def __post_init__(self) -> None:
+        if self.names[0] == self.names[1]:
+            raise CannotJoin(
+                f"both sides of the join are called `{self.names[0]}`",
+                hint=f"name one of them: {self.names[0]} AS other",
+            )
+        for side, on in zip(self.inputs, self.on, strict=True):
+            check_progress(side, on)
+        for left, right in self.equalities:
+            mine, theirs = self.left.schema[left], self.right.schema[right]
+            if common_type(mine.type, theirs.type) is None:
+                raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
+        if self.residual is not None:
+            _check_refs_in(self._both, self.residual)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @cached_property
+    def _both(self) -> Schema:
+        return Schema.of(
+            (
+                Column(f"{name}.{column.name}", column.type)
+                for name, side in zip(self.names, self.inputs, strict=True)
+                for column in side.schema
+            ),
+            (f"{name}.{on}" for name, on in zip(self.names, self.on, strict=True)),
+        )
+
+    @cached_property
+    def schema(self) -> Schema:
+        if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
+            left = self._both.columns[: len(self.left.schema)]
+            return Schema.of(left, (f"{self.names[0]}.{self.on[0]}",))
+        return self._both
+
+    @property
+    def label(self) -> str:
+        left, right = self.names
+        terms = [f"{left}.{a} = {right}.{b}" for a, b in self.equalities]
+        if self.residual is not None:
+            terms.append(str(self.residual))
+        where = f" where {' AND '.join(terms)}" if terms else ""
+        kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
+        return f"WindowJoin {kind}{left}, {right} {self.band}{where}"
+
+
+def check_progress(node: Node, on: str) -> None:
+    """Refuse a window on a column that never promises that older values are over."""
+    schema = node.schema
+    if schema[on].name not in schema.progressing:
+        usable = [name for name in schema.names if name in schema.progressing]
+        raise CannotWindow(
+            f"cannot window on `{on}`: it never promises that older values are over",
+            hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
+        )
+
+
+def _check_refs(node: Node, expression: Expression) -> None:
+    _check_refs_in(node.schema, expression)
+
+
+def _check_refs_in(schema: Schema, expression: Expression) -> None:
+    for name in expression.refs:
+        _ = schema[name]

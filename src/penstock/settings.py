@@ -1,0 +1,106 @@
+"""Settings, and the parameters of queries: what `SET name = value` changes.
+
+    setting         values                               default
+    union           meld | merge                         meld      whether unions wait to keep order
+    strategy        dfs | bfs | round_robin | batched    dfs       who runs next
+    rows_per_step   unlimited | n                        unlimited how many rows a step may take
+
+Any other name holds a *parameter*: a duration or an integer that queries use as a length, as in
+`[RANGE n]`. A name that looks like a misspelt setting is refused, so that a typo never becomes a
+parameter that nobody reads.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from penstock.errors import BadSetting
+from penstock.model.timestamps import format_duration
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A length of time, in ticks."""
+
+    ticks: int
+
+    def __str__(self) -> str:
+        return format_duration(self.ticks)
+
+
+Value: TypeAlias = str | int | Duration
+"""What SET can assign: a word, a number, or a length of time."""
+
+#: Setting -> the words it can be.
+CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "union": ("meld", "merge"),
+        "strategy": ("dfs", "bfs", "round_robin", "batched"),
+        "rows_per_step": ("unlimited",),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings and parameters at one moment; `with_value` gives the next moment's."""
+
+    union: str = "meld"
+    strategy: str = "dfs"
+    rows_per_step: int | None = None  # None: unlimited
+    parameters: Mapping[str, int | Duration] = field(default_factory=dict)
+
+    def with_value(self, name: str, value: Value) -> Settings:
+        """These settings with one changed; BadSetting if the value does not fit.
+
+        >>> Settings().with_value("union", "merge").union
+        'merge'
+        >>> Settings().with_value("n", Duration(3_000_000)).parameters["n"].ticks
+        3000000
+        """
+        key = name.lower()
+        if key == "rows_per_step":
+            return replace(self, rows_per_step=_count(key, value))
+        if key == "union":
+            return replace(self, union=_choice(key, value))
+        if key == "strategy":
+            return replace(self, strategy=_choice(key, value))
+        near = difflib.get_close_matches(key, CHOICES, n=1, cutoff=0.7)
+        if near:
+            raise BadSetting(
+                f"no setting `{name}`",
+                hint=f"did you mean `{near[0]}`? parameters need a name that is less like it",
+            )
+        if isinstance(value, str):
+            raise BadSetting(
+                f"no setting `{name}`, and a parameter cannot be `{value}`",
+                hint=f"settings are: {', '.join(CHOICES)}; "
+                f"a parameter is a duration or an integer: SET {name} = 3 SECONDS",
+            )
+        return replace(self, parameters={**self.parameters, key: value})
+
+    def parameter(self, name: str) -> int | Duration | None:
+        """The value of a parameter, or None."""
+        return self.parameters.get(name.lower())
+
+
+def _choice(key: str, value: Value) -> str:
+    """One of the words that the setting can be."""
+    if isinstance(value, str) and value.lower() in CHOICES[key]:
+        return value.lower()
+    raise BadSetting(f"`{key}` cannot be `{value}`", hint=f"it can be: {', '.join(CHOICES[key])}")
+
+
+def _count(key: str, value: Value) -> int | None:
+    """A number of at least 1; None: as many as there are."""
+    if isinstance(value, int) and value >= 1:
+        return value
+    if isinstance(value, str) and value.lower() in CHOICES[key]:
+        return None
+    raise BadSetting(
+        f"`{key}` cannot be `{value}`", hint="it can be: unlimited, or a number of at least 1"
+    )

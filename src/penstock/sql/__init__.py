@@ -1,0 +1,21 @@
+"""SQL text to logical plan, in two steps.
+
+    text ──parse──► statements ──bind──► plan
+
+*Parsing* knows grammar only. It is sqlglot's Spark parser with our additions, one class on top of
+the other:
+
+    parser_expression   scalar expressions, without sqlglot's leniencies
+    parser_window       lengths and the window clause `[RANGE …, SLIDE …, WA …]`
+    parser_from         what stands in FROM: streams, unions, table functions, joins
+    parser_stream       CREATE STREAM
+    parser_statement    all other statements
+    dialect             the words, and the parser that results
+    parse               the border: foreign exceptions become ours
+
+*Binding* knows names and types: `bind_query` is the entrance, one file per clause. Whatever it
+raises has the place in the text. It does not judge what can run; that is the lowering's business.
+
+Nothing that was written is ignored: a part of the syntax tree that no binder asks for is refused
+(`places.only`).
+"""

@@ -1,0 +1,160 @@
+"""SELECT with aggregates: groups, results, window -> a WindowAggregate and what stands around it.
+
+    Project           the SELECT list, where it differs from what the aggregate gives
+      Select          HAVING
+        WindowAggregate
+          Project     computed group keys
+            …
+
+Without a window, a group key that progresses serves as one: a tumbling window one tick wide on it,
+whose start is the key itself, so that the key still progresses in the result.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.errors import CannotWindow, NotExecutable, QueryError
+from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.schema import WINDOW_END
+from penstock.plan.nodes import Node, Project, Select
+from penstock.sql.above_aggregate import AboveAggregate
+from penstock.sql.aggregate_shape import ENDS, Shape
+from penstock.sql.bind_expression import ExpressionBinder
+from penstock.sql.bind_from import Input
+from penstock.sql.bind_window import BoundWindow, counted_in
+from penstock.sql.bind_window_function import is_window_call
+from penstock.sql.context import Context
+from penstock.sql.find_window import aggregate_calls, find_window
+from penstock.sql.group_keys import group_trees, is_window_end
+from penstock.sql.output_names import Item
+from penstock.sql.scope import Field, Scope, unique
+from penstock.windows import Cumulating, Window, tumbling
+
+
+def bind_aggregation(
+    select: exp.Select,
+    items: list[Item],
+    node: Node,
+    scope: Scope,
+    input_: Input | None,
+    context: Context,
+) -> Node:
+    """The plan of a SELECT with GROUP BY or aggregates; `input_`: its only input, unless joined."""
+    having = select.args.get("having")
+    trees = [item.value for item in items if isinstance(item.value, exp.Expr)]
+    calls = aggregate_calls([*trees, *([having.this] if having else [])])
+    groups = group_trees(select.args.get("group"), items, scope, context)
+    bound = find_window(calls, groups, input_, scope, context)
+    if not calls:
+        raise NotExecutable(
+            "GROUP BY without an aggregate cannot be run in this release",
+            position=context.position(select.args["group"]),
+            hint="add an aggregate, such as count(*)",
+        )
+    if input_ is not None and input_.window is not None:
+        _check_grouped_by_window(input_.window, groups, input_, context)
+    keys = _bind_keys(groups, bound, scope, context)
+    if bound is not None:
+        shape = Shape(node, bound.window, _named(keys, items, node, scope, context))
+    else:
+        on = _progressing_key(keys, scope, context, calls[0].call)
+        others = _named([k for k in keys if k != on.ref], items, node, scope, context)
+        window = tumbling(on.column, 1, unit=counted_in(on))
+        shape = Shape(node, window, others, key_of_window=on.ref)
+    binder = AboveAggregate(context, scope, shape)
+    outputs = [Named(item.name, binder.item(item)) for item in items]
+    condition = binder.bind(having.this) if having else None
+    plan: Node = shape.node()
+    if condition is not None:
+        with context.located(having):
+            plan = Select(plan, condition)
+    if bound is not None:
+        outputs = _with_window_ends(outputs, shape)
+    unchanged = [Named(column.name, Ref(column.name, column.type)) for column in plan.schema]
+    return plan if outputs == unchanged else Project(plan, tuple(outputs))
+
+
+def _check_grouped_by_window(
+    window: Window, groups: list[exp.Expr], input_: Input, context: Context
+) -> None:
+    """A table function only labels rows with windows; GROUP BY makes groups of them."""
+    named = {group.name.lower() for group in groups if isinstance(group, exp.Column)}
+    # Extents of CUMULATE share their start.
+    enough = {WINDOW_END} if isinstance(window, Cumulating) else set(ENDS)
+    if not named & enough:
+        raise CannotWindow(
+            "the groups have no end: they are not grouped by their window",
+            position=context.position(input_.place),
+            hint="write GROUP BY window_start, window_end",
+        )
+
+
+def _bind_keys(
+    groups: list[exp.Expr], bound: BoundWindow | None, scope: Scope, context: Context
+) -> list[Expression]:
+    """The group keys over the input: those of PA, then those of GROUP BY."""
+    binder = ExpressionBinder(context, scope)
+    keys: list[Expression] = [f.ref for f in bound.partition] if bound else []
+    for group in groups:
+        # The window makes its own groups; naming its ends adds nothing.
+        if is_window_call(group) or (bound is not None and is_window_end(group, scope)):
+            continue
+        keys.append(binder.bind(group))
+    return list(dict.fromkeys(keys))
+
+
+def _progressing_key(
+    keys: list[Expression], scope: Scope, context: Context, place: exp.Expr
+) -> Field:
+    """The key that ends groups without a window."""
+    progressing = {field.ref: field for field in scope.fields if field.progresses}
+    for key in keys:
+        if key in progressing:
+            return progressing[key]
+    usable = ", ".join(map(str, progressing.values())) or "there is none"
+    written = context.written(place)
+    raise CannotWindow(
+        f"`{written}` would never end: it has no window",
+        position=context.position(place),
+        hint=f"write {written} [RANGE 10 MINUTES, SLIDE 1 MINUTE], "
+        f"or GROUP BY a column that progresses: {usable}",
+    )
+
+
+def _named(
+    keys: list[Expression], items: list[Item], node: Node, scope: Scope, context: Context
+) -> dict[Expression, str]:
+    """Names for the keys: columns keep theirs unless a window's end has it."""
+    taken = [*ENDS, *node.schema.names]
+    named: dict[Expression, str] = {}
+    for key in keys:
+        if isinstance(key, Ref) and key.name not in ENDS:
+            named[key] = key.name
+            continue
+        wanted = key.name if isinstance(key, Ref) else _item_name(key, items, scope, context)
+        named[key] = unique(wanted, taken)
+        taken.append(named[key])
+    return named
+
+
+def _item_name(key: Expression, items: list[Item], scope: Scope, context: Context) -> str:
+    """The name under which the SELECT list shows a computed key."""
+    binder = ExpressionBinder(context, scope)
+    for item in items:
+        if isinstance(item.value, exp.Expr) and not aggregate_calls([item.value]):
+            try:
+                if binder.bind(item.value) == key:
+                    return item.name
+            except QueryError:
+                continue  # an expression over the window's ends, say: no key
+    return "key"
+
+
+def _with_window_ends(outputs: list[Named], shape: Shape) -> list[Named]:
+    """The columns selected, and the window's ends if they are not among them."""
+    for end in ENDS:
+        if shape.end(end) not in [output.value for output in outputs]:
+            name = unique(end, [output.name for output in outputs])
+            outputs = [*outputs, Named(name, shape.end(end))]
+    return outputs

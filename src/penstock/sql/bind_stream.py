@@ -1,0 +1,124 @@
+"""CREATE STREAM: from the declaration as written to a `Stream`.
+
+    TIMESTAMP BY ts                     external, rows come in order
+    TIMESTAMP BY ts ORDERED             the same, said aloud
+    TIMESTAMP BY ts SLACK 5 SECONDS     external, rows may be that late
+    TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
+    WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
+    TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
+    LATENT, or nothing                  no time at all
+
+Spec: timestamps 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
+from penstock.model.schema import ROW_NUM, Column
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.sql.places import located
+from penstock.sql.syntax import Length, Span
+
+ARRIVAL_TS = "arrival_ts"
+
+
+@dataclass(frozen=True)
+class ColumnDeclaration:
+    """A column and where it stands."""
+
+    column: Column
+    span: Span
+
+
+@dataclass(frozen=True)
+class TimeDeclaration:
+    """The timestamp clause. `slack` None: punctuated; a Length of 0: ordered."""
+
+    kind: TimestampKind
+    span: Span
+    column: str | None = None
+    slack: Length | None = None
+
+
+@dataclass(frozen=True)
+class StreamDeclaration:
+    """A CREATE STREAM as written."""
+
+    name: str
+    columns: tuple[ColumnDeclaration, ...]
+    time: TimeDeclaration | None
+    origin: Origin
+    span: Span
+
+
+def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
+    """The stream that a declaration describes, checked."""
+    if not declared.columns:
+        raise SyntaxFault(
+            f"stream `{declared.name}` has no columns",
+            position=Position(text, declared.span.start, declared.span.end),
+            hint="declare at least one: (ts TIMESTAMP)",
+        )
+    columns = _distinct(declared, text)
+    time = declared.time
+    if time is None or time.kind is TimestampKind.LATENT:
+        return Stream(declared.name, columns, origin=declared.origin)
+    with located(text, time.span):
+        if time.kind is TimestampKind.INTERNAL:
+            name, columns = _arrival_column(time.column or ARRIVAL_TS, columns)
+            return Stream(declared.name, columns, time.kind, name, 0, declared.origin)
+        name = _spelled(str(time.column), columns)
+        stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin)
+        slack = None if time.slack is None else _slack_of(stream, time.slack)
+        return Stream(declared.name, columns, time.kind, name, slack, declared.origin)
+
+
+def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:
+    """The columns, none of them twice: names that differ in case only are the same name."""
+    seen = {ROW_NUM: "every stream has it by itself"}
+    for item in declared.columns:
+        name = item.column.name
+        if name.lower() in seen:
+            raise DuplicateName(
+                f"column `{name}` cannot be declared: {seen[name.lower()]}",
+                position=Position(text, item.span.start, item.span.end),
+                hint=f"choose another name, such as {name}_2",
+            )
+        seen[name.lower()] = "there is one of that name already"
+    return tuple(item.column for item in declared.columns)
+
+
+def _spelled(name: str, columns: tuple[Column, ...]) -> str:
+    """The column's name as it was declared; unknown ones stay, and are refused by the Stream."""
+    return next((c.name for c in columns if c.name.lower() == name.lower()), name)
+
+
+def _arrival_column(name: str, columns: tuple[Column, ...]) -> tuple[str, tuple[Column, ...]]:
+    """The column for the time of arrival, added if it was not declared."""
+    name = _spelled(name, columns)
+    for column in columns:
+        if column.name == name:
+            if column.type is not Type.TIMESTAMP:
+                raise TypeMismatch(
+                    f"`{name}` is {column.type}, and the time of arrival is a TIMESTAMP",
+                    hint=f"declare {name} TIMESTAMP, or leave it out of the columns",
+                )
+            return name, columns
+    return name, (*columns, Column(name, Type.TIMESTAMP))
+
+
+def _slack_of(stream: Stream, slack: Length) -> int:
+    """How late rows may be, in the timestamp's own unit."""
+    of = stream.schema[str(stream.timestamp)].type
+    fits = slack.unit == ("time" if of is Type.TIMESTAMP else "number")
+    if not fits and slack.value:
+        example = "SLACK 5 SECONDS" if of is Type.TIMESTAMP else "SLACK 5"
+        raise CannotWindow(
+            f"stream `{stream.name}`: SLACK {slack} cannot measure `{stream.timestamp}`, "
+            f"which is {of}",
+            hint=f"write a length in its unit, such as {example}",
+        )
+    return slack.value

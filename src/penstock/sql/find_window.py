@@ -1,0 +1,103 @@
+"""Which window the aggregates of a SELECT have.
+
+It is said once, in one of four places: in brackets behind the aggregates, in brackets behind the
+input, by a table function in FROM, or by `window(…)` in GROUP BY. Without any of them a query can
+still end its groups if it groups by a column that progresses: each value is over some time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import CannotWindow, NotExecutable
+from penstock.sql.bind_expression import is_aggregate
+from penstock.sql.bind_from import Input
+from penstock.sql.bind_window import BoundWindow, bind_window
+from penstock.sql.bind_window_function import bind_window_call, is_window_call
+from penstock.sql.context import Context
+from penstock.sql.scope import Scope
+from penstock.sql.syntax import Windowed
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate as written, and the brackets behind it."""
+
+    call: exp.Expr
+    windowed: Windowed | None
+
+
+def aggregate_calls(trees: list[exp.Expr]) -> list[AggregateCall]:
+    """Every aggregate in these trees, and everything else that has a window behind it."""
+    found = []
+    for tree in trees:
+        for node in tree.walk(prune=lambda n: isinstance(n, (exp.Query, Windowed))):
+            if isinstance(node, Windowed):
+                found.append(AggregateCall(node.this, node))
+            elif is_aggregate(node):
+                found.append(AggregateCall(node, None))
+    return found
+
+
+def find_window(
+    calls: list[AggregateCall],
+    groups: list[exp.Expr],
+    input_: Input | None,
+    scope: Scope,
+    context: Context,
+) -> BoundWindow | None:
+    """The one window of these aggregates; None if nothing says which. `input_`: unless joined."""
+    outside = _outside(groups, input_, scope, context)
+    bracketed = [call for call in calls if call.windowed is not None]
+    if not bracketed:
+        return outside
+    if outside is not None:
+        raise CannotWindow(
+            "there are two windows for this aggregate",
+            position=context.position(bracketed[0].windowed),
+            hint="keep the one behind the aggregate or the other",
+        )
+    for call in calls:
+        if call.windowed is None:
+            raise CannotWindow(
+                f"`{context.written(call.call)}` has no window, and another aggregate has one",
+                position=context.position(call.call),
+                hint="put the window after the stream instead, for all aggregates: "
+                "FROM s [RANGE …, SLIDE …]",
+            )
+    first, *others = (_bind(call, scope, context) for call in bracketed)
+    for call, other in zip(bracketed[1:], others, strict=True):
+        if other != first:
+            raise NotExecutable(
+                "aggregates of one query cannot have different windows in this release",
+                position=context.position(call.windowed),
+                hint="write one query for each window",
+            )
+    return first
+
+
+def _bind(call: AggregateCall, scope: Scope, context: Context) -> BoundWindow:
+    assert call.windowed is not None
+    return bind_window(call.windowed.args["clause"], scope, context)
+
+
+def _outside(
+    groups: list[exp.Expr], input_: Input | None, scope: Scope, context: Context
+) -> BoundWindow | None:
+    """The window that is written elsewhere than behind an aggregate."""
+    found: list[tuple[BoundWindow, exp.Expr]] = []
+    if input_ is not None and input_.clause is not None:
+        found.append((bind_window(input_.clause, scope, context), input_.place))
+    if input_ is not None and input_.window is not None:
+        found.append((BoundWindow(input_.window), input_.place))
+    for group in groups:
+        if is_window_call(group):
+            assert isinstance(group, exp.Anonymous)
+            found.append((BoundWindow(bind_window_call(group, scope, context)), group))
+    if len(found) > 1:
+        raise CannotWindow(
+            "there are two windows", position=context.position(found[1][1]), hint="keep one"
+        )
+    return found[0][0] if found else None

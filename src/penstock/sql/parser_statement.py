@@ -1,0 +1,182 @@
+"""Statements: CREATE STREAM, QUERY and VIEW, DROP, SET, EXPLAIN, and queries by themselves."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import Position
+from penstock.model.schema import suggest
+from penstock.settings import Duration, Value
+from penstock.sql.parser_expression import WINDOW_PLACES
+from penstock.sql.parser_stream import StreamParser
+from penstock.sql.statements import (
+    BareSelect,
+    CreateQuery,
+    CreateView,
+    Drop,
+    Explain,
+    Query,
+    Set,
+    Sink,
+    Statement,
+)
+from penstock.sql.syntax import Parameter, Span
+
+_STARTS = ("SELECT", "CREATE", "DROP", "SET", "EXPLAIN")
+_QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+
+#: Deeper trees than this would exhaust the stack of whoever walks them.
+DEEPEST = 150
+
+
+class StatementParser(StreamParser):
+    """Reads a text of statements with `;` between them."""
+
+    def statements(self, tokens: list[Token], text: str) -> list[Statement]:
+        """All statements of the text."""
+        self.reset()
+        self.sql = text
+        self._chunks = [[]]
+        for token in tokens:
+            if token.token_type == TokenType.SEMICOLON:
+                self._chunks.append([])
+            else:
+                self._chunks[-1].append(token)
+        self._chunks = [chunk for chunk in self._chunks if chunk]
+        found = []
+        while self._chunk_index < len(self._chunks):
+            self._advance_chunk()
+            found.append(self._whole_statement())
+        return found
+
+    def place(self) -> Position:
+        """Where reading has got to."""
+        span = self.span_since(self._prev)
+        return Position(self.sql, span.start, span.end)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """What sqlglot asks for inside WITH: a query, nothing else."""
+        return self._parse_ddl_select()
+
+    def _whole_statement(self) -> Statement:
+        statement = self._one_statement()
+        if self._curr:
+            is_bracket = self._curr.token_type == TokenType.L_BRACKET
+            self.refuse(f"unexpected {self.found()}", hint=WINDOW_PLACES if is_bracket else None)
+        return statement
+
+    def _one_statement(self) -> Statement:
+        start = self._curr
+        if start.token_type in _QUERY_STARTS:
+            query = self._query()
+            return BareSelect(self.position_since(start), query)
+        if self._match_text_seq("CREATE"):
+            return self._create(start)
+        if self._match_text_seq("DROP"):
+            return self._drop(start)
+        if self._match_text_seq("SET"):
+            return self._set(start)
+        if self._match_text_seq("EXPLAIN"):
+            return self._explain(start)
+        self.refuse(
+            f"no statement begins with {self.found()}", hint=suggest(start.text.upper(), _STARTS)
+        )
+
+    def _query(self) -> Query:
+        start = self._curr
+        tree = self._parse_ddl_select()
+        if tree is None:
+            self.refuse(f"expected a query, not {self.found()}", hint="it begins with SELECT")
+        span = self.span_since(start)
+        if _depth(tree) > DEEPEST:
+            self.refuse("this is nested too deeply", span, hint="split it into views")
+        return Query(tree, self.sql, span)
+
+    def _create(self, start: Token) -> Statement:
+        replace = self._match_text_seq("OR", "REPLACE")
+        if self._match_text_seq("STREAM"):
+            return self.create_stream(start, replace)
+        if self._match_text_seq("VIEW"):
+            name = self.word("a name for the view")
+            self.expect("AS")
+            query = self._query()
+            return CreateView(self.position_since(start), name, query, replace)
+        continuous = self._match_text_seq("CONTINUOUS")
+        replace = self._match_text_seq("OR", "REPLACE") or replace
+        if self._match_text_seq("QUERY"):
+            replace = self._match_text_seq("OR", "REPLACE") or replace
+            return self._create_query(start, replace)
+        kinds = ("QUERY",) if continuous else ("STREAM", "QUERY", "VIEW")
+        self.refuse(
+            f"expected {' or '.join(kinds)} after {self._prev.text.upper()}, not {self.found()}",
+            hint=suggest(self._curr.text.upper(), kinds),
+        )
+
+    def _create_query(self, start: Token, replace: bool) -> CreateQuery:
+        name = self.word("a name for the query")
+        sink = None
+        if self._match_text_seq("INTO"):
+            format_ = self.word("a format such as parquet")
+            path = self.string()
+            options = self.options() if self._match_text_seq("OPTIONS") else ()
+            sink = Sink(format_.lower(), path, options)
+        self.expect("AS")
+        query = self._query()
+        return CreateQuery(self.position_since(start), name, query, sink, replace)
+
+    def _drop(self, start: Token) -> Drop:
+        kinds: tuple[Literal["stream", "query", "view"], ...] = ("stream", "query", "view")
+        for kind in kinds:
+            if self._match_text_seq(kind.upper()):
+                if_exists = self._match_text_seq("IF", "EXISTS")
+                name = self.word(f"the name of a {kind}")
+                return Drop(self.position_since(start), kind, name, if_exists)
+        self.refuse(
+            f"expected STREAM, QUERY or VIEW after DROP, not {self.found()}",
+            hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
+        )
+
+    def _set(self, start: Token) -> Set:
+        # Names of settings may be words of the language: SET union = merge.
+        name = self._curr.text
+        if not self._curr or not name.isidentifier():
+            self.refuse(f"expected the name of a setting, not {self.found()}")
+        self._advance()
+        self.expect("=")
+        value = self._value()
+        return Set(self.position_since(start), name, value)
+
+    def _value(self) -> Value:
+        token = self._curr
+        is_quoted_word = token.token_type == TokenType.STRING and not token.text[:1].isdigit()
+        if is_quoted_word:
+            self._advance()
+            return token.text
+        length = self.length()
+        if isinstance(length, Parameter):
+            return length.name
+        if length.unit == "rows":
+            self.refuse("a setting cannot be a number of rows", length.span, hint="leave out ROWS")
+        return Duration(length.value) if length.unit == "time" else length.value
+
+    def _explain(self, start: Token) -> Explain:
+        if self._curr.token_type in _QUERY_STARTS or self._curr.text.upper() == "CREATE":
+            inner = self._one_statement()
+            if not isinstance(inner, (BareSelect, CreateQuery)):
+                place = Span(inner.position.start, inner.position.end)
+                self.refuse("only queries can be explained", place, hint="EXPLAIN SELECT …")
+            return Explain(self.position_since(start), inner)
+        name = self.word("a query, or the name of one")
+        return Explain(self.position_since(start), name)
+
+
+def _depth(tree: exp.Expr) -> int:
+    """How many nodes deep the tree is."""
+    deepest, level = 0, [tree]
+    while level:
+        deepest += 1
+        level = [child for node in level for child in node.iter_expressions()]
+    return deepest

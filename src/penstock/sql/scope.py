@@ -1,0 +1,146 @@
+"""Which columns a name can mean at some place of a query.
+
+A scope is a list of fields. The user writes `name` or `relation.name`, in any case; the plan below
+calls the column something, usually the same, `M1.srcIP` behind a join. A hidden field can be named
+but is not part of `*`: the row number that every stream has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.errors import UnknownName
+from penstock.model.expressions import Ref
+from penstock.model.schema import ROW_NUM, suggest
+from penstock.model.types import Type
+from penstock.plan.nodes import Node, Source
+
+#: Other names of columns that the system itself adds.
+_SYNONYMS = {"seq_num": ROW_NUM}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as the user sees it, and as the plan knows it."""
+
+    name: str
+    type: Type
+    column: str
+    qualifier: str | None = None
+    progresses: bool = False
+    hidden: bool = False
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.column, self.type)
+
+    def __str__(self) -> str:
+        return f"{self.qualifier}.{self.name}" if self.qualifier else self.name
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The fields that can be named, in the order of `*`."""
+
+    fields: tuple[Field, ...]
+
+    @classmethod
+    def of(cls, node: Node, qualifier: str | None) -> Scope:
+        """The columns of one input; a stream's row number is there, but hidden."""
+        return cls(
+            tuple(
+                Field(
+                    column.name,
+                    column.type,
+                    column.name,
+                    qualifier,
+                    progresses=column.name in node.schema.progressing,
+                    hidden=column.name == ROW_NUM and isinstance(node, Source),
+                )
+                for column in node.schema
+            )
+        )
+
+    def without(self, name: str) -> Scope:
+        """The same, with a column that cannot be named."""
+        return Scope(tuple(field for field in self.fields if field.name != name))
+
+    def __add__(self, other: Scope) -> Scope:
+        return Scope(self.fields + other.fields)
+
+    def prefixed(self, name: str) -> Scope:
+        """The same fields behind a join, which calls them `name.column`."""
+        return Scope(tuple(replace(f, column=f"{name}.{f.column}") for f in self.fields))
+
+    @property
+    def visible(self) -> tuple[Field, ...]:
+        """What `*` stands for."""
+        return tuple(field for field in self.fields if not field.hidden)
+
+    def of_relation(self, qualifier: str) -> tuple[Field, ...]:
+        """What `qualifier.*` stands for."""
+        found = tuple(f for f in self.visible if _same(f.qualifier, qualifier))
+        if not found:
+            raise UnknownName(f"no input `{qualifier}`", hint=suggest(qualifier, self._relations()))
+        return found
+
+    def has(self, name: str, qualifier: str | None = None) -> bool:
+        return bool(self._matching(name, qualifier))
+
+    def resolve(self, name: str, qualifier: str | None = None) -> Field:
+        """The one field that the name means."""
+        found = self._matching(name, qualifier)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            # Streams may spell names that differ in case only; an exact match then decides.
+            exact = [field for field in found if field.name == name]
+            if len(exact) == 1:
+                return exact[0]
+            raise UnknownName(
+                f"`{name}` can mean {' or '.join(map(str, found))}",
+                hint=f"write which one: {found[0]}",
+            )
+        if qualifier is not None and not any(_same(f.qualifier, qualifier) for f in self.fields):
+            raise UnknownName(f"no input `{qualifier}`", hint=suggest(qualifier, self._relations()))
+        spelled = f"{qualifier}.{name}" if qualifier else name
+        mine = [f for f in self.visible if qualifier is None or _same(f.qualifier, qualifier)]
+        names = list(dict.fromkeys(f.name for f in mine))
+        raise UnknownName(f"no column `{spelled}`", hint=suggest(name, names))
+
+    def _matching(self, name: str, qualifier: str | None) -> list[Field]:
+        for wanted in (name, _SYNONYMS.get(name.lower())):
+            if wanted is None:
+                continue
+            found = [
+                field
+                for field in self.fields
+                if _same(field.name, wanted)
+                and (qualifier is None or _same(field.qualifier, qualifier))
+            ]
+            if found:
+                return found
+        return []
+
+    def _relations(self) -> Iterable[str]:
+        return dict.fromkeys(f.qualifier for f in self.fields if f.qualifier)
+
+
+def _same(mine: str | None, theirs: str) -> bool:
+    return mine is not None and mine.lower() == theirs.lower()
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """The name, or the name with the first number that makes it new.
+
+    >>> unique("count", ["count", "COUNT_2"])
+    'count_3'
+    """
+    used = {other.lower() for other in taken}
+    if name.lower() not in used:
+        return name
+    number = 2
+    while f"{name}_{number}".lower() in used:
+        number += 1
+    return f"{name}_{number}"

@@ -1,0 +1,121 @@
+"""What our dialect adds to sqlglot's syntax tree.
+
+Nodes of the tree are sqlglot expressions; the inside of a window clause is plain frozen data,
+because nothing of sqlglot ever looks at it. Every piece knows the stretch of text it came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from sqlglot import exp
+
+from penstock.model.timestamps import format_duration
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the text, half-open."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """From the beginning of this to the end of the other."""
+        return Span(self.start, max(self.end, other.end))
+
+
+Unit: TypeAlias = Literal["time", "rows", "number"]
+"""What a length counts: ticks of time, rows, or the values of an integer column."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """`10 minutes`, `1000 rows` or `5`."""
+
+    value: int
+    unit: Unit
+    span: Span
+
+    def __str__(self) -> str:
+        if self.unit == "time":
+            return format_duration(self.value)
+        rows = "" if self.unit == "number" else " row" if self.value == 1 else " rows"
+        return f"{self.value}{rows}"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A name that SET gave a length to: `[RANGE n]`."""
+
+    name: str
+    span: Span
+
+
+AnyLength: TypeAlias = Length | Parameter
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column named in a window clause; `row-num` stands here as `row_num`."""
+
+    name: str
+    qualifier: str | None
+    span: Span
+    ranked: bool = False  # written as rank(name)
+
+
+@dataclass(frozen=True)
+class WindowClause:
+    """`[RANGE …, SLIDE …, WA …]`, as written; what it means is found when it is bound."""
+
+    span: Span
+    range: AnyLength | None = None
+    range_all: bool = False
+    tumbling: bool = False
+    slide: AnyLength | None = None
+    wattr: Attribute | None = None
+    rattr: Attribute | None = None
+    sattr: Attribute | None = None
+    partition: tuple[Attribute, ...] = ()
+
+
+class Windowed(exp.Expression):
+    """An aggregate with its window: `count(*) [RANGE …]`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "clause": True}
+
+
+class Relation(exp.Expression):
+    """One input in FROM: what it is, what it is called, and its window."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False, "clause": False}
+
+
+class StreamUnion(exp.Expression):
+    """`a UNION b UNION c` in FROM: the rows of all, duplicates kept."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class WindowFunction(exp.Expression):
+    """`TUMBLE(TABLE s, DESCRIPTOR(ts), …)`: a stream with a window, in Flink's spelling."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,  # the name, in capitals
+        "data": True,  # Relation
+        "timecol": True,  # Attribute
+        "lengths": True,  # dict: SIZE, SLIDE, STEP, OFFSET -> Length
+    }
+
+
+class StreamJoin(exp.Join):
+    """`[kind] JOIN this [WITHIN d] [ON condition]`, or a comma."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "kind": True,  # JoinKind
+        "on": False,
+        "within": False,  # AnyLength
+    }

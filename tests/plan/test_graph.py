@@ -1,0 +1,100 @@
+"""Equal sub-plans are one node; queries that share nothing are apart."""
+
+from __future__ import annotations
+
+from penstock.model.expressions import Call, Literal, Named, Ref
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.plan.explain import explain, explain_graph
+from penstock.plan.graph import QueryGraph, walk
+from penstock.plan.nodes import Node, Project, Select, Source, Union
+from penstock.plan.picture import to_dot, to_svg
+
+
+def stream(name: str) -> Stream:
+    columns = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
+    return Stream(name, columns, TimestampKind.EXTERNAL, "ts", slack=0)
+
+
+def above(name: str, limit: int) -> Node:
+    return Select(Source(stream(name)), Call(">", (Ref("x", Type.INT), Literal(limit, Type.INT))))
+
+
+def only_x(node: Node) -> Node:
+    return Project(node, (Named("x", Ref("x", Type.INT)),))
+
+
+def test_equal_sub_plans_built_apart_are_one_node() -> None:
+    graph = QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)})
+    assert len(graph.nodes) == 3
+    assert graph.shared() == [above("a", 1)]
+    assert graph.readers(above("a", 1)) == [only_x(above("a", 1)), "q"]
+
+
+def test_a_different_constant_is_a_different_node() -> None:
+    graph = QueryGraph({"p": above("a", 1), "q": above("a", 2)})
+    assert graph.shared() == [Source(stream("a"))]
+
+
+def test_queries_hang_together_through_what_they_share_even_at_second_hand() -> None:
+    bridge = Union((above("a", 1), above("b", 1)))
+    graph = QueryGraph(
+        {"on_a": above("a", 2), "on_b": above("b", 2), "apart": above("c", 1), "bridge": bridge}
+    )
+    assert sorted(map(sorted, graph.components())) == [["apart"], ["bridge", "on_a", "on_b"]]
+
+
+def test_walking_a_plan_meets_each_node_once_inputs_first() -> None:
+    plan: Node = above("a", 1)
+    for _ in range(10):  # 2**10 paths, 12 nodes
+        plan = Union((plan, plan))
+    met = list(walk(plan))
+    assert len(met) == 12
+    assert isinstance(met[0], Source)
+
+
+def test_what_is_shared_is_written_once() -> None:
+    text = explain_graph(QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)}))
+    assert text == (
+        "Query p\n"
+        "  Project x\n"
+        "    #1 Select x > 1\n"
+        "      Source a (by ts, ordered)\n"
+        "\n"
+        "Query q\n"
+        "  #1 (above)"
+    )
+
+
+def test_a_remark_stands_below_its_node() -> None:
+    assert explain(above("a", 1), lambda node: type(node).__name__.lower()) == (
+        "Select x > 1\n    -- select\n  Source a (by ts, ordered)\n      -- source"
+    )
+
+
+def test_dot_has_an_arc_for_every_input_and_every_query() -> None:
+    dot = to_dot(QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)}))
+    assert dot.count(" -> ") == 4
+    assert 'label="Select x > 1"' in dot
+
+
+def test_svg_draws_every_node_apart_and_escapes_text() -> None:
+    import xml.etree.ElementTree as ET
+
+    graph = QueryGraph({"p <1>": Union((above("a", 1), above("b", 1))), "q": above("a", 1)})
+    root = ET.fromstring(to_svg(graph))
+    boxes = [
+        tuple(float(r.attrib[k]) for k in ("x", "y", "width", "height"))
+        for r in root.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    assert len(boxes) == len(graph.nodes) + len(graph.queries)
+    for i, (x, y, w, h) in enumerate(boxes):
+        for other_x, other_y, other_w, other_h in boxes[:i]:
+            apart_x = x + w <= other_x or other_x + other_w <= x
+            apart_y = y + h <= other_y or other_y + other_h <= y
+            assert apart_x or apart_y
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    assert all(x >= 0 and y >= 0 and x + w <= width and y + h <= height for x, y, w, h in boxes)
+    texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "p <1>" in texts

@@ -1,0 +1,111 @@
+"""A node that exists is valid: what is wrong is refused when it is built."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import CannotJoin, CannotWindow, DuplicateName, TypeMismatch, UnknownName
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Call, Expression, Literal, Named, Ref
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.plan.nodes import (
+    JoinKind,
+    Project,
+    Result,
+    Select,
+    Source,
+    Union,
+    WindowAggregate,
+    WindowJoin,
+)
+from penstock.windows import Sliding, sliding_band
+
+BIDS = Source(
+    Stream(
+        "bids",
+        (Column("item", Type.STRING), Column("price", Type.INT), Column("ts", Type.TIMESTAMP)),
+        TimestampKind.EXTERNAL,
+        "ts",
+        slack=0,
+    )
+)
+PRICE, TS, ROW = Ref("price", Type.INT), Ref("ts", Type.TIMESTAMP), Ref("row_num", Type.BIGINT)
+COUNT = (Result("n", Aggregate("count")),)
+
+
+def test_a_stream_progresses_on_its_timestamp_and_its_row_number() -> None:
+    assert BIDS.schema.progressing == {"ts", "row_num"}
+
+
+def test_a_condition_must_be_boolean() -> None:
+    with pytest.raises(TypeMismatch, match="condition must be BOOLEAN"):
+        Select(BIDS, PRICE)
+
+
+def test_an_unknown_column_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownName, match="did you mean `price`"):
+        Select(BIDS, Call(">", (Ref("pric", Type.INT), Literal(1, Type.INT))))
+
+
+def test_a_renamed_column_keeps_progressing_and_a_computed_one_does_not() -> None:
+    later: Expression = Call("+", (TS, Literal(1, Type.INTERVAL)))
+    node = Project(BIDS, (Named("time", TS), Named("later", later)))
+    assert node.schema.progressing == {"time"}
+
+
+def test_two_columns_cannot_have_one_name() -> None:
+    with pytest.raises(DuplicateName):
+        Project(BIDS, (Named("a", TS), Named("a", PRICE)))
+
+
+def test_a_window_needs_a_column_that_progresses() -> None:
+    with pytest.raises(CannotWindow, match="never promises") as caught:
+        WindowAggregate(BIDS, Sliding("price", 10, 10), (), COUNT)
+    assert caught.value.hint == "windows here can use: ts, row_num"
+
+
+def test_results_carry_their_window_and_progress_on_it() -> None:
+    node = WindowAggregate(BIDS, Sliding("ts", 10, 5), ("item",), COUNT)
+    assert node.schema.names == ("item", "n", "window_start", "window_end")
+    assert node.schema.progressing == {"window_start", "window_end"}
+    assert node.schema["window_end"].type is Type.TIMESTAMP
+
+
+def test_a_window_over_rows_is_told_in_rows() -> None:
+    node = WindowAggregate(BIDS, Sliding("row_num", 10, 5, unit="rows"), (), COUNT)
+    assert node.schema["window_end"].type is Type.BIGINT
+
+
+def test_a_union_widens_types_and_refuses_those_that_do_not_fit() -> None:
+    wide = Project(BIDS, (Named("v", Call("/", (PRICE, PRICE))),))
+    narrow = Project(BIDS, (Named("v", PRICE),))
+    assert Union((narrow, wide)).schema["v"].type is Type.DOUBLE
+    with pytest.raises(TypeMismatch, match="one column"):
+        Union((narrow, Project(BIDS, (Named("v", Ref("item", Type.STRING)),))))
+    with pytest.raises(TypeMismatch, match="1 and 2 columns"):
+        Union((narrow, Project(BIDS, (Named("v", PRICE), Named("w", PRICE)))))
+
+
+def test_behind_a_union_row_numbers_promise_nothing() -> None:
+    assert Union((BIDS, BIDS)).schema.progressing == {"ts"}
+
+
+def test_a_join_names_its_sides_apart() -> None:
+    band = sliding_band(5, 5)
+    with pytest.raises(CannotJoin, match="both sides"):
+        WindowJoin(BIDS, BIDS, ("b", "b"), ("ts", "ts"), band)
+    join = WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), band, (("item", "item"),))
+    assert join.schema.progressing == {"a.ts", "b.ts"}
+    assert "b.price" in join.schema
+
+
+def test_a_semi_join_gives_the_left_side_only() -> None:
+    join = WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), sliding_band(5, 5), kind=JoinKind.SEMI)
+    assert all(name.startswith("a.") for name in join.schema.names)
+
+
+def test_join_keys_must_be_comparable() -> None:
+    with pytest.raises(TypeMismatch, match="cannot compare"):
+        WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), sliding_band(5, 5), (("item", "price"),))

@@ -1,0 +1,97 @@
+"""docs/sql.md is true: what it shows binds, runs or is refused exactly as it says.
+
+    ```sql              statements that can be declared and run
+    ```sql plan only    queries that bind, and that the lowering refuses
+    ```refused          a query, an empty line, and its error
+
+All blocks of the page share one catalog, from top to bottom.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog import Catalog
+from penstock.errors import NotExecutable, QueryError
+from penstock.lower.lower import check_executable
+from penstock.model.aggregates import AGGREGATES
+from penstock.model.functions import FUNCTIONS
+from penstock.plan.nodes import Node
+from penstock.settings import CHOICES
+from penstock.sql.bind_query import bind_query
+from penstock.sql.parse import parse
+from penstock.sql.statements import BareSelect, CreateQuery, Explain, Statement
+
+PAGE = (Path(__file__).parent.parent / "docs" / "sql.md").read_text()
+BLOCKS = re.findall(r"^```(sql|sql plan only|refused)\n(.*?)^```$", PAGE, re.M | re.S)
+
+
+def plan_of(statement: Statement, catalog: Catalog) -> Node | None:
+    """The plan of a query; declarations are carried out."""
+    match statement:
+        case BareSelect():
+            return bind_query(statement.select, catalog)
+        case CreateQuery():
+            plan = catalog.bind_query(statement).plan
+            catalog.apply(statement)
+            return plan
+        case Explain(target=str(name)):
+            return catalog.relation(name)
+        case Explain(target=BareSelect() | CreateQuery() as target):
+            return plan_of(target, catalog)
+    catalog.apply(statement)
+    return None
+
+
+def is_executable(plan: Node, catalog: Catalog) -> bool:
+    try:
+        check_executable(plan, union=catalog.settings.union)
+    except NotExecutable:
+        return False
+    return True
+
+
+def test_every_block_is_as_it_says() -> None:
+    catalog = Catalog()
+    for kind, text in BLOCKS:
+        if kind == "refused":
+            query, expected = text.rstrip().split("\n\n")
+            with pytest.raises(QueryError) as caught:
+                for statement in parse(query):
+                    plan_of(statement, catalog)
+            assert str(caught.value) == expected
+            continue
+        for statement in parse(text):
+            plan = plan_of(statement, catalog)
+            if plan is not None:
+                assert is_executable(plan, catalog) == (kind == "sql"), statement.sql
+
+
+def test_the_page_has_blocks_of_every_kind() -> None:
+    kinds = [kind for kind, _ in BLOCKS]
+    assert {kind: kinds.count(kind) > 2 for kind in set(kinds)} == {
+        "sql": True,
+        "sql plan only": True,
+        "refused": True,
+    }
+
+
+def test_two_queries_that_are_said_to_be_the_same_are_the_same() -> None:
+    [text] = [text for _, text in BLOCKS if "WA ts] FROM packets GROUP BY src;" in text]
+    catalog = Catalog()
+    for statement in parse(BLOCKS[0][1]):
+        catalog.apply(statement)
+    first, second = (plan_of(statement, catalog) for statement in parse(text))
+    assert first == second
+
+
+def test_every_function_aggregate_and_setting_is_named() -> None:
+    named = set(re.findall(r"`(\w+)(?:\([^`]*\))?`", PAGE))
+    functions = {name for name in FUNCTIONS if name[0].isalpha()}
+    written_as_operators = {"in", "and", "or", "not", "like", "ilike", "rlike", "div", "negative"}
+    assert functions - written_as_operators <= named
+    assert set(AGGREGATES) <= named
+    assert {*CHOICES, *(word for words in CHOICES.values() for word in words)} <= named
