@@ -1,0 +1,41 @@
+"""min(x) and max(x), of any type that has an order.
+
+NaN counts as greater than any number, as in Spark: it is the max where there is one, and the min
+where there is nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.grouping import Columns, Grouping
+
+
+@dataclass(frozen=True)
+class Min(Part):
+    """The least value."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("min",)
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.least(self.values(rows)),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.least(self.result(partials)),)
+
+
+@dataclass(frozen=True)
+class Max(Part):
+    """The greatest value."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("max",)
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.greatest(self.values(rows)),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.greatest(self.result(partials)),)

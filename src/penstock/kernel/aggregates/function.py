@@ -1,0 +1,73 @@
+"""An aggregate function, computed for many groups at once.
+
+What is kept of a group while rows still come are its *partials*: a few columns with one row per
+group, whatever the number of rows behind it. They are made from rows by `start`, joined by
+`merge`, and `result` reads the answer off them. Partials that several functions need, such as the
+count and the sum that `avg` divides, are kept once: functions name the *parts* they read, and
+parts that are equal are the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from penstock.kernel.aggregates.grouping import Columns, Grouping
+from penstock.model.types import Type
+
+
+@dataclass(frozen=True)
+class Function(ABC):
+    """A function of the column `argument` of type `of`; both are None for one of whole rows."""
+
+    argument: str | None
+    of: Type | None
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """What has to be kept to know the result."""
+
+    @abstractmethod
+    def result(self, partials: Columns) -> pl.Series:
+        """The answer for each row of partials."""
+
+
+@dataclass(frozen=True)
+class Part(Function):
+    """A function that keeps partials of its own, and whose result is the first of them."""
+
+    kinds: ClassVar[tuple[str, ...]]  # one word per column
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its partials: no column of a user begins like this.
+
+        >>> from penstock.kernel.aggregates.count import Count
+        >>> Count("len", Type.INT).columns
+        ('__count(len)',)
+        """
+        return tuple(f"__{kind}({self.argument or '*'})" for kind in self.kinds)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (self,)
+
+    @abstractmethod
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        """Partials of rows, one per group, in the order of `columns`."""
+
+    @abstractmethod
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        """Partials of partials, one per group, in the order of `columns`."""
+
+    def result(self, partials: Columns) -> pl.Series:
+        return partials[self.columns[0]]
+
+    def values(self, rows: Columns) -> pl.Series:
+        """The column the function is of."""
+        assert self.argument is not None
+        return rows[self.argument]

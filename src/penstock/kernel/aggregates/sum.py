@@ -1,0 +1,39 @@
+"""sum(x): BIGINT of integers, DOUBLE of anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.grouping import Columns, Grouping
+
+
+@dataclass(frozen=True)
+class Sum(Part):
+    """A sum of nothing is NULL, not 0. One beyond 64 bits wraps around, as in Spark."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("sum",)
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        integers = self.of is not None and self.of.is_integer
+        # Adding up in the column's own type could overflow where the result does not.
+        return (groups.sum(self.values(rows).cast(pl.Int64 if integers else pl.Float64)),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.sum(self.result(partials)),)
+
+
+@dataclass(frozen=True)
+class DoubleSum(Part):
+    """The sum as DOUBLE also of integers: it loses digits, but cannot wrap around."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("double_sum",)
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.sum(self.values(rows).cast(pl.Float64)),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.sum(self.result(partials)),)

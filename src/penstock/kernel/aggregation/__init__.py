@@ -1,0 +1,1 @@
+"""Window aggregation: one algorithm per file."""

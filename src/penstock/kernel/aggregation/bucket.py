@@ -1,0 +1,84 @@
+"""Bucket: tag each row with the ids of its windows.
+
+A row's windows are consecutive, so the tag is a range of wids. All window semantics is here; what
+aggregates behind it only sees a group attribute whose values are ranges. A promise on the windowing
+attribute becomes one on `wid`: windows below it get no more rows. Promises on other attributes say
+nothing about windows and end here.
+
+Rows between two windows (SLIDE longer than RANGE) belong to none and are dropped. A row without a
+value in the windowing attribute has no place either; such rows are counted as `unplaced`.
+Spec: window-queries 3.2, Fig 6-2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from penstock.kernel.aggregates import Ids
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.state import State
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.sliding import Sliding, closed_below, wid_bounds
+
+#: First wid of a row, and the first after it that does not hold the row.
+WID_START = "__wid_start"
+WID_END = "__wid_end"
+#: What promises are about.
+WID = "__wid"
+
+
+@dataclass
+class BucketState(State):
+    """Rows that had no value to window on, and the promise sent last."""
+
+    unplaced: int = 0
+    sent: int = BEGINNING
+
+
+class Bucket(Operator):
+    """Adds WID_START and WID_END."""
+
+    state: BucketState
+
+    def __init__(self, window: Sliding) -> None:
+        super().__init__()
+        self._window = window
+        self.state = BucketState()
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        window = self._window
+        rows = block.rows
+        missing = rows.get_column(window.on).null_count()
+        if missing:
+            self.state.unplaced += missing
+            rows = rows.drop_nulls(window.on)
+        values = rows.get_column(window.on).cast(pl.Int64).to_numpy()
+        start, end = self._wids(values)
+        rows = rows.hstack([pl.Series(WID_START, start), pl.Series(WID_END, end)])
+        if window.slide > window.range:
+            rows = rows.filter(start < end)
+        out.batch(Block(rows))
+
+    def _wids(self, values: Ids) -> tuple[Ids, Ids]:
+        # In NumPy, which divides by a constant several times faster than Polars does.
+        window = self._window
+        if window.range % window.slide:
+            return wid_bounds(values, window.range, window.slide, window.origin)
+        # All rows are in as many windows; and a row's first is the first open one at its time.
+        first = closed_below(values, window.slide, window.origin)
+        return first, first + window.range // window.slide
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        window = self._window
+        if punctuation.on != window.on or punctuation.bound <= BEGINNING:
+            return
+        bound = END
+        if not punctuation.is_final:
+            bound = closed_below(punctuation.bound, window.slide, window.origin)
+        if bound > self.state.sent:
+            self.state.sent = bound
+            out.punctuation(Punctuation(WID, bound))

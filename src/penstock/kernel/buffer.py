@@ -1,0 +1,168 @@
+"""Buffer: a FIFO of blocks and punctuation, with one cursor per reader.
+
+A producer appends at the tail. Every reader has its own cursor; an item is kept until the slowest
+cursor has passed it. A plain queue between two operators is a buffer with one cursor, and the
+dummy buffers of a Fork are further cursors on the same buffer: rows are never copied.
+
+How much waits for a reader is the difference of two counters, so asking costs nothing however long
+the queue is.  Spec: execution-model 1, 3.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeAlias
+
+from penstock.errors import PenstockBug
+from penstock.kernel.block import Block, concat
+from penstock.model.punctuation import Punctuation
+
+Item: TypeAlias = Block | Punctuation
+
+
+class Buffer:
+    """Items between one producer and its readers."""
+
+    def __init__(self) -> None:
+        self._items: deque[Item] = deque()
+        self._first = 0  # number of the item at the front; items are numbered from 0, forever
+        self._cursors: list[Cursor] = []
+        self._rows_in = 0  # rows and punctuation appended so far
+        self._punctuation_in = 0
+
+    def batch(self, block: Block) -> None:
+        """Append rows; an empty block says nothing and is not kept."""
+        if len(block):
+            self._rows_in += len(block)
+            self._append(block)
+
+    def punctuation(self, punctuation: Punctuation) -> None:
+        """Append a promise."""
+        self._punctuation_in += 1
+        self._append(punctuation)
+
+    def _append(self, item: Item) -> None:
+        if self._cursors:
+            self._items.append(item)
+        else:
+            self._first += 1  # nobody reads: gone at once
+
+    def reader(self) -> Cursor:
+        """A new cursor at the tail: it sees what comes from now on."""
+        cursor = Cursor(self)
+        self._cursors.append(cursor)
+        return cursor
+
+    def release(self, cursor: Cursor) -> None:
+        """Forget a reader, and what was kept for it alone; it finds nothing any more."""
+        self._cursors.remove(cursor)
+        self._trim()
+        cursor.start(Buffer())
+
+    @property
+    def rows(self) -> int:
+        """Rows kept, that is, not yet passed by the slowest reader."""
+        return max((cursor.rows for cursor in self._cursors), default=0)
+
+    @property
+    def length(self) -> int:
+        """Rows and punctuation kept."""
+        return max((cursor.length for cursor in self._cursors), default=0)
+
+    @property
+    def items(self) -> list[Item]:
+        """What is kept, oldest first."""
+        return list(self._items)
+
+    def places(self) -> list[tuple[int, int]]:
+        """Where each reader is: items passed since the front, and rows read of the next one."""
+        return [(cursor.item - self._first, cursor.row) for cursor in self._cursors]
+
+    def refill(self, items: list[Item], places: list[tuple[int, int]]) -> None:
+        """Take over what another buffer with as many readers kept."""
+        self._items, self._first = deque(items), 0
+        self._rows_in, self._punctuation_in = _count(items)
+        for cursor, (item, row) in zip(self._cursors, places, strict=True):
+            cursor.item, cursor.row = item, row
+            passed_rows, cursor.punctuation_read = _count(items[:item])
+            cursor.rows_read = passed_rows + row
+
+    def _trim(self) -> None:
+        tail = self._first + len(self._items)
+        slowest = min((cursor.item for cursor in self._cursors), default=tail)
+        while self._first < slowest:
+            self._items.popleft()
+            self._first += 1
+
+
+class Cursor:
+    """One reader's place in a buffer: an item, and how many of its rows are already read."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.start(buffer)
+
+    def start(self, buffer: Buffer) -> None:
+        """Read at the tail of a buffer from now on."""
+        self.buffer = buffer
+        self.item = buffer._first + len(buffer._items)
+        self.row = 0
+        self.rows_read = buffer._rows_in
+        self.punctuation_read = buffer._punctuation_in
+
+    @property
+    def empty(self) -> bool:
+        buffer = self.buffer
+        return self.item >= buffer._first + len(buffer._items)
+
+    def peek(self) -> Item | None:
+        """What is next, without taking it: the unread rest of a block, or a punctuation."""
+        if self.empty:
+            return None
+        item = self.buffer._items[self.item - self.buffer._first]
+        return item.slice(self.row) if self.row and isinstance(item, Block) else item
+
+    @property
+    def rows(self) -> int:
+        """Unread rows."""
+        return self.buffer._rows_in - self.rows_read
+
+    @property
+    def length(self) -> int:
+        """Unread rows and punctuation."""
+        return self.rows + self.buffer._punctuation_in - self.punctuation_read
+
+    def take(self, limit: int | None = None) -> Item:
+        """The next punctuation, or the next rows: at most `limit`, up to the next punctuation."""
+        if self.empty:
+            raise PenstockBug("nothing to take: the buffer is empty")
+        items, base = self.buffer._items, self.buffer._first
+        item = items[self.item - base]
+        if isinstance(item, Punctuation):
+            self.item += 1
+            self.punctuation_read += 1
+            self.buffer._trim()
+            return item
+        taken: list[Block] = []
+        count = 0
+        while not self.empty and (limit is None or count < limit):
+            item = items[self.item - base]
+            if isinstance(item, Punctuation):
+                break
+            left = len(item) - self.row
+            wanted = left if limit is None else min(left, limit - count)
+            taken.append(item if wanted == len(item) else item.slice(self.row, wanted))
+            count += wanted
+            if wanted == left:
+                self.item += 1
+                self.row = 0
+            else:
+                self.row += wanted
+        self.rows_read += count
+        self.buffer._trim()
+        return concat(taken)
+
+
+def _count(items: list[Item]) -> tuple[int, int]:
+    """Rows and punctuation among the items."""
+    blocks = [item for item in items if isinstance(item, Block)]
+    return sum(map(len, blocks)), len(items) - len(blocks)

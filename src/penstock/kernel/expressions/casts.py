@@ -1,0 +1,61 @@
+"""From one type to another, as Spark casts with ANSI mode off.
+
+Integers wrap around when narrowed; a DOUBLE loses its fraction and stops at the ends of the range,
+NaN becomes 0; text that cannot be read becomes NULL (`reading`). A TIMESTAMP as a number is seconds
+since 1970.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from penstock.errors import PenstockBug
+from penstock.kernel.expressions.calendar import days_to_ticks, ticks_to_days
+from penstock.kernel.expressions.elementwise import quotient
+from penstock.kernel.expressions.printing import to_text
+from penstock.kernel.expressions.reading import from_text
+from penstock.kernel.types import polars_type
+from penstock.model.timestamps import SECOND
+from penstock.model.types import Type, castable
+
+
+def cast(value: pl.Expr, given: Type, to: Type) -> pl.Expr:
+    """The value as another type, NULL where it cannot be read as one."""
+    if given is to:
+        return value
+    if not castable(given, to):
+        raise PenstockBug(f"a cast from {given} to {to} was not refused")
+    if given is Type.NULL:
+        return value.cast(polars_type(to))
+    if to is Type.STRING:
+        return to_text(value, given)
+    if given is Type.STRING:
+        return from_text(value, to)
+    if to is Type.TIMESTAMP:
+        return days_to_ticks(value) if given is Type.DATE else _seconds_to_ticks(value, given)
+    if given is Type.TIMESTAMP:
+        return ticks_to_days(value) if to is Type.DATE else _ticks_to_seconds(value, to)
+    return _number(value, given, to)
+
+
+def _number(value: pl.Expr, given: Type, to: Type) -> pl.Expr:
+    """Between numbers and truth values."""
+    if to is Type.BOOLEAN:
+        return value != 0
+    if to in (Type.TINYINT, Type.SMALLINT) and not given.is_integer:
+        # By way of INT: stop at its ends first, then wrap.
+        value = value.cast(pl.Int32, wrap_numerical=True)
+    return value.cast(polars_type(to), wrap_numerical=True)
+
+
+def _seconds_to_ticks(seconds: pl.Expr, given: Type) -> pl.Expr:
+    if given.is_integer:
+        return seconds.cast(pl.Int64) * SECOND
+    ticks = (seconds.cast(pl.Float64) * SECOND).cast(pl.Int64, wrap_numerical=True)
+    return pl.when(seconds.is_finite()).then(ticks)
+
+
+def _ticks_to_seconds(ticks: pl.Expr, to: Type) -> pl.Expr:
+    if to.is_integer:
+        return (ticks // SECOND).cast(polars_type(to), wrap_numerical=True)
+    return quotient(ticks, SECOND).cast(polars_type(to))

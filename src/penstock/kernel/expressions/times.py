@@ -1,0 +1,94 @@
+"""Functions of time, on ticks.
+
+What every day has alike (hours, minutes, whole units) is integer arithmetic that rounds down, so
+times before 1970 need no special case. Only months and years go through a calendar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from penstock.kernel.expressions.calendar import calendar
+from penstock.kernel.expressions.casts import cast
+from penstock.model.constants import TRUNC_UNITS
+from penstock.model.timestamps import (
+    DAY,
+    HOUR,
+    MICROSECOND,
+    MILLISECOND,
+    MINUTE,
+    SECOND,
+    WEEK,
+)
+from penstock.model.types import Type
+
+#: Unit -> its length, and a moment at which one begins: weeks begin on Mondays, 1970 on a Thursday.
+_EVEN = {
+    "week": (WEEK, -3 * DAY),
+    "day": (DAY, 0),
+    "hour": (HOUR, 0),
+    "minute": (MINUTE, 0),
+    "second": (SECOND, 0),
+    "millisecond": (MILLISECOND, 0),
+    "microsecond": (MICROSECOND, 0),
+}
+_BY_CALENDAR = {"month": "1mo", "quarter": "1q", "year": "1y"}
+
+
+def date_trunc(unit: str, ticks: pl.Expr) -> pl.Expr:
+    unit = TRUNC_UNITS[unit.lower()]
+    if unit in _BY_CALENDAR:
+        return calendar(ticks).dt.truncate(_BY_CALENDAR[unit]).cast(pl.Int64)
+    length, begin = _EVEN[unit]
+    return (ticks - begin) // length * length + begin
+
+
+def weekday(ticks: pl.Expr) -> pl.Expr:
+    """Monday is 0."""
+    return ((ticks // DAY + 3) % 7).cast(pl.Int32)
+
+
+def timestamp_seconds(types: Sequence[Type], seconds: pl.Expr) -> pl.Expr:
+    return cast(seconds, types[0], Type.TIMESTAMP)
+
+
+def to_date(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
+    return cast(value, types[0], Type.DATE)
+
+
+def to_timestamp(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
+    return cast(value, types[0], Type.TIMESTAMP)
+
+
+def _in(unit: int, per: int) -> Callable[[pl.Expr], pl.Expr]:
+    """How many whole units of the next larger one have passed."""
+    return lambda ticks: (ticks // unit % per).cast(pl.Int32)
+
+
+FORMS: dict[str, Callable[..., pl.Expr]] = {
+    "year": lambda ticks: calendar(ticks).dt.year().cast(pl.Int32),
+    "quarter": lambda ticks: calendar(ticks).dt.quarter().cast(pl.Int32),
+    "month": lambda ticks: calendar(ticks).dt.month().cast(pl.Int32),
+    "weekofyear": lambda ticks: calendar(ticks).dt.week().cast(pl.Int32),
+    "dayofyear": lambda ticks: calendar(ticks).dt.ordinal_day().cast(pl.Int32),
+    "dayofmonth": lambda ticks: calendar(ticks).dt.day().cast(pl.Int32),
+    "dayofweek": lambda ticks: (weekday(ticks) + 1) % 7 + 1,
+    "weekday": weekday,
+    "hour": _in(HOUR, per=24),
+    "minute": _in(MINUTE, per=60),
+    "second": _in(SECOND, per=60),
+    "date_trunc": date_trunc,
+    "unix_seconds": lambda ticks: ticks // SECOND,
+    "unix_millis": lambda ticks: ticks // MILLISECOND,
+    "unix_micros": lambda ticks: ticks,
+    "timestamp_millis": lambda number: number * MILLISECOND,
+    "timestamp_micros": lambda number: number,
+}
+
+BY_TYPE: dict[str, Callable[..., pl.Expr]] = {
+    "timestamp_seconds": timestamp_seconds,
+    "to_date": to_date,
+    "to_timestamp": to_timestamp,
+}

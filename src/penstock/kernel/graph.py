@@ -1,0 +1,247 @@
+"""Graph: operators, and the buffers between them.
+
+A *source* is a node without an operator: wrappers outside fill its output buffer. A *sink* is a
+cursor on a node's output that a wrapper outside drains. Everything between is an operator with one
+output buffer, read through one cursor per arc. The second reader of a buffer brings a Fork with it,
+the second-last one takes it away again; rows in flight stay where they are, so queries can come and
+go while the graph runs.  Spec: execution-model 1, 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock.errors import PenstockBug
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Buffer, Cursor, Item
+from penstock.kernel.operator import Operator
+from penstock.kernel.operators.fork import Fork
+from penstock.kernel.state import SavedState, from_ipc, to_ipc
+from penstock.model.punctuation import Punctuation
+
+
+@dataclass(eq=False)
+class Node:
+    """A place in the graph. `cost` is what one row costs here on a virtual clock."""
+
+    name: str
+    operator: Operator | None  # None: a source
+    output: Buffer
+    inputs: list[Cursor] = field(default_factory=list)
+    producers: list[Node] = field(default_factory=list)  # one per input; through a Fork, the Fork
+    consumers: list[Node] = field(default_factory=list)  # operators only; sinks are not scheduled
+    sinks: dict[str, Cursor] = field(default_factory=dict)
+    cost: int = 0
+
+    @property
+    def is_source(self) -> bool:
+        return self.operator is None
+
+    @property
+    def is_fork(self) -> bool:
+        return isinstance(self.operator, Fork)
+
+    def more(self) -> bool:
+        """Whether executing it would consume something."""
+        return self.operator is not None and self.operator.more(self.inputs)
+
+    def yields(self, consumer: Node) -> bool:
+        """Whether its output holds something unread by `consumer`."""
+        if consumer.is_fork:
+            return any(self.yields(branch) for branch in consumer.consumers)
+        return any(not cursor.empty for cursor in consumer.inputs if cursor.buffer is self.output)
+
+    def step(self, limit: int | None = None) -> int:
+        """Execute once; gives the number of rows consumed."""
+        if self.operator is None:
+            return 0
+        return self.operator.step(self.inputs, self.output, limit)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class Graph:
+    """Nodes by name, in an order in which producers come before consumers."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+
+    def add_source(self, name: str) -> Node:
+        return self._place(Node(name, None, Buffer()))
+
+    def add(
+        self,
+        operator: Operator,
+        producers: Sequence[Node],
+        *,
+        name: str | None = None,
+        cost: int = 0,
+    ) -> Node:
+        """Put an operator behind its producers; it sees what they put out from now on."""
+        if len(producers) != operator.ports:
+            raise PenstockBug(f"{operator.name} has {operator.ports} inputs, not {len(producers)}")
+        node = self._place(Node(self._unused(name or operator.name), operator, Buffer(), cost=cost))
+        for producer in producers:
+            self._connect(producer, node)
+        return node
+
+    def add_sink(self, name: str, node: Node) -> Cursor:
+        """A cursor for what `node` puts out from now on."""
+        cursor = node.output.reader()
+        node.sinks[name] = cursor
+        return cursor
+
+    def remove_sink(self, name: str) -> None:
+        """Take a sink away, and every operator that then feeds nobody. Sources stay."""
+        for node in list(self.nodes.values()):
+            if name in node.sinks:
+                node.output.release(node.sinks.pop(name))
+                self._prune(node)
+                return
+        raise PenstockBug(f"no sink `{name}`")
+
+    def remove_source(self, name: str) -> None:
+        """Take a source away that nothing reads."""
+        source = self.nodes[name]
+        if not source.is_source or source.consumers or source.sinks:
+            raise PenstockBug(f"`{name}` is no source, or somebody reads it")
+        del self.nodes[name]
+
+    def sources(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.is_source]
+
+    def components(self) -> list[list[Node]]:
+        """Connected components, the units that a scheduler gives resources to."""
+        unseen = dict(self.nodes)
+        found = []
+        while unseen:
+            _, start = unseen.popitem()
+            component, frontier = {start.name}, [start]
+            while frontier:
+                node = frontier.pop()
+                for other in (*node.producers, *node.consumers):
+                    if other.name not in component:
+                        component.add(other.name)
+                        unseen.pop(other.name, None)
+                        frontier.append(other)
+            found.append([node for name, node in self.nodes.items() if name in component])
+        return found[::-1]
+
+    def state_sizes(self) -> Iterator[tuple[str, str, int, int]]:
+        """(node, table, rows, bytes) for every table of every operator."""
+        for node in self.nodes.values():
+            if node.operator is not None:
+                for size in node.operator.state.sizes():
+                    yield node.name, size.table, size.rows, size.bytes
+
+    def queued_rows(self) -> int:
+        """Rows in all buffers, each counted once."""
+        return sum(n.output.rows for n in self.nodes.values() if not n.is_fork)
+
+    # -- saving -------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, SavedNode]:
+        """The state of every operator and every unread item, by node name."""
+        return {
+            name: SavedNode(
+                state=node.operator.state.save() if node.operator else None,
+                items=[] if node.is_fork else [_pack(item) for item in node.output.items],
+                places=[] if node.is_fork else node.output.places(),
+            )
+            for name, node in self.nodes.items()
+        }
+
+    def restore(self, saved: dict[str, SavedNode]) -> None:
+        """Put back what `save` gave, into a graph of the same shape that has not run yet."""
+        if list(saved) != list(self.nodes):
+            raise PenstockBug("saved state of another graph: the nodes differ")
+        for name, node in self.nodes.items():
+            packed = saved[name]
+            if node.operator is not None and packed.state is not None:
+                node.operator.state.restore(packed.state)
+            if not node.is_fork:  # its buffer is its producer's
+                node.output.refill([_unpack(item) for item in packed.items], packed.places)
+
+    # -- shape --------------------------------------------------------------------------------
+
+    def _place(self, node: Node) -> Node:
+        if node.name in self.nodes:
+            raise PenstockBug(f"node `{node.name}` exists already")
+        self.nodes[node.name] = node
+        return node
+
+    def _unused(self, name: str) -> str:
+        if name not in self.nodes:
+            return name
+        number = 2
+        while f"{name}_{number}" in self.nodes:
+            number += 1
+        return f"{name}_{number}"
+
+    def _connect(self, producer: Node, consumer: Node) -> None:
+        if producer.consumers and not producer.is_fork:
+            if producer.consumers[0].is_fork:
+                producer = producer.consumers[0]
+            elif consumer not in producer.consumers:
+                producer = self._fork(producer)
+        consumer.inputs.append(producer.output.reader())
+        consumer.producers.append(producer)
+        if consumer not in producer.consumers:
+            producer.consumers.append(consumer)
+
+    def _fork(self, producer: Node) -> Node:
+        """Put a Fork between a producer and its only consumer."""
+        [branch] = producer.consumers
+        fork = Node(self._unused(f"Fork {producer.name}"), Fork(), producer.output)
+        # Behind its producer, so that the order of the nodes stays that of the arcs.
+        nodes = list(self.nodes.values())
+        nodes.insert(nodes.index(producer) + 1, fork)
+        self.nodes.clear()
+        self.nodes.update((node.name, node) for node in nodes)
+        fork.producers = [producer]
+        fork.consumers = [branch]
+        producer.consumers = [fork]
+        branch.producers = [fork if p is producer else p for p in branch.producers]
+        return fork
+
+    def _prune(self, node: Node) -> None:
+        if node.is_source or node.sinks or node.consumers:
+            return
+        del self.nodes[node.name]
+        for cursor in node.inputs:
+            cursor.buffer.release(cursor)
+        while node.producers:
+            # Taking out a Fork puts its own producer in this list, so look at it afresh.
+            producer = node.producers[0]
+            node.producers = [other for other in node.producers if other is not producer]
+            producer.consumers.remove(node)
+            if producer.is_fork and len(producer.consumers) == 1:
+                self._unfork(producer)
+            else:
+                self._prune(producer)
+
+    def _unfork(self, fork: Node) -> None:
+        [branch], [producer] = fork.consumers, fork.producers
+        producer.consumers = [branch]
+        branch.producers = [producer if p is fork else p for p in branch.producers]
+        del self.nodes[fork.name]
+
+
+@dataclass(frozen=True)
+class SavedNode:
+    """A node's state, the items its output still keeps, and how far each reader of them is."""
+
+    state: SavedState | None
+    items: list[bytes | dict[str, Any]]
+    places: list[tuple[int, int]]
+
+
+def _pack(item: Item) -> bytes | dict[str, Any]:
+    return to_ipc(item.rows) if isinstance(item, Block) else asdict(item)
+
+
+def _unpack(item: bytes | dict[str, Any]) -> Item:
+    return Block(from_ipc(item)) if isinstance(item, bytes) else Punctuation(**item)

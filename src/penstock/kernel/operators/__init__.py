@@ -1,0 +1,1 @@
+"""Operators that keep no windows: one file each."""

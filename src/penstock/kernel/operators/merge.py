@@ -1,0 +1,125 @@
+"""Merge: union of ordered inputs into one ordered output, by waiting.
+
+Rows pass in the order of their timestamps: a row may go once no input can still bring an earlier
+one, which the TSM registers tell. So rows of a busy input wait for a quiet one. A step takes every
+row up to the least time that all inputs are known to have reached, at most `limit` of them; rows
+with equal timestamps leave in the order of their ports.
+
+A promise goes on when the least of the registers has risen and no row stands there.
+Spec: execution-model 4, window-queries 7.2. The twin that does not wait is `meld`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.kernel.block import Block, concat
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress import registers
+from penstock.kernel.state import State
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
+
+
+@dataclass
+class MergeState(State):
+    """The registers, and the bound that was sent."""
+
+    registers: list[int] = field(default_factory=list)
+    sent: int = BEGINNING
+
+
+class Merge(Operator):
+    """Sort-merge union on `on`; each input must be ordered on it."""
+
+    state: MergeState
+
+    def __init__(self, ports: int, on: str) -> None:
+        super().__init__()
+        self.ports = ports
+        self.on = on
+        self.state = MergeState(registers.beginning(ports))
+
+    def more(self, inputs: Sequence[Cursor]) -> bool:
+        return self._holder(inputs) is not None
+
+    def starved(self, inputs: Sequence[Cursor]) -> int:
+        empty = [port for port, cursor in enumerate(inputs) if cursor.empty]
+        return min(empty, key=self.state.registers.__getitem__, default=0)
+
+    def step(self, inputs: Sequence[Cursor], out: Output, limit: int | None) -> int:
+        port = self._holder(inputs)
+        if port is None:
+            return 0
+        if isinstance(inputs[port].peek(), Punctuation):
+            item = inputs[port].take()
+            assert isinstance(item, Punctuation)
+            self.on_punctuation(port, item, out)
+            return 0
+        block = self._take_in_order(inputs, limit)
+        out.batch(block)
+        return len(block)
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        # Other attributes say nothing about the order kept here, and rows leave with their
+        # inputs mixed, so their bounds end here.
+        if punctuation.on != self.on:
+            return
+        state = self.state
+        state.registers[port] = max(state.registers[port], punctuation.bound)
+        low = min(state.registers)
+        if low > state.sent:
+            state.sent = low
+            out.punctuation(Punctuation(self.on, low))
+
+    def _holder(self, inputs: Sequence[Cursor]) -> int | None:
+        registers.read_fronts(self.state.registers, inputs, self.on)
+        return registers.holder(self.state.registers, inputs)
+
+    def _take_in_order(self, inputs: Sequence[Cursor], limit: int | None) -> Block:
+        """The rows that no input can still undercut, in order."""
+        fronts = {
+            port: front
+            for port, cursor in enumerate(inputs)
+            if isinstance(front := cursor.peek(), Block)
+        }
+        reached = min(
+            fronts[port].last(self.on) if port in fronts else self.state.registers[port]
+            for port in range(self.ports)
+        )
+        times = {
+            port: values[: np.searchsorted(values, reached, side="right")]
+            for port, values in (
+                (port, front.rows.get_column(self.on).to_numpy()) for port, front in fronts.items()
+            )
+        }
+        counts = first_rows(list(times.values()), limit)
+        taken = []
+        for port, count in zip(times, counts, strict=True):
+            if count:
+                block = inputs[port].take(count)
+                assert isinstance(block, Block)
+                taken.append(block)
+                # What this input has reached must be remembered when it runs empty.
+                self.state.registers[port] = block.last(self.on)
+        merged = concat(taken)
+        return merged if len(taken) == 1 else Block(merged.rows.sort(self.on, maintain_order=True))
+
+
+def first_rows(times: Sequence[npt.NDArray[np.int64]], limit: int | None) -> list[int]:
+    """How many rows of each ordered input are among the first `limit` of all.
+
+    >>> first_rows([np.array([1, 4]), np.array([2, 3])], limit=3)
+    [1, 2]
+    """
+    lengths = [len(values) for values in times]
+    if limit is None or sum(lengths) <= limit:
+        return lengths
+    order = np.argsort(np.concatenate(times), kind="stable")[:limit]
+    ports = np.repeat(np.arange(len(times)), lengths)
+    return [int(n) for n in np.bincount(ports[order], minlength=len(times))]

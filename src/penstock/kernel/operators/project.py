@@ -1,0 +1,34 @@
+"""Project: the same rows with other columns.
+
+A promise about a column that is passed on goes on under its new name (under all of them, if it was
+passed on twice); one about a column that is gone ends here.  Spec: window-queries 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.kernel.block import Block
+from penstock.kernel.expressions import compile_columns
+from penstock.kernel.operator import Operator, Output
+from penstock.model.expressions import Named, Ref
+from penstock.model.punctuation import Punctuation
+
+
+class Project(Operator):
+    """Computes each output column from a row's own columns."""
+
+    def __init__(self, columns: Sequence[Named]) -> None:
+        super().__init__()
+        self._project = compile_columns(columns)
+        self._renamed: dict[str, list[str]] = {}
+        for column in columns:
+            if isinstance(column.value, Ref):
+                self._renamed.setdefault(column.value.name, []).append(column.name)
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        out.batch(Block(self._project(block.rows)))
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        for name in self._renamed.get(punctuation.on, ()):
+            out.punctuation(Punctuation(name, punctuation.bound))

@@ -1,0 +1,26 @@
+"""Select: the rows for which a predicate is true.
+
+Punctuation passes unchanged: dropping rows breaks no promise.  Spec: window-queries 7.2.
+"""
+
+from __future__ import annotations
+
+from penstock.kernel.block import Block
+from penstock.kernel.expressions import compile_expression
+from penstock.kernel.operator import Operator, Output
+from penstock.model.expressions import Expression
+from penstock.model.punctuation import Punctuation
+
+
+class Select(Operator):
+    """Keeps a row where the predicate is true; false and NULL drop it."""
+
+    def __init__(self, predicate: Expression) -> None:
+        super().__init__()
+        self._predicate = compile_expression(predicate)
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        out.batch(Block(block.rows.filter(self._predicate)))
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        out.punctuation(punctuation)

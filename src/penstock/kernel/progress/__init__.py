@@ -1,0 +1,1 @@
+"""How operators and streams know how far time has come."""

@@ -1,0 +1,71 @@
+"""Rows that come too late, and rows that have no place in time.
+
+A row is late when it lies below what its stream has already promised. Promises are judged row by
+row: behind a row with timestamp t, a stream with slack d has promised t - d, whether or not a
+punctuation has said so yet. So whether a row is late does not depend on how rows were cut into
+blocks. A row without a timestamp, or with one beyond all bounds, belongs to no window and no order:
+it is *timeless*.  Spec: timestamps 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from penstock.model.timestamps import BEGINNING, END
+
+
+class LatePolicy(Enum):
+    """What happens to a late row; it is never silently gone."""
+
+    KEEP = "keep"  # counted, and handed to whoever collects rows set aside
+    FAIL = "fail"  # an error
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of a block by what may become of them, each part in arrival order."""
+
+    on_time: pl.DataFrame
+    late: pl.DataFrame
+    timeless: pl.DataFrame
+
+
+def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
+    """Sort rows out by their timestamp `on`.
+
+    `bound` is what was promised before the first of them. With `slack`, each row raises it for
+    those behind it; without (None), only punctuation from outside does.
+
+    >>> parts = split(pl.DataFrame({"ts": [5, 9, None, 6, 4]}), "ts", bound=0, slack=3)
+    >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list(), parts.timeless.height
+    ([5, 9, 6], [4], 1)
+    """
+    nothing = rows.clear()
+    times = rows.get_column(on).cast(pl.Int64)
+    placed = times.is_between(BEGINNING, END, closed="none").fill_null(False)
+    if placed.all():
+        dated, timeless = rows, nothing
+    else:
+        dated, timeless = rows.filter(placed), rows.filter(~placed)
+        times = times.filter(placed)
+    on_time = is_on_time(times, bound, slack)
+    if on_time.all():
+        return Split(dated, nothing, timeless)
+    return Split(dated.filter(on_time), dated.filter(~on_time), timeless)
+
+
+def is_on_time(times: pl.Series, bound: int, slack: int | None) -> pl.Series:
+    """Whether each timestamp keeps what was promised before it.
+
+    >>> is_on_time(pl.Series([5, 9, 6, 4]), bound=5, slack=0).to_list()
+    [True, True, False, False]
+    """
+    keeps: pl.Series = times >= bound
+    if slack is None:
+        return keeps
+    # A late row is no newest one, so it need not be left out of the running maximum.
+    keeps &= times >= times.cum_max().shift(1, fill_value=BEGINNING) - slack
+    return keeps

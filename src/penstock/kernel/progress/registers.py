@@ -1,0 +1,42 @@
+"""TSM registers: what an operator knows about the time on each of its inputs.
+
+An input's register holds the timestamp of the item at its front (for a punctuation: its bound), and
+keeps its value when the input runs empty. `low` is the least of all registers: an item at `low` may
+pass, for nothing earlier can come on any input. Because an empty input keeps its last value, rows
+with the same timestamp never wait for each other.  Spec: execution-model 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.model.timestamps import BEGINNING
+
+
+def beginning(ports: int) -> list[int]:
+    """Registers of an operator that has seen nothing."""
+    return [BEGINNING] * ports
+
+
+def read_fronts(registers: list[int], inputs: Sequence[Cursor], on: str) -> None:
+    """Set each register to what stands at the front of its input; an empty one keeps its value."""
+    for port, cursor in enumerate(inputs):
+        front = cursor.peek()
+        if isinstance(front, Block):
+            registers[port] = front.first(on)
+        elif front is not None and front.on == on:
+            registers[port] = max(registers[port], front.bound)
+
+
+def holder(registers: Sequence[int], inputs: Sequence[Cursor]) -> int | None:
+    """The relaxed `more`: an input that holds an item at `low`, or None.
+
+    >>> holder([3, 5], [])  # no input holds anything
+    """
+    low = min(registers)
+    for port, cursor in enumerate(inputs):
+        if registers[port] == low and not cursor.empty:
+            return port
+    return None

@@ -1,0 +1,41 @@
+"""Breadth first: an operator consumes all it has before the next one starts.
+
+Encore, else Forward, else Backtrack. Each operator runs in one go, and the first result of a burst
+waits for the last row of it.  Spec: execution-model 2, BFS.
+"""
+
+from __future__ import annotations
+
+from penstock.kernel.scheduling.row import (
+    Control,
+    Move,
+    backtrack,
+    encore,
+    forward,
+    leave,
+    serve,
+)
+from penstock.kernel.scheduling.strategy import Strategy
+
+
+def source(at: Control) -> Move:
+    return encore(at) or forward(at) or leave(at)
+
+
+def nos(at: Control) -> Move:
+    return encore(at) or forward(at) or backtrack(at)
+
+
+def sink(at: Control) -> Move:
+    return encore(at) or backtrack(at)
+
+
+def source_sink(at: Control) -> Move:
+    return encore(at) or leave(at)
+
+
+def fork(at: Control) -> Move:
+    return serve(at) or backtrack(at)
+
+
+BREADTH_FIRST = Strategy("bfs", "BFS", source, nos, sink, source_sink, fork)

@@ -1,0 +1,160 @@
+"""Executor: the two-step cycle, one operator at a time.
+
+For ever: execute the operator that has control once, then choose the next one from the scheduling
+table. The choice is made when the next step is asked for, so it knows of rows that came in between
+and follows a table that was rewritten in between.
+
+A unit gives control back when its rules say Exit; then the outer scheduler serves the next unit in
+turn. One turn of every round belongs to whatever the units left behind: an operator deep in the
+graph that can move although its source is empty, because control left it for another input or a
+query went away. When a whole round finds nothing, nothing anywhere can move.
+
+A unit whose source never runs dry keeps control, as the rules have it: a host that must be fair to
+several streams feeds them in blocks and runs in between.  Spec: execution-model 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from penstock.errors import BadSetting
+from penstock.kernel.graph import Graph, Node
+from penstock.kernel.operators.fork import Fork
+from penstock.kernel.scheduling.row import Backtrack, Control, Execute, Exit
+from penstock.kernel.scheduling.strategy import Strategy
+from penstock.kernel.scheduling.table import SchedulingTable
+
+
+@dataclass(frozen=True)
+class Step:
+    """One execution step: who, and how many rows it consumed (0: a punctuation)."""
+
+    node: Node
+    rows: int
+
+
+def wait_for_rows(source: Node) -> bool:
+    """What to do when control has come back to a source that has nothing: leave it alone."""
+    return False
+
+
+class Executor:
+    """Runs a graph by its scheduling table.
+
+    `rows_per_step` limits what one step consumes; None means whatever is there. `at_empty_source`
+    is asked when backtracking ends at an empty source: it may put something into the source's
+    buffer and say True, and control stays.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        table: SchedulingTable | None = None,
+        *,
+        rows_per_step: int | None = None,
+        after_step: Callable[[Step], None] | None = None,
+        at_empty_source: Callable[[Node], bool] = wait_for_rows,
+    ) -> None:
+        if rows_per_step is not None and rows_per_step < 1:
+            raise BadSetting(
+                f"a step of {rows_per_step} rows gets nowhere", hint="give 1 or more, or None"
+            )
+        self._graph = graph
+        self.table = table or SchedulingTable(graph)
+        self.rows_per_step = rows_per_step
+        self._after_step = after_step
+        self._at_empty_source = at_empty_source
+        self._last: Node | None = None  # who was executed last and has not given control back
+        self._processed = 0  # rows it consumed since control came to it
+        self._turn = -1  # the unit served last; one past the units: what they left behind
+        self._looked = 0  # where to look first for that
+
+    def step(self) -> Step | None:
+        """Choose an operator and execute it once; None if nothing anywhere can move."""
+        node = None
+        if self._last is not None:
+            node = self._choose(Control(self.table.rows[self._last], self._processed))
+        if node is None:
+            node = self._serve_units()
+            self._processed = 0
+        elif node is not self._last:
+            self._processed = 0
+        self._last = node
+        if node is None:
+            return None
+        step = Step(node, node.step(self.rows_per_step))
+        self._processed += step.rows
+        if self._after_step is not None:
+            self._after_step(step)
+        return step
+
+    def run_until_idle(self) -> None:
+        while self.step() is not None:
+            pass
+
+    # -- changes between steps ----------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        """Follow a graph that has changed; control stays where it is if that is still there."""
+        self.table.rebuild()
+        if self._last not in self.table.rows:
+            self._last = None
+
+    def set_strategy(self, strategy: Strategy, nodes: Iterable[Node] | None = None) -> None:
+        self.table.set_strategy(strategy, nodes)
+
+    def add_break(self, node: Node) -> None:
+        self.table.add_break(node)
+
+    def remove_break(self, node: Node) -> None:
+        self.table.remove_break(node)
+
+    # -- choosing -----------------------------------------------------------------------------
+
+    def _choose(self, at: Control) -> Node | None:
+        """The operator that the rules give control to; None: they give it back."""
+        backtracked = False
+        # Two operators that wait for each other's other input could send control in circles.
+        for _ in range(2 * len(self.table.rows)):
+            match at.row.rule.choose(at):
+                case Execute(node):
+                    self._count_turn(at, node)
+                    if node.more():
+                        return node
+                case Backtrack(node):
+                    backtracked = True
+                case Exit(source):
+                    asked = backtracked and source is not None and self._at_empty_source(source)
+                    if source is None or not asked:
+                        return None
+                    node = source
+            at = Control(self.table.rows[node])
+        return None
+
+    def _count_turn(self, at: Control, branch: Node) -> None:
+        fork = at.node.operator
+        if isinstance(fork, Fork):
+            fork.turn = [row.succ for row in at.rows].index(branch) + 1
+
+    def _serve_units(self) -> Node | None:
+        units = self.table.entries
+        for _ in range(len(units) + 1):
+            self._turn = (self._turn + 1) % (len(units) + 1)
+            if self._turn == len(units):
+                node = self._left_behind()
+            else:
+                node = self._choose(Control(self.table.rows[units[self._turn]]))
+            if node is not None:
+                return node
+        return None
+
+    def _left_behind(self) -> Node | None:
+        """An operator that can move; those nearer to the sinks first, each in its turn."""
+        nodes = list(self._graph.nodes.values())[::-1]
+        start = min(self._looked, len(nodes))
+        for ahead, node in enumerate(nodes[start:] + nodes[:start], 1):
+            if node.more():
+                self._looked = (start + ahead) % len(nodes)
+                return node
+        return None

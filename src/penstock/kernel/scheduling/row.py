@@ -1,0 +1,127 @@
+"""A row of the scheduling table, and the moves its rule may answer with.
+
+A rule decides from two booleans of the operator that has control: `yield`, its output holds
+something for its successor, and `more`, it can consume again. Four words are all that rules are
+made of; each gives a move, or None where it does not apply, so that a rule is read as it is told:
+`forward(at) or encore(at) or backtrack(at)`.
+
+    forward     if yield, execute the successor
+    encore      if more, execute the same operator again
+    serve       (a Fork) execute the next branch in turn that has something to read
+    backtrack   go to the producer of an input that is empty, and decide there, executing nothing
+
+Where there is no producer to go back to, control leaves the unit: `leave`.
+Spec: execution-model 2, 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.kernel.graph import Node
+from penstock.kernel.operators.fork import Fork
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run `node` next. If it cannot consume anything, its own rule decides instead."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
+class Backtrack:
+    """Decide again at `node`, without executing it."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
+class Exit:
+    """Give control back to the scheduler; `source` is the one that was found empty, if one was.
+
+    The executor may fill that source and go on instead, which is how a timestamp is generated on
+    demand.
+    """
+
+    source: Node | None = None
+
+
+Move: TypeAlias = Execute | Backtrack | Exit
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named way to choose the next move, such as `DFS-NOS`."""
+
+    name: str
+    choose: Callable[[Control], Move]
+
+
+@dataclass(frozen=True)
+class Row:
+    """(state, pred, succ, rule). None stands where there is nobody, or a break in between."""
+
+    state: Node
+    preds: tuple[Node | None, ...]  # one per input; none at all for a source
+    succ: Node | None
+    rule: Rule
+
+    def __str__(self) -> str:
+        preds = "|".join(_name(pred) for pred in self.preds) if any(self.preds) else "-"
+        return f"({self.state.name}, {preds}, {_name(self.succ)}, {self.rule.name})"
+
+
+@dataclass(frozen=True)
+class Control:
+    """Who has control: its rows of the table (a Fork has one per branch).
+
+    `processed` is how many rows of data it has consumed since control came to it.
+    """
+
+    rows: tuple[Row, ...]
+    processed: int = 0
+
+    @property
+    def row(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def node(self) -> Node:
+        return self.rows[0].state
+
+
+def forward(at: Control) -> Execute | None:
+    succ = at.row.succ
+    return Execute(succ) if succ is not None and at.node.yields(succ) else None
+
+
+def encore(at: Control) -> Execute | None:
+    return Execute(at.node) if at.node.more() else None
+
+
+def serve(at: Control) -> Execute | None:
+    assert isinstance(at.node.operator, Fork)
+    turn = at.node.operator.turn % len(at.rows)
+    for row in at.rows[turn:] + at.rows[:turn]:
+        if row.succ is not None and at.node.yields(row.succ):
+            return Execute(row.succ)
+    return None
+
+
+def backtrack(at: Control) -> Move:
+    operator = at.node.operator
+    if operator is None:
+        return leave(at)
+    pred = at.row.preds[operator.starved(at.node.inputs) if len(at.row.preds) > 1 else 0]
+    return Exit() if pred is None else Backtrack(pred)
+
+
+def leave(at: Control) -> Exit:
+    return Exit(at.node if at.node.is_source else None)
+
+
+def _name(node: Node | None) -> str:
+    return "-" if node is None else node.name

@@ -1,0 +1,69 @@
+"""State beside an operator: it can be listed, saved and restored, and saving is a copy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from penstock.kernel.state import State, Table, TableSize
+
+
+@dataclass
+class Counted(State):
+    total: int = 0
+    bounds: dict[str, list[int]] = field(default_factory=dict)
+    rows: Table = field(default_factory=Table)
+
+
+def example() -> Counted:
+    rows = Table()
+    rows.append(pl.DataFrame({"x": [1, 2], "s": ["a", None]}))
+    rows.append(pl.DataFrame({"x": [3], "s": ["é"]}))
+    return Counted(7, {"ts": [1, 2]}, rows)
+
+
+def test_an_empty_segment_is_not_kept() -> None:
+    table = Table()
+    table.append(pl.DataFrame({"x": []}))
+    assert table.segments == []
+
+
+def test_tables_are_listed_with_their_rows_and_bytes() -> None:
+    [size] = example().sizes()
+    assert size == TableSize("rows", 3, size.bytes)
+    assert size.bytes > 0
+
+
+def test_a_state_without_fields_saves_to_nothing() -> None:
+    saved = State().save()
+    assert (saved.facts, saved.tables) == ({}, {})
+
+
+def test_what_was_saved_can_be_restored() -> None:
+    saved = example().save()
+    restored = Counted()
+    restored.restore(saved)
+    assert (restored.total, restored.bounds) == (7, {"ts": [1, 2]})
+    assert [s.to_dicts() for s in restored.rows] == [s.to_dicts() for s in example().rows]
+    assert [s.schema for s in restored.rows] == [s.schema for s in example().rows]
+
+
+def test_facts_are_json_and_tables_are_bytes() -> None:
+    saved = example().save()
+    assert json.loads(json.dumps(saved.facts)) == saved.facts
+    assert all(isinstance(part, bytes) for parts in saved.tables.values() for part in parts)
+
+
+def test_a_saved_state_does_not_change_with_the_living_one() -> None:
+    state = example()
+    saved = state.save()
+    state.bounds["ts"][0] = 99
+    state.rows.append(pl.DataFrame({"x": [4], "s": ["b"]}))
+    first, second = Counted(), Counted()
+    first.restore(saved)
+    assert first.bounds == {"ts": [1, 2]} and first.rows.rows == 3
+    first.bounds["ts"][1] = 99
+    second.restore(saved)
+    assert second.bounds == {"ts": [1, 2]}
