@@ -1,0 +1,70 @@
+"""`penstock explain FILE.sql`: the plans of a file's queries, as text or as a picture.
+
+Nothing runs, so queries that cannot run in this release are shown too, with the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from penstock.catalog import Catalog
+    from penstock.plan.graph import QueryGraph
+    from penstock.plan.nodes import Node
+
+
+def explain(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
+    ],
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="PATH", help="Draw the plans there.")
+    ] = None,
+    dot: Annotated[
+        Path | None, typer.Option("--dot", metavar="PATH", help="Write them for Graphviz there.")
+    ] = None,
+) -> None:
+    """Show what the queries of a file would do, and why."""
+    from penstock.catalog import Catalog
+    from penstock.plan.explain import explain_graph
+    from penstock.plan.picture import to_dot, to_svg
+
+    catalog = Catalog()
+    graph = plans(file.read_text(), catalog)
+    print(explain_graph(graph, lambda node: remark(node, catalog.settings.union)))
+    for path, draw in ((svg, to_svg), (dot, to_dot)):
+        if path is not None:
+            path.write_text(draw(graph))
+
+
+def plans(text: str, catalog: Catalog) -> QueryGraph:
+    """The queries that the statements declare, bound."""
+    from penstock.plan.graph import QueryGraph
+    from penstock.sql.parse import parse
+    from penstock.sql.statements import BareSelect, CreateQuery, Explain
+
+    unnamed = 0
+    for statement in parse(text):
+        if isinstance(statement, Explain):
+            if isinstance(statement.target, str):
+                continue
+            statement = statement.target
+        if isinstance(statement, BareSelect):
+            unnamed += 1
+            statement = CreateQuery(statement.position, f"query_{unnamed}", statement.select)
+        catalog.apply(statement)
+    return QueryGraph({entry.name: entry.plan for entry in catalog.queries})
+
+
+def remark(node: Node, union: str) -> str:
+    """The operators chosen for a node and why, or why there are none."""
+    from penstock.errors import NotExecutable
+    from penstock.lower.lower import choose
+
+    try:
+        return str(choose(node, union=union))
+    except NotExecutable as error:
+        return error.message

@@ -1,0 +1,211 @@
+"""`penstock run FILE.sql`: declare what the file says, run it, show the answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from penstock.local_engine import LocalEngine
+    from penstock.local_query import LocalQuery
+    from penstock.spark.engine import Engine
+    from penstock.spark.query import Query
+
+#: Rows of a result that are shown; all of them are in a sink or in --json.
+SHOWN = 20
+#: Seconds after which work that goes on says so.
+PATIENCE = 2.0
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
+    ],
+    local: Annotated[
+        bool, typer.Option("--local", help="In this process instead of on Spark.")
+    ] = False,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="A Spark master to run on.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="DIR", help="Continue from, and keep, it."),
+    ] = None,
+    seconds: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="Stop after it, such as 30s.")
+    ] = None,
+    keep_open: Annotated[
+        bool, typer.Option("--keep-open", help="Leave the last windows pending.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Run the queries of a file: finite inputs to their end, endless ones until stopped."""
+    engine: LocalEngine | Engine
+    if local:
+        if master or checkpoint or seconds or keep_open:
+            raise typer.BadParameter("--local reads files to their end; it takes no other options")
+        engine, explained = run_here(file.read_text())
+    else:
+        limit = None if seconds is None else seconds_in(seconds)
+        engine, explained = run_on_spark(file.read_text(), master, checkpoint, limit, keep_open)
+    if as_json:
+        print(json.dumps(summary(engine), indent=2, default=str))
+        return
+    if isinstance(explained, str):
+        print(explained)
+    show(engine)
+
+
+def run_here(text: str) -> tuple[LocalEngine, Any]:
+    from penstock.local_engine import LocalEngine
+
+    engine = LocalEngine()
+    explained = engine.sql(text)
+    read_everything(engine)
+    return engine, explained
+
+
+def run_on_spark(
+    text: str, master: str | None, checkpoint: Path | None, seconds: float | None, keep_open: bool
+) -> tuple[Engine, Any]:
+    from penstock.cli.watch import watch
+    from penstock.spark.engine import Engine
+
+    engine = Engine(master=master, checkpoint=checkpoint)
+    explained = engine.sql(text)
+    if not engine.queries:
+        return engine, explained
+    print("starting Spark …", file=sys.stderr, flush=True)
+    engine.start()
+    try:
+        watch(engine, seconds)
+        if seconds is None and engine.is_finite() and not keep_open:
+            engine.finish()
+    except KeyboardInterrupt:
+        print("stopping after the batch that is running …", file=sys.stderr)
+    finally:
+        kept = engine.stop()
+    for place in kept:
+        print(f"the same call continues from {place}", file=sys.stderr)
+    return engine, explained
+
+
+def seconds_in(text: str) -> float:
+    """A length of time such as 30s, 2min or 1.5 hours, in seconds.
+
+    >>> seconds_in("90s"), seconds_in("1.5 min")
+    (90.0, 90.0)
+    """
+    from penstock.model.timestamps import SECOND, UNITS
+
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*", text)
+    if found is None or found[2].lower() not in UNITS:
+        raise typer.BadParameter(f"`{text}` is no length of time", param_hint="--for")
+    return float(found[1]) * UNITS[found[2].lower()] / SECOND
+
+
+def read_everything(engine: LocalEngine) -> None:
+    """Read all files; say how far it is while that takes long."""
+    begun = said = time.monotonic()
+    rows = 0
+    for _, count in engine.read_files():
+        rows += count
+        now = time.monotonic()
+        if now - said > PATIENCE:
+            print(f"{rows:,} rows, {rows / (now - begun):,.0f} a second", file=sys.stderr)
+            said = now
+    engine.finish()
+
+
+def show(engine: LocalEngine | Engine) -> None:
+    """The answers as tables, and what did not go in."""
+    for query in engine.queries:
+        show_query(query)
+    for entry in engine.catalog.streams:
+        counts = engine.counts(entry.name)
+        aside = [
+            f"{n:,} {what}"
+            for n, what in ((counts.late, "late"), (counts.malformed, "malformed"))
+            if n
+        ]
+        print(f"{entry.name}: {_count(counts.rows, 'row')} in", end="")
+        print(f", set aside: {', '.join(aside)}" if aside else "")
+
+
+def show_query(query: LocalQuery | Query) -> None:
+    """A query's answer, or where it is."""
+    print(f"{query.name}: {_count(query.rows, 'row')}")
+    if query.sink is not None:
+        print(f"  in {query.sink}")
+    else:
+        results = in_order(query.results())
+        print(table(results.head(SHOWN)))
+        if results.height > SHOWN:
+            print(f"  … {_count(results.height - SHOWN, 'more row')}: INTO a file, or --json")
+    print()
+
+
+def in_order(results: pl.DataFrame) -> pl.DataFrame:
+    """Results by the end of their window; those without one as they came."""
+    if "window_end" not in results.columns:
+        return results
+    return results.sort("window_end", *(c for c in results.columns if c != "window_end"))
+
+
+def table(rows: pl.DataFrame) -> str:
+    """Rows in aligned columns; numbers to the right.
+
+    >>> import polars as pl
+    >>> print(table(pl.DataFrame({"item": ["lamp", None], "best": [42, 7]})))
+      item   best
+      lamp     42
+      NULL      7
+    """
+    texts = [[_text(value) for value in row] for row in rows.rows()]
+    widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
+    right = [dtype.is_numeric() for dtype in rows.dtypes]
+    lines = []
+    for row in (rows.columns, *texts):
+        cells = (
+            text.rjust(width) if is_number else text.ljust(width)
+            for text, width, is_number in zip(row, widths, right, strict=True)
+        )
+        lines.append(f"  {'   '.join(cells)}".rstrip())
+    return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
+    """What `--json` prints."""
+    return {
+        "queries": {
+            query.name: {
+                "rows": query.rows,
+                "sink": str(query.sink) if query.sink else None,
+                "results": None if query.sink else query.results().to_dicts(),
+            }
+            for query in engine.queries
+        },
+        "streams": {
+            entry.name: {"rows": counts.rows, "late": counts.late, "malformed": counts.malformed}
+            for entry in engine.catalog.streams
+            for counts in [engine.counts(entry.name)]
+        },
+    }

@@ -1,0 +1,72 @@
+"""A table on the terminal that follows a running engine."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penstock.spark.engine import Engine
+
+#: Seconds between two looks.
+PAUSE = 0.5
+
+
+def watch(engine: Engine, seconds: float | None = None) -> None:
+    """Show progress until all that is there has been processed, or for some seconds."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    begun = time.monotonic()
+    with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
+        while not _is_over(engine, begun, seconds):
+            time.sleep(PAUSE)
+            engine.check()
+            live.update(progress_table(engine, time.monotonic() - begun))
+
+
+def _is_over(engine: Engine, begun: float, seconds: float | None) -> bool:
+    if seconds is not None:
+        return time.monotonic() - begun >= seconds
+    return engine.is_idle()
+
+
+def progress_table(engine: Engine, elapsed: float) -> Table:
+    """One line per query: rows, speed, how far time has come, what is kept."""
+    from rich.table import Table
+
+    table = Table(title=f"{elapsed:,.0f} s", title_justify="left", box=None, pad_edge=False)
+    for column in (
+        "query",
+        "batch",
+        "rows in/s",
+        "batch s",
+        "bound",
+        "state rows",
+        "state",
+        "results",
+    ):
+        table.add_column(column, justify="left" if column == "query" else "right")
+    for query in engine.queries:
+        table.add_row(query.name, *_cells(query.lastProgress), f"{query.rows:,}")
+    return table
+
+
+def _cells(progress: dict[str, Any] | None) -> list[str]:
+    from penstock.model.timestamps import format_ticks
+
+    if not progress or not progress["penstock"]:
+        return ["starting", "", "", "", "", ""]
+    ours = progress["penstock"]
+    low = min(ours["bounds"].values(), default=None)
+    return [
+        str(progress["batchId"]),
+        f"{progress.get('processedRowsPerSecond') or 0:,.0f}",
+        f"{progress['batchDuration'] / 1000:.2f}",
+        "" if low is None else format_ticks(low)[:19],
+        f"{ours['state_rows']:,}",
+        f"{ours['state_bytes'] / 1e6:.1f} MB",
+    ]

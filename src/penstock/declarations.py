@@ -1,0 +1,150 @@
+"""Declarations: what every engine does with SQL, whatever host it runs on.
+
+Statements change the catalog; an engine learns of it through one method per event. A query is
+checked before anything changes: what cannot run is refused when it is declared.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from penstock.catalog import Catalog, QueryEntry, StreamEntry
+from penstock.errors import NotExecutable, QueryError, UnknownName
+from penstock.lower.lower import check_executable, choose
+from penstock.model.schema import suggest
+from penstock.plan.explain import explain
+from penstock.plan.graph import QueryGraph
+from penstock.plan.nodes import Node
+from penstock.sql.parse import parse
+from penstock.sql.statements import (
+    BareSelect,
+    CreateQuery,
+    CreateStream,
+    Drop,
+    Explain,
+    Set,
+    Statement,
+)
+
+
+class Declarations(ABC):
+    """Carries out statements; subclasses run what they declare."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog()
+
+    def sql(self, text: str) -> Any:
+        """Execute statements; gives what the last one gives.
+
+        A query gives its handle, EXPLAIN its text, everything else None.
+        """
+        outcome = None
+        for statement in parse(text):
+            outcome = self._execute(statement)
+        return outcome
+
+    def explain(self, plan: Node) -> str:
+        """A plan with the operators chosen for it and why."""
+        return explain(plan, self._remark)
+
+    def query_graph(self) -> QueryGraph:
+        """All standing queries as one graph, equal sub-plans drawn once."""
+        return QueryGraph({entry.name: entry.plan for entry in self.catalog.queries})
+
+    def declared_stream(self, name: str) -> StreamEntry:
+        """A stream by its name, whatever its case."""
+        entry = self.catalog.get(name)
+        if not isinstance(entry, StreamEntry):
+            known = [entry.name for entry in self.catalog.streams]
+            raise UnknownName(f"no stream `{name}`", hint=suggest(name, known))
+        return entry
+
+    # -- what subclasses do -------------------------------------------------------------------
+
+    @abstractmethod
+    def _check(self, entry: QueryEntry) -> None:
+        """Refuse a query that this host cannot run; nothing has changed yet."""
+
+    @abstractmethod
+    def _query_declared(self, entry: QueryEntry) -> Any:
+        """A query is in the catalog; gives its handle. An older one of that name is gone."""
+
+    @abstractmethod
+    def _query_dropped(self, name: str) -> None: ...
+
+    @abstractmethod
+    def _stream_declared(self, entry: StreamEntry) -> None:
+        """A stream is in the catalog. An older one of that name is gone."""
+
+    @abstractmethod
+    def _stream_dropped(self, name: str) -> None: ...
+
+    @abstractmethod
+    def _settings_changed(self) -> None: ...
+
+    # -----------------------------------------------------------------------------------------
+
+    def _execute(self, statement: Statement) -> Any:
+        match statement:
+            case Explain():
+                return self._explain(statement)
+            case BareSelect():
+                return self._declare(self._named(statement))
+            case CreateQuery():
+                return self._declare(statement)
+        replaced = self.catalog.get(statement.name) if isinstance(statement, CreateStream) else None
+        entry = self.catalog.apply(statement)
+        match statement:
+            case CreateStream() if isinstance(entry, StreamEntry):
+                if replaced is not None:
+                    self._stream_dropped(replaced.name)
+                self._stream_declared(entry)
+            case Drop() if isinstance(entry, StreamEntry):
+                self._stream_dropped(entry.name)
+            case Drop() if isinstance(entry, QueryEntry):
+                self._query_dropped(entry.name)
+            case Set():
+                self._settings_changed()
+        return None
+
+    def _declare(self, statement: CreateQuery) -> Any:
+        entry = self.catalog.bind_query(statement)
+        try:
+            check_executable(entry.plan, union=self.catalog.settings.union)
+            self._check(entry)
+        except QueryError as error:
+            error.position = error.position or statement.position
+            raise
+        replaced = self.catalog.get(entry.name)
+        self.catalog.apply(statement)
+        if replaced is not None:
+            self._query_dropped(replaced.name)
+        return self._query_declared(entry)
+
+    def _named(self, statement: BareSelect) -> CreateQuery:
+        number = 1
+        while self.catalog.get(f"query_{number}") is not None:
+            number += 1
+        return CreateQuery(statement.position, f"query_{number}", statement.select)
+
+    def _explain(self, statement: Explain) -> str:
+        target = statement.target
+        if isinstance(target, str):
+            entry = self.catalog.get(target)
+            if entry is None:
+                known = list(self.catalog.relations())
+                raise UnknownName(
+                    f"nothing is called `{target}`",
+                    position=statement.position,
+                    hint=suggest(target, known),
+                )
+            return self.explain(entry.plan)
+        query = target if isinstance(target, CreateQuery) else self._named(target)
+        return self.explain(self.catalog.bind_query(query).plan)
+
+    def _remark(self, node: Node) -> str:
+        try:
+            return str(choose(node, union=self.catalog.settings.union))
+        except NotExecutable as error:
+            return error.message

@@ -1,0 +1,188 @@
+"""Files as streams and results as files: parquet, csv, json (one object a line).
+
+A path is a file, a directory (all files of the format in it, by name) or a pattern with `*`. Files
+are read a block at a time. CSV is read as text and JSON as the values it holds; types come later,
+where a value that does not fit sets one row aside instead of ending the file. A line that is no row
+at all comes along as `rejected`. In CSV a field with nothing in it is NULL, and `""` is not.
+
+Results of one run go to a directory of numbered parts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from penstock.errors import HostError, MalformedRow
+from penstock.local.fit import Rows
+from penstock.model.schema import suggest
+from penstock.model.streams import Stream
+from penstock.results import write_part
+
+
+def files_of(path: str, format: str) -> list[Path]:
+    """The files a path stands for, in the order of their names."""
+    place = Path(path)
+    if place.is_dir():
+        found = [f for f in place.iterdir() if f.suffix in (f".{format}", f".{format}l")]
+    elif any(c in path for c in "*?["):
+        anchor = Path(place.anchor) if place.is_absolute() else Path()
+        found = list(anchor.glob(str(place.relative_to(anchor))))
+    else:
+        found = [place] if place.exists() else []
+    if not found:
+        raise HostError(
+            f"nothing to read at `{path}`: there is no {format} file",
+            hint="give a file, a directory or a pattern; relative paths start where you are",
+        )
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Rows of a file, and the lines between them that are no rows."""
+
+    rows: Rows
+    rejected: tuple[str, ...] = ()
+
+
+def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
+    """The rows of a stream's files, a block at a time, with the stream's columns only."""
+    assert stream.origin.path is not None
+    for file in files_of(stream.origin.path, stream.origin.format):
+        try:
+            for block in _READERS[stream.origin.format](file, rows_per_block):
+                yield FileBlock(_columns(block.rows, stream, file), block.rejected)
+        except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
+            raise HostError(
+                f"cannot read `{file}` as {stream.origin.format}: {cause}",
+                hint="the rows before it have been processed",
+            ) from cause
+
+
+def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
+    """The stream's columns only."""
+    wanted = [column.name for column in stream.arriving]
+    if isinstance(rows, pl.DataFrame):
+        _check_present(wanted, rows.columns, stream, file)
+        return rows.select(wanted)
+    if rows:
+        _check_present(wanted, {name: None for row in rows for name in row}, stream, file)
+    # What an object leaves out is NULL.
+    return [{name: row.get(name) for name in wanted} for row in rows]
+
+
+def _check_present(wanted: list[str], given: Iterable[str], stream: Stream, file: Path) -> None:
+    given = list(given)
+    for name in wanted:
+        if name not in given:
+            raise MalformedRow(
+                stream.name,
+                f"`{file}` has no column `{name}`, which stream `{stream.name}` declares",
+                hint=suggest(name, given),
+            )
+
+
+def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    with pa.parquet.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches(rows_per_block):
+            yield FileBlock(_frame(pa.Table.from_batches([batch])))
+
+
+def _read_csv(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    rejected: list[str] = []
+
+    def reject(row: pa.csv.InvalidRow) -> str:
+        rejected.append(row.text or f"a line of {row.actual_columns} columns")
+        return "skip"
+
+    with file.open(newline="", encoding="utf-8") as text:
+        names = next(csv.reader(text), [])
+    reader = pa.csv.open_csv(
+        file,
+        read_options=pa.csv.ReadOptions(block_size=max(1 << 20, rows_per_block * 64)),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=reject),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
+    for batch in reader:
+        for rows in _frame(pa.Table.from_batches([batch])).iter_slices(rows_per_block):
+            bad, rejected[:] = tuple(rejected), []
+            yield FileBlock(rows, bad)
+    if rejected:
+        yield FileBlock(pl.DataFrame(schema=dict.fromkeys(names, pl.String())), tuple(rejected))
+
+
+def _read_json(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    # Line by line: read as one table, a value of another type in one row would change the others.
+    with file.open("rb") as lines:
+        while part := list(islice(lines, rows_per_block)):
+            objects = {place: _object(line) for place, line in enumerate(part) if line.strip()}
+            bad = [part[place] for place, value in objects.items() if value is None]
+            yield FileBlock(
+                [value for value in objects.values() if value is not None],
+                tuple(line.decode(errors="replace").strip() for line in bad),
+            )
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+_READERS = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+
+
+def check_unused(path: str) -> None:
+    """Refuse a place that cannot take the results of a new query."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise HostError(f"`{path}` is a file, and results are written into a directory")
+    if any(folder.glob("part-*")):
+        raise HostError(
+            f"`{path}` holds results already",
+            hint="name another directory after INTO, or remove this one",
+        )
+
+
+def same_place(path: str, other: str) -> bool:
+    """Whether two paths name one directory, however they are written."""
+    return Path(path).resolve() == Path(other).resolve()
+
+
+class FileSink:
+    """Writes one query's results as numbered parts of a directory, each complete or not there."""
+
+    def __init__(self, format: str, path: str) -> None:
+        check_unused(path)
+        self._format = format
+        self._folder = Path(path)
+        self._part = 0
+
+    def write(self, rows: pl.DataFrame) -> None:
+        if rows.height:
+            write_part(self._folder, f"part-{self._part:05d}", self._format, rows)
+            self._part += 1

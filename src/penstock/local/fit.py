@@ -1,0 +1,185 @@
+"""Fitting rows to a stream: whatever comes in, in the types a block has.
+
+A value fits if it can be had in the column's type without changing what it says: an INT fits a
+BIGINT, 2.0 fits an INT and 2.5 does not, a number does not fit a STRING. Text fits where it can be
+read as the type, because that is how files bring values. A TIMESTAMP comes as a point in time (one
+without a zone is UTC), a date or ticks.
+
+One value that does not fit sets its row aside and the others go on; columns that are missing or too
+many are a mistake in the program, and an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from penstock.errors import MalformedRow
+from penstock.kernel.expressions import compile_expression
+from penstock.kernel.types import polars_type
+from penstock.model.expressions import Cast, Ref
+from penstock.model.schema import Column, suggest
+from penstock.model.streams import Stream
+from penstock.model.timestamps import to_ticks
+from penstock.model.types import Type, castable
+
+Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Rows with a block's types, and those that do not fit, if any, as text with the reason."""
+
+    rows: pl.DataFrame
+    misfits: pl.DataFrame | None = None
+
+
+def fit(stream: Stream, rows: Rows) -> Fitted:
+    """Rows as the stream's arriving columns."""
+    check_columns(stream, rows)
+    given: dict[str, pl.Series | list[Any]]
+    if isinstance(rows, pl.DataFrame):
+        given = {column.name: rows.get_column(column.name) for column in stream.arriving}
+        height = rows.height
+    else:
+        given = {column.name: [row[column.name] for row in rows] for column in stream.arriving}
+        height = len(rows)
+    fitted = {column.name: _fit(given[column.name], column.type) for column in stream.arriving}
+    frame = pl.DataFrame(fitted or None, height=height)  # a row may have no columns at all
+    reasons: dict[int, str] = {}
+    for column in stream.arriving:
+        for place in _misfits(given[column.name], fitted[column.name]):
+            reasons.setdefault(place, _reason(column, given[column.name][place]))
+    if not reasons:
+        return Fitted(frame)
+    bad = sorted(reasons)
+    good = np.ones(height, dtype=bool)
+    good[bad] = False
+    spoilt = [{name: values[place] for name, values in given.items()} for place in bad]
+    return Fitted(
+        frame.filter(pl.Series(good)),
+        as_text(spoilt, stream.arriving, [reasons[place] for place in bad]),
+    )
+
+
+def as_text(
+    rows: Iterable[Mapping[str, Any]], columns: Iterable[Column], reasons: Sequence[str]
+) -> pl.DataFrame:
+    """Rows that have no type in common: their values as text, and why each was set aside."""
+    rows = list(rows)
+    text = {
+        column.name: [None if row[column.name] is None else str(row[column.name]) for row in rows]
+        for column in columns
+    }
+    schema = dict.fromkeys([*text, "reason"], pl.String())
+    return pl.DataFrame({**text, "reason": list(reasons)}, schema=schema)
+
+
+def check_columns(stream: Stream, rows: Rows) -> None:
+    """Raise MalformedRow unless the rows have the stream's columns, in any order."""
+    wanted = [column.name for column in stream.arriving]
+    expected = frozenset(wanted)
+    shapes = (
+        {frozenset(rows.columns)}
+        if isinstance(rows, pl.DataFrame)
+        else {frozenset(row) for row in rows}
+    )
+    for names in shapes - {expected}:
+        missing = [name for name in wanted if name not in names]
+        extra = sorted(names - expected)
+        wrong = [f"no column `{name}`" for name in missing]
+        wrong += [f"a column `{name}` it does not have" for name in extra]
+        raise MalformedRow(
+            stream.name,
+            f"rows for stream `{stream.name}` come with {' and '.join(wrong)}",
+            hint=suggest(extra[0] if extra else missing[0], wanted),
+        )
+
+
+def _fit(values: pl.Series | list[Any], type_: Type) -> pl.Series:
+    return fit_column(values, type_) if isinstance(values, pl.Series) else fit_values(values, type_)
+
+
+def fit_values(values: Sequence[Any], type_: Type) -> pl.Series:
+    """Python values in a column's type; NULL where one does not fit.
+
+    >>> fit_values([1, 2.5, "3", None, "x"], Type.INT).to_list()
+    [1, None, 3, None, None]
+    """
+    fitted: list[Any] = [None] * len(values)
+    alike: dict[type, list[int]] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            alike.setdefault(type(value), []).append(place)
+    # A column has one type, so values are looked at in groups that have one.
+    pending = list(alike.values())
+    while pending:
+        places = pending.pop()
+        try:
+            group = _series([values[place] for place in places])
+        except (TypeError, ValueError, OverflowError):
+            # Something among them is beyond any column; what it is shows when each is alone.
+            if len(places) > 1:
+                pending += [[place] for place in places]
+            continue
+        column = fit_column(group, type_)
+        if len(places) == len(values):
+            return column
+        for place, value in zip(places, column, strict=True):
+            fitted[place] = value
+    return pl.Series(fitted, dtype=polars_type(type_))
+
+
+def _series(values: list[Any]) -> pl.Series:
+    if isinstance(values[0], datetime):
+        return pl.Series([to_ticks(value) for value in values], dtype=pl.Datetime("us"))
+    if isinstance(values[0], np.generic):
+        return pl.Series([value.item() for value in values])
+    return pl.Series(values)
+
+
+def fit_column(values: pl.Series, type_: Type) -> pl.Series:
+    """A column in another type; NULL where a value does not fit."""
+    target, given = polars_type(type_), values.dtype
+    fitted: pl.Series
+    if given in (target, pl.Null()):
+        fitted = values.cast(target)
+    elif isinstance(given, pl.Categorical | pl.Enum):
+        fitted = fit_column(values.cast(pl.String()), type_)
+    elif given == pl.String() and castable(Type.STRING, type_):
+        read = compile_expression(Cast(Ref("value", Type.STRING), type_))
+        fitted = values.to_frame("value").select(read).to_series()
+    elif type_ is Type.TIMESTAMP and isinstance(given, pl.Datetime | pl.Date):
+        fitted = values.dt.epoch("us")
+    elif type_ is Type.INTERVAL and isinstance(given, pl.Duration):
+        fitted = values.dt.total_microseconds()
+    elif type_.is_integer and (given.is_float() or given.is_decimal()):
+        fitted = values.cast(target, strict=False)
+        fitted = fitted.set(fitted.cast(given) != values, None)
+    elif (given.is_numeric() and type_.is_numeric) or (
+        given.is_integer() and type_ in (Type.TIMESTAMP, Type.INTERVAL)
+    ):
+        fitted = values.cast(target, strict=False)
+    else:
+        fitted = pl.Series([None] * len(values), dtype=target)
+    return fitted
+
+
+def _misfits(given: pl.Series | list[Any], fitted: pl.Series) -> list[int]:
+    """Places where a value was given and none is left."""
+    if isinstance(given, pl.Series):
+        if given.null_count() == fitted.null_count():
+            return []
+        return (fitted.is_null() & given.is_not_null()).arg_true().to_list()
+    if not fitted.null_count():
+        return []
+    return [place for place in fitted.is_null().arg_true().to_list() if given[place] is not None]
+
+
+def _reason(column: Column, value: Any) -> str:
+    return f"{column.name}: {value!r} is no {column.type}"

@@ -1,0 +1,59 @@
+"""QueryOutput: a query's way out of the graph.
+
+Rows go to the subscribers the moment they are there, or wait to be fetched if there are none.
+Promises end here: a reader sees rows, not punctuation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.state import State, Table
+from penstock.kernel.types import polars_type
+from penstock.model.schema import Schema
+
+
+@dataclass
+class OutputState(State):
+    """Rows put out so far, and those that nobody has fetched yet."""
+
+    rows: int = 0
+    waiting: Table = field(default_factory=Table)
+
+
+class QueryOutput:
+    """Drains one sink."""
+
+    def __init__(self, sink: Cursor, schema: Schema | None = None) -> None:
+        self._sink = sink
+        self._empty = pl.DataFrame(
+            schema={c.name: polars_type(c.type) for c in schema} if schema else {}
+        )
+        self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        self.state = OutputState()
+
+    def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
+        self._subscribers.append(callback)
+
+    def drain(self) -> None:
+        """Hand on everything the sink holds."""
+        while not self._sink.empty:
+            item = self._sink.take()
+            if not isinstance(item, Block):
+                continue
+            self.state.rows += len(item)
+            if not self._subscribers:
+                self.state.waiting.append(item.rows)
+            for callback in self._subscribers:
+                callback(item.rows)
+
+    def fetch(self) -> pl.DataFrame:
+        """The rows since the last time; they are handed out once."""
+        rows = list(self.state.waiting)
+        self.state.waiting = Table()
+        return pl.concat(rows) if rows else self._empty

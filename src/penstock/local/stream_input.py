@@ -1,0 +1,151 @@
+"""StreamInput: a stream's way into the graph.
+
+Rows are fitted to the stream's columns, stamped if time is internal, judged by what the stream has
+promised, numbered, and appended to the source's buffer; behind them come the new promises. Rows
+that cannot go in are set aside with the reason: counted, and handed to whoever collects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from penstock.errors import LateRow
+from penstock.kernel.block import Block
+from penstock.kernel.graph import Node
+from penstock.kernel.progress.generate import Generator
+from penstock.kernel.progress.late import LatePolicy, Split, split
+from penstock.kernel.state import SavedState, State
+from penstock.local.fit import Rows, as_text, fit
+from penstock.model.punctuation import Punctuation
+from penstock.model.streams import Stream, TimestampKind
+
+
+class Reason(Enum):
+    """Why rows are set aside."""
+
+    LATE = "late"
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Rows that did not go in.
+
+    Late ones are in the stream's own columns. Malformed ones are text, because nothing else holds
+    them all, with a further column `reason`.
+    """
+
+    stream: str
+    reason: Reason
+    rows: pl.DataFrame
+
+
+@dataclass
+class StreamCounts(State):
+    """How many rows went in, and how many were set aside."""
+
+    rows: int = 0
+    late: int = 0
+    malformed: int = 0
+
+
+class StreamInput:
+    """Feeds one source."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        node: Node,
+        policy: LatePolicy,
+        set_aside: Callable[[SetAside], None],
+    ) -> None:
+        self.stream = stream
+        self.node = node
+        self.counts = StreamCounts()
+        self._policy = policy
+        self._set_aside = set_aside
+        self._generator = Generator(stream)
+
+    @property
+    def bound(self) -> int:
+        """What is promised on the stream's timestamp."""
+        return self._generator.state.bound
+
+    def push(self, rows: Rows, now: int) -> None:
+        fitted = fit(self.stream, rows)
+        parts = self._judge(self._generator.stamp(fitted.rows, now))
+        if parts.late.height and self._policy is LatePolicy.FAIL:
+            raise self._late_row(parts.late)
+        if fitted.misfits is not None:
+            self._keep_malformed(fitted.misfits)
+        if parts.timeless.height:
+            self._keep_malformed(self._timeless_as_text(parts.timeless))
+        if parts.late.height:
+            self.counts.late += parts.late.height
+            self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
+        self.counts.rows += parts.on_time.height
+        self.node.output.batch(Block(self._generator.number(parts.on_time)))
+        self._promise(self._generator.after(parts.on_time))
+
+    def reject(self, texts: Sequence[str]) -> None:
+        """Set aside what is no row at all, such as a line of a file that cannot be read."""
+        if not texts:
+            return
+        rows = [dict.fromkeys((c.name for c in self.stream.arriving), None) for _ in texts]
+        reasons = [f"no row: {text}" for text in texts]
+        self._keep_malformed(as_text(rows, self.stream.arriving, reasons))
+
+    def punctuate(self, bound: int) -> None:
+        self._promise(self._generator.punctuate(bound))
+
+    def end(self) -> None:
+        self._promise(self._generator.end())
+
+    def repeat_promises(self) -> None:
+        """Say again what holds, for readers that came after it was said."""
+        self._promise(self._generator.standing())
+
+    def save(self) -> dict[str, SavedState]:
+        return {"promises": self._generator.state.save(), "counts": self.counts.save()}
+
+    def restore(self, saved: dict[str, SavedState]) -> None:
+        self._generator.state.restore(saved["promises"])
+        self.counts.restore(saved["counts"])
+
+    def _judge(self, rows: pl.DataFrame) -> Split:
+        nothing = rows.clear()
+        if self._generator.state.ended:
+            return Split(nothing, rows, nothing)
+        if self.stream.kind is not TimestampKind.EXTERNAL or self.stream.timestamp is None:
+            return Split(rows, nothing, nothing)
+        return split(rows, self.stream.timestamp, self.bound, self._generator.slack)
+
+    def _promise(self, promises: Iterable[Punctuation]) -> None:
+        for promise in promises:
+            self.node.output.punctuation(promise)
+
+    def _keep_malformed(self, misfits: pl.DataFrame) -> None:
+        self.counts.malformed += misfits.height
+        self._set_aside(SetAside(self.stream.name, Reason.MALFORMED, misfits))
+
+    def _timeless_as_text(self, rows: pl.DataFrame) -> pl.DataFrame:
+        on = self.stream.timestamp
+        reasons = [f"{on}: {row[str(on)]!r} is no place in time" for row in rows.to_dicts()]
+        return as_text(rows.to_dicts(), self.stream.arriving, reasons)
+
+    def _late_row(self, late: pl.DataFrame) -> LateRow:
+        name, on = self.stream.name, self.stream.timestamp
+        which = f" ({on} = {late.get_column(on)[0]})" if on is not None else ""
+        return LateRow(
+            name,
+            f"{late.height} of the rows pushed to `{name}` are late, the first one{which}: the "
+            f"stream is {self._promised()}",
+            hint="declare more SLACK, or choose to keep late rows aside; nothing was pushed",
+        )
+
+    def _promised(self) -> str:
+        return "over" if self._generator.state.ended else f"declared {self.stream.disorder()}"

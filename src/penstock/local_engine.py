@@ -1,0 +1,164 @@
+"""LocalEngine: declare streams and queries in SQL, push rows, read answers.
+
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts")
+    best = engine.sql("SELECT item, max(price) AS best FROM bids [RANGE 10 MINUTES] GROUP BY item")
+    engine.push("bids", [{"item": "lamp", "price": 42, "ts": datetime(2026, 1, 1, 10, 0)}])
+    engine.finish()
+    best.results()
+
+Rows are carried through all queries when they are pushed. Streams that name files are read by
+`read_files`; `finish` ends every stream, which closes the windows that are still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from penstock.catalog import QueryEntry, StreamEntry
+from penstock.declarations import Declarations
+from penstock.errors import DuplicateName, NotExecutable, UnknownName
+from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.local.clock import Clock
+from penstock.local.files import check_unused, read_blocks, same_place
+from penstock.local.fit import Rows
+from penstock.local.host import LocalHost
+from penstock.local.stream_input import SetAside, StreamCounts
+from penstock.local_query import LocalQuery
+from penstock.lower.lower import Lowering
+from penstock.model.schema import suggest
+from penstock.results import FILE_FORMATS
+
+#: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
+ROWS_PER_BLOCK = 100_000
+
+
+class LocalEngine(Declarations):
+    """Streams and queries that live together in this process."""
+
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        super().__init__()
+        self._host = LocalHost(clock=clock)
+        self._sources: dict[str, KernelNode] = {}
+        self._lowering = Lowering(self._host.graph, self._sources)
+        self._queries: dict[str, LocalQuery] = {}
+
+    def query(self, name: str) -> LocalQuery:
+        """A standing query by its name, whatever its case."""
+        entry = self.catalog.get(name)
+        if not isinstance(entry, QueryEntry):
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
+        return self._queries[entry.name]
+
+    @property
+    def queries(self) -> list[LocalQuery]:
+        return list(self._queries.values())
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def push(self, stream: str, rows: Rows) -> None:
+        """Put rows into a stream, and carry them through all queries.
+
+        Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
+        are UTC) or ticks. Rows that do not fit or come too late are set aside: see `set_aside`.
+        """
+        self._host.push(self.declared_stream(stream).name, rows)
+        self._host.run()
+
+    def punctuate(self, stream: str, bound: int | datetime) -> None:
+        """Promise that nothing of the stream below `bound` comes any more."""
+        self._host.punctuate(self.declared_stream(stream).name, bound)
+        self._host.run()
+
+    def read_files(self) -> Iterator[tuple[str, int]]:
+        """Read the streams that name files, a block of each in turn.
+
+        Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
+        """
+        readers = {}
+        for entry in self.catalog.streams:
+            origin = entry.stream.origin
+            if origin.format == "push":
+                continue
+            if origin.format not in FILE_FORMATS or origin.path is None:
+                raise NotExecutable(
+                    f"cannot read stream `{entry.name}` from {origin}",
+                    hint=f"this host reads: {', '.join(FILE_FORMATS)}",
+                )
+            readers[entry.name] = read_blocks(entry.stream, ROWS_PER_BLOCK)
+        while readers:
+            for name in list(readers):
+                block = next(readers[name], None)
+                if block is None:
+                    del readers[name]
+                    continue
+                self._host.reject(name, list(block.rejected))
+                self.push(name, block.rows)
+                yield name, len(block.rows)
+
+    def finish(self) -> None:
+        """End all streams: every window closes, and nothing can be pushed any more."""
+        self._host.finish()
+
+    # -- looking ------------------------------------------------------------------------------
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Rows that did not go in, late or malformed, with the reason."""
+        return self._host.set_aside
+
+    def counts(self, stream: str) -> StreamCounts:
+        """How many rows went into a stream, and how many were set aside."""
+        return self._host.counts(self.declared_stream(stream).name)
+
+    def state(self) -> list[tuple[str, str, int, int]]:
+        """(operator, table, rows, bytes) of everything that is kept."""
+        return list(self._host.graph.state_sizes())
+
+    # -- following the catalog ----------------------------------------------------------------
+
+    def _check(self, entry: QueryEntry) -> None:
+        sink = entry.sink
+        if sink is None:
+            return
+        if sink.format not in FILE_FORMATS or sink.path is None:
+            raise NotExecutable(
+                f"cannot write results into {sink}",
+                hint=f"this host writes INTO a directory as: {', '.join(FILE_FORMATS)}",
+            )
+        check_unused(sink.path)
+        for other in self._queries.values():
+            is_same = other.sink is not None and same_place(str(other.sink.path), sink.path)
+            if is_same and other.name.lower() != entry.name.lower():
+                raise DuplicateName(
+                    f"query `{other.name}` writes into `{sink.path}` already",
+                    hint="name another directory after INTO",
+                )
+
+    def _query_declared(self, entry: QueryEntry) -> LocalQuery:
+        # What is still on its way belongs to the queries that were there when it was pushed.
+        self._host.run()
+        query = LocalQuery(self, entry.name, entry.plan, entry.sink)
+        node = self._lowering.lower(entry.plan, union=self.catalog.settings.union)
+        self._host.add_query(entry.name, node, entry.plan.schema)
+        self._host.subscribe(entry.name, query.receive)
+        self._queries[entry.name] = query
+        return query
+
+    def _query_dropped(self, name: str) -> None:
+        self._host.remove_query(name)
+        del self._queries[name]
+
+    def _stream_declared(self, entry: StreamEntry) -> None:
+        self._sources[entry.name] = self._host.add_stream(entry.stream)
+
+    def _stream_dropped(self, name: str) -> None:
+        self._host.remove_stream(name)
+        del self._sources[name]
+
+    def _settings_changed(self) -> None:
+        settings = self.catalog.settings
+        self._host.executor.rows_per_step = settings.rows_per_step
+        self._host.executor.set_strategy(strategy_named(settings.strategy))

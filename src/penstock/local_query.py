@@ -1,0 +1,76 @@
+"""LocalQuery: a handle on a standing query, its plan and what it has answered so far.
+
+Results show times as datetimes in UTC. They go to one place: a file sink, if the query was declared
+INTO one; else its subscribers; else they wait here until somebody reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from penstock.local.files import FileSink
+from penstock.plan.nodes import Node
+from penstock.results import no_results, presented
+from penstock.sql.statements import Sink
+
+if TYPE_CHECKING:
+    from penstock.local_engine import LocalEngine
+
+
+class LocalQuery:
+    """One standing query."""
+
+    def __init__(self, engine: LocalEngine, name: str, plan: Node, sink: Sink | None) -> None:
+        self.name = name
+        self.plan = plan
+        self.sink = sink
+        self.rows = 0
+        self._engine = engine
+        self._waiting: list[pl.DataFrame] = []
+        self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        self._file = FileSink(sink.format, str(sink.path)) if sink else None
+
+    def results(self) -> pl.DataFrame:
+        """Every row so far that has not been fetched."""
+        return pl.concat([no_results(self.plan.schema), *self._waiting])
+
+    def fetch(self) -> pl.DataFrame:
+        """The rows since the last time; they are handed out once."""
+        rows = self.results()
+        self._waiting = []
+        return rows
+
+    def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
+        """Have rows handed to `callback` the moment they exist."""
+        self._subscribers.append(callback)
+
+    def explain(self) -> str:
+        """The plan, with the operators chosen for it and why."""
+        return self._engine.explain(self.plan)
+
+    @property
+    def status(self) -> str:
+        """`running` or `stopped`."""
+        return "running" if self in self._engine.queries else "stopped"
+
+    def stop(self) -> None:
+        """End the query; what it shares with others goes on."""
+        if self.status == "running":
+            self._engine.sql(f"DROP QUERY `{self.name}`")
+
+    def receive(self, rows: pl.DataFrame) -> None:
+        """Take over rows that have just been computed."""
+        shown = presented(rows, self.plan.schema)
+        self.rows += shown.height
+        for callback in self._subscribers:
+            callback(shown)
+        if self._file is not None:
+            self._file.write(shown)
+        elif not self._subscribers:
+            self._waiting.append(shown)
+
+    def __repr__(self) -> str:
+        return f"<LocalQuery {self.name}: {self.status}, {self.rows} rows>"

@@ -1,0 +1,59 @@
+"""Results as people read them and as files hold them.
+
+Inside the kernel times are ticks; outside they are datetimes in UTC. A file of results is written
+under a hidden name and renamed when it is complete, so nobody ever reads half of one; writing one
+again under the same name replaces it, which is what makes repeating a batch harmless.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+
+from penstock.errors import HostError
+from penstock.kernel.types import polars_type
+from penstock.model.schema import Schema
+from penstock.model.types import Type
+
+FILE_FORMATS = ("parquet", "csv", "json")
+
+_SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
+
+
+def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Rows with ticks turned into datetimes and durations."""
+    return rows.with_columns(
+        pl.col(column.name).cast(_SHOWN[column.type]) for column in schema if column.type in _SHOWN
+    )
+
+
+def no_results(schema: Schema) -> pl.DataFrame:
+    """A table of that schema without rows, as presented."""
+    rows = pl.DataFrame(schema={column.name: polars_type(column.type) for column in schema})
+    return presented(rows, schema)
+
+
+def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path:
+    """Write rows as the file `name` of a folder, whole or not at all."""
+    file = folder / f"{name}.{format}"
+    hidden = folder / f".{name}.{format}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        match format:
+            case "parquet":
+                rows.write_parquet(hidden)
+            case "csv":
+                rows.write_csv(hidden)
+            case "json":
+                rows.write_ndjson(hidden)
+        hidden.replace(file)
+    except OSError as cause:
+        with suppress(OSError):
+            hidden.unlink(missing_ok=True)
+        raise HostError(
+            f"cannot write results to `{folder}`: {cause}",
+            hint="make room or name another place; nothing that was read is lost",
+        ) from cause
+    return file

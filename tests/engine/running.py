@@ -1,0 +1,52 @@
+"""An engine with streams and queries, driven by random events, and its answers as the oracle's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from penstock.local_engine import LocalEngine
+from penstock.local_query import LocalQuery
+from tests.engine.draw import Draw
+from tests.engine.random_streams import Declared, Event, Push, Row
+from tests.oracle import evaluate, same_rows
+
+STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
+STEPS = ("unlimited", "7", "1")
+
+
+def how(draw: Draw) -> list[str]:
+    """Settings that must not matter for the answer."""
+    return [f"strategy = {draw.choose(STRATEGIES)}", f"rows_per_step = {draw.choose(STEPS)}"]
+
+
+def started(declared: Sequence[Declared], *settings: str) -> LocalEngine:
+    """An engine with these settings and streams."""
+    engine = LocalEngine()
+    engine.sql("; ".join([*(f"SET {setting}" for setting in settings), *(s.sql for s in declared)]))
+    return engine
+
+
+def feed(engine: LocalEngine, events: Iterable[Event]) -> None:
+    """Let events happen."""
+    for event in events:
+        if isinstance(event, Push):
+            engine.push(event.stream, event.rows)
+        else:
+            engine.punctuate(event.stream, event.bound)
+
+
+def rows_of(results: pl.DataFrame) -> list[dict[str, Any]]:
+    """Results as the oracle writes them: times as ticks."""
+    times = [name for name, of in results.schema.items() if isinstance(of, pl.Datetime)]
+    return results.with_columns(pl.col(times).cast(pl.Int64())).to_dicts()
+
+
+def assert_right(query: LocalQuery, inputs: Mapping[str, Sequence[Row]], text: str = "") -> None:
+    """The query has put out the oracle's answer, every row of it once, and nothing else."""
+    ours, expected = rows_of(query.results()), evaluate(query.plan, inputs)
+    assert same_rows(ours, expected), "\n".join(
+        [text, query.explain(), f"ours: {ours}", f"oracle: {expected}"]
+    )

@@ -1,0 +1,310 @@
+"""Files as streams and results as files, end to end."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.errors import DuplicateName, HostError, MalformedRow, NotExecutable
+from penstock.local_engine import LocalEngine
+from tests.engine.bids import BIDS, NOON, bid, prices
+
+GOOD = [bid(1), bid(None, 1, item=None), bid(3, 2)]
+
+
+def declared(format: str, path: Path, name: str = "bids") -> str:
+    """The stream of bids, from this file or directory."""
+    bids = BIDS.replace(" TIMESTAMP BY", f" FROM {format} '{path}' TIMESTAMP BY")
+    return bids.replace("bids", name, 1)
+
+
+def reading(format: str, path: Path) -> LocalEngine:
+    engine = LocalEngine()
+    engine.sql(declared(format, path))
+    return engine
+
+
+def write(path: Path, format: str, rows: pl.DataFrame) -> Path:
+    file = path / f"bids.{format}"
+    match format:
+        case "parquet":
+            rows.write_parquet(file)
+        case "csv":
+            rows.write_csv(file)
+        case "json":
+            rows.write_ndjson(file)
+    return file
+
+
+def reasons(engine: LocalEngine) -> list[str]:
+    return [row["reason"] for aside in engine.set_aside for row in aside.rows.to_dicts()]
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_files_come_in_as_streams(tmp_path: Path, format: str) -> None:
+    engine = reading(format, write(tmp_path, format, pl.DataFrame(GOOD)))
+    query = engine.sql("SELECT * FROM bids")
+    assert list(engine.read_files()) == [("bids", 3)]
+    assert query.results().to_dicts() == GOOD
+    assert engine.set_aside == []
+
+
+def test_a_directory_is_read_by_name_and_a_pattern_by_what_it_matches(tmp_path: Path) -> None:
+    for name, price in (("2.json", 2), ("1.jsonl", 1), ("3.json", 3), ("notes.txt", 4)):
+        row = {"item": "lamp", "price": price, "ts": "2026-01-01 12:00:00"}
+        (tmp_path / name).write_text(json.dumps(row))
+    for path, expected in ((tmp_path, [1, 2, 3]), (tmp_path / "*.json", [2, 3])):
+        engine = reading("json", path)
+        query = engine.sql("SELECT price FROM bids")
+        for _ in engine.read_files():
+            pass
+        assert prices(query) == expected
+
+
+def test_streams_are_read_in_turn_and_a_caller_may_stop(tmp_path: Path) -> None:
+    for number in (1, 2):
+        pl.DataFrame([bid(number)]).write_csv(tmp_path / f"{number}.csv")
+    engine = reading("csv", tmp_path)
+    engine.sql(declared("csv", tmp_path, "more"))
+    query = engine.sql("SELECT price FROM bids")
+    reader = engine.read_files()
+    assert [next(reader) for _ in range(2)] == [("bids", 1), ("more", 1)]
+    assert prices(query) == [1]
+    assert list(reader) == [("bids", 1), ("more", 1)]
+    assert prices(query) == [1, 2]
+
+
+def test_json_lines_that_do_not_fit_leave_the_good_ones_alone(tmp_path: Path) -> None:
+    good = '{"item": "lamp", "price": 1, "ts": "2026-01-01 12:00:00"}'
+    lines = [
+        good,
+        "not json at all",
+        '{"item": "lamp", "price": {"amount": 2}, "ts": "2026-01-01 12:00:00"}',
+        '{"item": 7, "price": 2, "ts": "2026-01-01 12:00:00"}',
+        '{"price": null, "ts": "2026-01-01 12:00:00", "colour": "red"}',
+        "[1, 2]",
+        '{"item": "lamp", "price": 2, "ts": "yesterday"}',
+        "[" * 100_000,
+        "",
+        good[:-5],
+        good,
+    ]
+    file = tmp_path / "bids.json"
+    file.write_text("\n".join(lines))
+    engine = reading("json", file)
+    query = engine.sql("SELECT item, price FROM bids")
+    assert list(engine.read_files()) == [("bids", 6)]
+    lamp = {"item": "lamp", "price": 1}
+    assert query.results().to_dicts() == [lamp, {"item": None, "price": None}, lamp]
+    assert engine.counts("bids").malformed == 7
+    assert [reason[:40] for reason in reasons(engine)] == [
+        "no row: not json at all",
+        "no row: [1, 2]",
+        "no row: " + "[" * 32,
+        f"no row: {good[:32]}",
+        "price: {'amount': 2} is no INT",
+        "item: 7 is no STRING",
+        "ts: 'yesterday' is no TIMESTAMP",
+    ]
+
+
+def test_csv_lines_that_do_not_fit_leave_the_good_ones_alone(tmp_path: Path) -> None:
+    file = tmp_path / "bids.csv"
+    file.write_text(
+        "item,price,ts\n"
+        "lamp,1,2026-01-01 12:00:00\n"
+        "lamp,cheap,2026-01-01 12:00:00\n"
+        "lamp,2\n"
+        "lamp,3,2026-01-01 12:00:00,too much\n"
+        "NA,,2026-01-01 12:00:00\n"
+        '"",4,2026-01-01 12:00:00\n'
+    )
+    engine = reading("csv", file)
+    query = engine.sql("SELECT item, price FROM bids")
+    assert sum(rows for _, rows in engine.read_files()) == 4
+    assert query.results().to_dicts() == [
+        {"item": "lamp", "price": 1},
+        {"item": "NA", "price": None},
+        {"item": "", "price": 4},
+    ]
+    assert reasons(engine) == [
+        "no row: lamp,2",
+        "no row: lamp,3,2026-01-01 12:00:00,too much",
+        "price: 'cheap' is no INT",
+    ]
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_file_without_one_good_line_is_accounted_for(tmp_path: Path, format: str) -> None:
+    file = tmp_path / f"bids.{format}"
+    file.write_text("item,price,ts\n1\n2\n" if format == "csv" else "1\n2\n")
+    engine = reading(format, file)
+    for _ in engine.read_files():
+        pass
+    assert reasons(engine) == ["no row: 1", "no row: 2"]
+    assert (engine.counts("bids").rows, engine.counts("bids").malformed) == (0, 2)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_file_without_rows_is_a_stream_without_rows(tmp_path: Path, format: str) -> None:
+    schema = {"item": pl.String(), "price": pl.Int32(), "ts": pl.Datetime("us")}
+    engine = reading(format, write(tmp_path, format, pl.DataFrame(schema=schema)))
+    query = engine.sql("SELECT count(*) AS n FROM bids [RANGE 1 MINUTE]")
+    assert sum(rows for _, rows in engine.read_files()) == 0
+    engine.finish()
+    assert query.results().height == 0
+
+
+def test_values_of_other_types_in_parquet_are_fitted_or_set_aside(tmp_path: Path) -> None:
+    moment = datetime(1969, 12, 31, 23, 0)
+    rows = pl.DataFrame({"item": ["a", "b"], "price": ["1", "x"], "ts": [moment] * 2})
+    zoned = rows.with_columns(pl.col("ts").dt.cast_time_unit("ns").dt.replace_time_zone("UTC"))
+    engine = reading("parquet", write(tmp_path, "parquet", zoned))
+    query = engine.sql("SELECT * FROM bids")
+    assert list(engine.read_files()) == [("bids", 2)]
+    assert query.results().to_dicts() == [{"item": "a", "price": 1, "ts": moment}]
+    assert reasons(engine) == ["price: 'x' is no INT"]
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_column_that_no_row_has_is_an_error(tmp_path: Path, format: str) -> None:
+    rows = pl.DataFrame({"item": ["lamp"], "prize": [1], "ts": [NOON]})
+    engine = reading(format, write(tmp_path, format, rows))
+    with pytest.raises(MalformedRow, match="has no column `price`") as refused:
+        list(engine.read_files())
+    assert "did you mean `prize`?" in str(refused.value)
+    assert refused.value.stream == "bids"
+
+
+def test_a_path_with_nothing_to_read_is_an_error(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere", tmp_path, tmp_path / "*.csv"):
+        with pytest.raises(HostError, match="nothing to read at"):
+            list(reading("csv", path).read_files())
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_file_of_something_else_is_an_error_with_its_cause(tmp_path: Path, format: str) -> None:
+    file = tmp_path / f"bids.{format}"
+    file.write_bytes(b"\xff\xfe\x00nonsense")
+    with pytest.raises(HostError, match=f"cannot read `.*` as {format}") as refused:
+        list(reading(format, file).read_files())
+    assert refused.value.__cause__ is not None
+
+
+def test_a_format_that_this_host_cannot_read_is_refused() -> None:
+    engine = reading("kafka", Path("broker"))
+    with pytest.raises(NotExecutable, match="cannot read stream `bids` from kafka 'broker'"):
+        list(engine.read_files())
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def written(folder: Path, format: str) -> pl.DataFrame:
+    parts = sorted(folder.glob(f"part-*.{format}"))
+    match format:
+        case "parquet":
+            return pl.concat([pl.read_parquet(part) for part in parts])
+        case "csv":
+            return pl.concat([pl.read_csv(part, try_parse_dates=True) for part in parts])
+    return pl.concat([pl.read_ndjson(part) for part in parts])
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_results_go_into_numbered_parts_of_a_directory(
+    engine: LocalEngine, tmp_path: Path, format: str
+) -> None:
+    folder = tmp_path / "deep" / "best"
+    query = engine.sql(
+        f"CREATE QUERY best INTO {format} '{folder}' AS "
+        "SELECT max(price) AS best FROM bids [RANGE 1 MINUTE]"
+    )
+    engine.push("bids", [bid(1), bid(2, 1)])
+    engine.push("bids", [bid(4, 2)])
+    engine.finish()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"part-{number:05d}.{format}" for number in range(3)
+    ]
+    rows = written(folder, format)
+    assert rows.get_column("best").to_list() == [1, 2, 4]
+    assert rows.columns == ["best", "window_start", "window_end"]
+    if format != "json":
+        assert rows.get_column("window_end").to_list()[0] == NOON + timedelta(minutes=1)
+    assert (query.rows, query.results().height) == (3, 0)
+
+
+def test_what_was_written_can_be_read_again(engine: LocalEngine, tmp_path: Path) -> None:
+    for format in ("parquet", "csv", "json"):
+        engine.sql(
+            f"CREATE QUERY {format} INTO {format} '{tmp_path / format}' AS SELECT * FROM bids"
+        )
+    engine.push("bids", GOOD)
+    for format in ("parquet", "csv", "json"):
+        again = reading(format, tmp_path / format)
+        query = again.sql("SELECT * FROM bids")
+        assert list(again.read_files()) == [("bids", 3)]
+        assert query.results().to_dicts() == GOOD
+
+
+def test_a_query_without_results_writes_nothing(engine: LocalEngine, tmp_path: Path) -> None:
+    engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / 'out'}' AS SELECT price FROM bids")
+    engine.finish()
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_that_are_there_already_are_not_touched(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    (tmp_path / "part-00000.csv").write_text("price\n1\n")
+    before = engine.sql("CREATE QUERY q AS SELECT price FROM bids")
+    for text in ("CREATE QUERY p", "CREATE OR REPLACE QUERY q"):
+        with pytest.raises(HostError, match="holds results already") as refused:
+            engine.sql(f"{text} INTO csv '{tmp_path}' AS SELECT price FROM bids")
+        assert "INTO" in str(refused.value.hint)
+    # Nothing has changed: the name is free, the old query runs.
+    assert engine.catalog.get("p") is None
+    assert before.status == "running"
+    engine.push("bids", [bid(5)])
+    assert prices(before) == [5]
+    assert (tmp_path / "part-00000.csv").read_text() == "price\n1\n"
+
+
+def test_two_queries_cannot_write_into_one_directory(engine: LocalEngine, tmp_path: Path) -> None:
+    engine.sql(f"CREATE QUERY q INTO csv '{tmp_path}/out' AS SELECT price FROM bids")
+    with pytest.raises(DuplicateName, match="query `q` writes into"):
+        engine.sql(f"CREATE QUERY p INTO json '{tmp_path}/./out/' AS SELECT item FROM bids")
+    # Replacing the query that has it is another matter.
+    engine.sql(f"CREATE OR REPLACE QUERY q INTO csv '{tmp_path}/out' AS SELECT item FROM bids")
+    engine.push("bids", [bid(5)])
+    assert (tmp_path / "out" / "part-00000.csv").read_text() == "item\nlamp\n"
+
+
+def test_a_file_is_no_place_for_results(engine: LocalEngine, tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_text("mine")
+    with pytest.raises(HostError, match="is a file"):
+        engine.sql(f"CREATE QUERY q INTO csv '{file}' AS SELECT price FROM bids")
+    assert engine.queries == []
+
+
+def test_a_sink_that_this_host_cannot_write_is_refused(engine: LocalEngine) -> None:
+    with pytest.raises(NotExecutable, match="cannot write results into kafka 'topic'"):
+        engine.sql("CREATE QUERY q INTO kafka 'topic' AS SELECT price FROM bids")
+    assert engine.catalog.get("q") is None
+
+
+def test_a_directory_that_cannot_be_written_is_a_fault_of_the_machine(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    engine.sql(f"CREATE QUERY q INTO csv '{tmp_path}/gone/out' AS SELECT price FROM bids")
+    (tmp_path / "gone").write_text("in the way")
+    with pytest.raises(HostError, match="cannot write results to") as refused:
+        engine.push("bids", [bid(1)])
+    assert isinstance(refused.value.__cause__, OSError)

@@ -1,0 +1,111 @@
+"""Runs the query tests: a file holds streams and queries in SQL, the rows that come, the answers.
+
+    name      what the file shows
+    sql       the declarations
+    rows      a table per stream, in the order of arrival (see `tables` for how values are written)
+    answer    a table per query: everything it has put out once all streams have ended
+
+The answers in the files were read through by a person where that is feasible. Each is compared with
+the oracle's and with DuckDB's. Rows are pushed stream by stream, then row by row in turn.
+
+`PENSTOCK_REWRITE=1` writes what the engine gives into the files instead of failing, provided that
+the oracle and DuckDB agree; `answer` must be a file's last key. Read the diff before you keep it.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from penstock.local_engine import LocalEngine
+from penstock.model.timestamps import to_ticks
+from tests.engine.duckdb_plans import duckdb_answer
+from tests.engine.random_streams import numbered
+from tests.engine.running import rows_of
+from tests.engine.tables import read_table, write_table
+from tests.oracle import evaluate, same_rows
+
+FOLDER = Path(__file__).parent.parent / "queries"
+FILES = sorted(FOLDER.glob("*.yaml"))
+REWRITE = os.environ.get("PENSTOCK_REWRITE") == "1"
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_answers_are_those_of_the_file(file: Path) -> None:
+    script = yaml.safe_load(file.read_text())
+    engine, rows = load(script)
+    for name, block in rows.items():
+        engine.push(name, block)
+    engine.finish()
+    assert engine.set_aside == []
+    for query in engine.queries:
+        check_by_others(engine, query.name, rows)
+    answers = written(engine)
+    if REWRITE:
+        rewrite(file, answers)
+    else:
+        assert answers == script["answer"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_answers_are_the_same_row_by_row(file: Path) -> None:
+    script = yaml.safe_load(file.read_text())
+    engine, rows = load(script)
+    engine.sql("SET strategy = bfs; SET rows_per_step = 1")
+    for turn in zip_longest(*rows.values()):
+        for name, row in zip(rows, turn, strict=True):
+            if row is not None:
+                engine.push(name, [row])
+    engine.finish()
+    assert written(engine) == script["answer"]
+
+
+def load(script: dict[str, Any]) -> tuple[LocalEngine, Rows]:
+    """The declarations carried out, and the rows that are to come."""
+    assert list(script) == ["name", "sql", "rows", "answer"]
+    engine = LocalEngine()
+    engine.sql(script["sql"])
+    streams = {name: engine.declared_stream(name).stream for name in script["rows"]}
+    rows = {name: read_table(script["rows"][name], s.arriving) for name, s in streams.items()}
+    return engine, rows
+
+
+def check_by_others(engine: LocalEngine, name: str, rows: Rows) -> None:
+    """The oracle and DuckDB give the same answer as the engine."""
+    query = engine.query(name)
+    ticks = {
+        stream: numbered([{key: in_ticks(value) for key, value in row.items()} for row in block])
+        for stream, block in rows.items()
+    }
+    ours = rows_of(query.results())
+    assert same_rows(ours, evaluate(query.plan, ticks)), f"{name}: not the oracle's answer"
+    assert same_rows(ours, duckdb_answer(query.plan, ticks)), f"{name}: not DuckDB's answer"
+
+
+def in_ticks(value: Any) -> Any:
+    return to_ticks(value) if hasattr(value, "tzinfo") else value
+
+
+def written(engine: LocalEngine) -> dict[str, str]:
+    """What every query has put out, as text."""
+    return {
+        query.name: write_table(query.results().to_dicts(), query.plan.schema.names)
+        for query in engine.queries
+    }
+
+
+def rewrite(file: Path, answers: dict[str, str]) -> None:
+    text = file.read_text()
+    kept = text[: text.index("\nanswer:") + 1]
+    tables = []
+    for name, table in answers.items():
+        lines = "".join(f"    {line}\n" for line in table.splitlines())
+        tables.append(f"  {name}: |\n{lines}")
+    file.write_text(f"{kept}answer:\n{''.join(tables)}")

@@ -1,0 +1,285 @@
+"""Lowering: what runs gets its operators, once; the rest is refused before anything changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.catalog import Catalog
+from penstock.errors import NotExecutable
+from penstock.kernel.graph import Graph
+from penstock.kernel.graph import Node as KernelNode
+from penstock.local_engine import LocalEngine
+from penstock.lower.lower import Lowering, check_executable, choose
+from penstock.lower.lower_union import adapt, order_of
+from penstock.model.types import Type
+from penstock.plan.nodes import Node, Project, Union
+from penstock.sql.bind_query import bind_query
+from penstock.sql.parse import parse
+from penstock.sql.statements import BareSelect
+
+STREAMS = """
+    CREATE STREAM a (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM b (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM slack (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;
+    CREATE STREAM wide (k STRING, v DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM renamed (name STRING, number INT, seen TIMESTAMP) TIMESTAMP BY seen ORDERED;
+    CREATE STREAM arriving (k STRING, v INT, ts TIMESTAMP) TIMESTAMP INTERNAL AS ts;
+    CREATE STREAM latent (k STRING, v INT, ts TIMESTAMP);
+"""
+
+
+def declared() -> Catalog:
+    catalog = Catalog()
+    for statement in parse(STREAMS):
+        catalog.apply(statement)
+    return catalog
+
+
+def plan(text: str) -> Node:
+    [statement] = parse(text)
+    assert isinstance(statement, BareSelect)
+    return bind_query(statement.select, declared())
+
+
+# --- what has no operator -----------------------------------------------------------------------
+
+REFUSED = {
+    "SELECT k, max(v) [RANGE 9 ROWS, SLIDE 3 ROWS, PA k] FROM a": "Partitioned windows",
+    "SELECT count(*) [RANGE ALL, SLIDE 1 MINUTE, WA ts] FROM a": "Landmark windows",
+    "SELECT max(v) [RANGE 5 MINUTES, RATTR ts, SLIDE 1 ROW, SATTR row-num] FROM a": "SlideByTuple",
+    "SELECT max(v) [RANGE 1 MINUTE, RATTR ts, SLIDE 5 ROWS, SATTR row-num] FROM a": "SlideByRow",
+    "SELECT count(*) [RANGE 5 MINUTES, RATTR ts, SLIDE 5 ROWS, SATTR rank(ts)] FROM a": "ByRank",
+    "SELECT count(*) FROM CUMULATE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE, "
+    "INTERVAL '1' HOUR) GROUP BY window_start, window_end": "Cumulating windows",
+    "SELECT a.k FROM a [RANGE 1 MINUTE], b [RANGE 2 MINUTES] WHERE a.k = b.k": "the join of `a`",
+    "SELECT count(*) [RANGE 1 MINUTE, WA a.ts] FROM a [RANGE 1 MINUTE], b [RANGE 1 MINUTE] "
+    "WHERE a.k = b.k": "window joins",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_has_no_operator_is_refused_by_name_with_its_statement_underlined(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    with pytest.raises(NotExecutable) as refused:
+        engine.sql(f"SET strategy = bfs; CREATE QUERY q AS {text}; SET strategy = dfs")
+    assert REFUSED[text] in refused.value.message
+    assert refused.value.hint
+    place = refused.value.position
+    assert place is not None
+    assert place.text[place.start : place.end] == f"CREATE QUERY q AS {text}"
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_a_refusal_changes_nothing(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    standing = engine.sql("CREATE QUERY q AS SELECT k, v FROM a WHERE v > 0")
+    running = engine.state()
+    for refused in (text, f"CREATE OR REPLACE QUERY q AS {text}", f"CREATE QUERY p AS {text}"):
+        with pytest.raises(NotExecutable):
+            engine.sql(refused)
+    assert [query.name for query in engine.queries] == ["q"]
+    assert [entry.name for entry in engine.catalog.queries] == ["q"]
+    assert engine.state() == running
+    assert standing.status == "running"
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    assert standing.results().to_dicts() == [{"k": "x", "v": 1}]
+    # The name that was refused is still free.
+    assert engine.sql("CREATE QUERY p AS SELECT v FROM b").status == "running"
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_cannot_run_can_be_explained(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    assert "there is no operator for" in engine.sql(f"EXPLAIN {text}")
+
+
+def test_a_part_without_an_operator_makes_the_whole_plan_unexecutable() -> None:
+    inner = "SELECT k, count(*) AS n FROM a [RANGE ALL, SLIDE 1 MINUTE] GROUP BY k"
+    with pytest.raises(NotExecutable, match="Landmark"):
+        check_executable(plan(f"SELECT n FROM ({inner}) WHERE n > 1"), union="meld")
+
+
+# --- the choice ---------------------------------------------------------------------------------
+
+
+def chosen(text: str, union: str = "meld") -> tuple[str, ...]:
+    return choose(plan(text), union=union).names
+
+
+def test_each_node_has_its_operators_and_a_reason() -> None:
+    assert chosen("SELECT v + 1 AS v FROM a") == ("Project",)
+    assert chosen("SELECT * FROM (SELECT k, v FROM a) WHERE v > 1") == ("Select",)
+    assert chosen("SELECT count(*) FROM a [RANGE 1 MINUTE]") == ("Bucket", "WidAggregate")
+    remark = str(choose(plan("SELECT count(*) FROM a [RANGE 1 MINUTE]"), union="meld"))
+    assert remark.startswith("Bucket > WidAggregate: ")
+
+
+UNION = "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM {}"
+
+
+def test_a_union_melds_unless_order_is_asked_for() -> None:
+    assert chosen(UNION.format("b")) == ("Meld",)
+    assert chosen(UNION.format("slack")) == ("Meld",)
+    assert chosen(UNION.format("b"), union="merge") == ("Merge",)
+
+
+@pytest.mark.parametrize("other", ["slack", "latent"])
+def test_merge_is_refused_where_an_input_is_not_ordered(other: str) -> None:
+    with pytest.raises(NotExecutable, match="cannot merge") as refused:
+        choose(plan(UNION.format(other)), union="merge")
+    assert "ORDERED" in str(refused.value.hint)
+    assert "SET union = meld" in str(refused.value.hint)
+
+
+def test_the_engine_merges_only_what_is_declared_while_the_setting_holds() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    melded = engine.sql("CREATE QUERY melded AS SELECT v, ts FROM a UNION b")
+    engine.sql("SET union = merge")
+    merged = engine.sql("CREATE QUERY merged AS SELECT v, ts FROM a UNION b")
+    with pytest.raises(NotExecutable, match="cannot merge"):
+        engine.sql("CREATE QUERY refused AS SELECT v, ts FROM a UNION slack")
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    engine.push("b", [{"k": "x", "v": 2, "ts": 3}])
+    # Meld lets rows pass as they come; Merge waits until b has reached 5.
+    assert melded.results().get_column("v").to_list() == [1, 2]
+    assert merged.results().get_column("v").to_list() == [2]
+    engine.finish()
+    assert merged.results().get_column("v").to_list() == [2, 1]
+
+
+# --- order --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        ("SELECT * FROM a", "ts"),
+        ("SELECT k, v, ts FROM a WHERE v > 0", "ts"),
+        ("SELECT ts AS time, v FROM a", "time"),
+        ("SELECT v, ts FROM arriving", "ts"),
+        ("SELECT v, ts FROM slack", None),
+        ("SELECT v, ts FROM latent", None),
+        ("SELECT k, v FROM a", None),
+        ("SELECT v, ts + INTERVAL 1 SECOND AS ts FROM a", None),
+        ("SELECT k, v, ts FROM a UNION ALL SELECT name, number, seen FROM renamed", "ts"),
+        ("SELECT v, ts FROM a UNION ALL SELECT v, ts FROM slack", None),
+        ("SELECT ts AS t, ts FROM a UNION ALL SELECT ts, ts AS t FROM b", "t"),
+        ("SELECT count(*) FROM a [RANGE 1 MINUTE]", None),
+    ],
+)
+def test_order_is_known_as_far_as_columns_are_passed_on(text: str, on: str | None) -> None:
+    assert order_of(plan(text)) == on
+
+
+def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() -> None:
+    mixed = plan(
+        "SELECT ts AS x, make AS y FROM (SELECT ts, TIMESTAMP '2026-01-01 00:00:00' "
+        "AS make FROM a) UNION ALL SELECT TIMESTAMP '2026-01-01 00:00:00', ts FROM b"
+    )
+    assert order_of(mixed) is None
+
+
+# --- unions of different shapes -----------------------------------------------------------------
+
+
+def test_an_input_with_the_unions_columns_stays_as_it_is() -> None:
+    union = plan(UNION.format("b"))
+    assert isinstance(union, Union)
+    assert [adapt(part, union) for part in union.parts] == list(union.parts)
+
+
+def test_other_inputs_get_the_unions_names_and_types() -> None:
+    union = plan(
+        "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM wide "
+        "UNION ALL SELECT name, number, seen FROM renamed"
+    )
+    assert isinstance(union, Union)
+    assert union.schema["v"].type is Type.DOUBLE
+    for part in union.parts:
+        adapted = adapt(part, union)
+        assert adapted.schema.columns == union.schema.columns
+        assert "ts" in adapted.schema.progressing
+    assert [isinstance(adapt(part, union), Project) for part in union.parts] == [True] * 3
+    assert adapt(union.parts[1], union) == union.parts[1]
+
+
+# --- sharing ------------------------------------------------------------------------------------
+
+
+class Built:
+    """A graph that plans are lowered into."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        streams = declared().streams
+        sources = {entry.name: self.graph.add_source(entry.name) for entry in streams}
+        self._lowering = Lowering(self.graph, sources)
+
+    def lower(self, text: str, union: str = "meld") -> KernelNode:
+        return self._lowering.lower(plan(text), union=union)
+
+    @property
+    def operators(self) -> list[str]:
+        nodes = self.graph.nodes.values()
+        return sorted(type(n.operator).__name__ for n in nodes if not n.is_source)
+
+
+COUNT = "SELECT k, count(*) AS n FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k"
+
+
+def test_equal_plans_are_built_once() -> None:
+    built = Built()
+    assert built.lower(COUNT) is built.lower(COUNT)
+    assert built.operators == ["Bucket", "Select", "WidAggregate"]
+
+
+def test_what_two_plans_have_in_common_is_built_once() -> None:
+    built = Built()
+    built.lower(COUNT)
+    built.lower("SELECT k, sum(v) AS s FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k")
+    operators = ["Bucket", "Bucket", "Fork", "Select", "WidAggregate", "WidAggregate"]
+    assert built.operators == operators
+
+
+def test_the_same_union_melded_and_merged_is_two() -> None:
+    built = Built()
+    text = UNION.format("b")
+    assert built.lower(text) is not built.lower(text, union="merge")
+    assert [name for name in built.operators if name.startswith("M")] == ["Meld", "Merge"]
+
+
+def test_a_stream_twice_in_a_union_is_read_twice() -> None:
+    built = Built()
+    node = built.lower("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM a")
+    assert len(node.inputs) == 2
+
+
+def test_what_was_removed_is_built_anew() -> None:
+    built = Built()
+    first = built.lower(COUNT)
+    built.graph.add_sink("q", first)
+    built.graph.remove_sink("q")
+    assert built.operators == []
+    second = built.lower(COUNT)
+    assert second is not first
+    assert built.operators == ["Bucket", "Select", "WidAggregate"]
+
+
+def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    names = {name for name, *_ in engine.state()}
+    kept = engine.sql("CREATE QUERY kept AS SELECT k, v FROM a WHERE v > 0")
+    engine.sql(f"CREATE QUERY dropped AS {COUNT}")
+    engine.sql("CREATE QUERY also AS SELECT v FROM b")
+    assert len({name for name, *_ in engine.state()}) > len(names)
+    engine.sql("DROP QUERY dropped")
+    graph = engine.query_graph()
+    assert list(graph.queries) == ["kept", "also"]
+    assert [name for name, *_ in engine.state() if "Wid" in name or "Bucket" in name] == []
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}, {"k": "x", "v": 0, "ts": 6}])
+    assert kept.results().get_column("v").to_list() == [1]
