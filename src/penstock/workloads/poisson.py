@@ -1,0 +1,62 @@
+"""Poisson streams: keys and values, for experiments in which only rate, skew and disorder matter.
+
+    key BIGINT, value DOUBLE or BIGINT, ts TIMESTAMP
+
+Spec: timestamps, execution-model and dynamic-optimization run on such streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from penstock.model.schema import Column
+from penstock.model.types import Type
+from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.disorder import Disorder
+from penstock.workloads.draws import Integers
+from penstock.workloads.keys import Keys
+from penstock.workloads.options import Options
+from penstock.workloads.workload import Values, Workload
+
+_VALUES = 1 << 20
+_FRACTION = 1 << 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poisson(Workload):
+    """Values are evenly spread over 0 … 1024 (DOUBLE) or 0 … 1048575 (BIGINT)."""
+
+    keys: Keys = field(default_factory=lambda: Keys(100))
+    value: Type = Type.DOUBLE
+
+    name: ClassVar[str] = "poisson"
+
+    @classmethod
+    def from_options(cls, options: Options, seed: int) -> Poisson:
+        return cls(
+            seed=seed,
+            arrivals=Arrivals.from_options(options, rate=1000.0),
+            disorder=Disorder.from_options(options),
+            total=options.count("rows"),
+            keys=Keys.from_options(options, count=100, skew=0.0),
+            value=Type[options.choice("value", ("double", "bigint"), "double").upper()],
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (
+            Column("key", Type.BIGINT),
+            Column("value", self.value),
+            Column("ts", Type.TIMESTAMP),
+        )
+
+    def values(self, first: int, times: Integers) -> Mapping[str, Values]:
+        count = len(times)
+        values = self.draws.below(_VALUES, "value", first, count)
+        return {
+            "key": self.keys.draw(self.draws, "key", first, count),
+            # Few binary digits: sums come out equal in whatever order they are added.
+            "value": values / _FRACTION if self.value is Type.DOUBLE else values,
+        }
