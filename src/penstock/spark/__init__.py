@@ -1,0 +1,1 @@
+"""The host on Spark: the only package that imports pyspark."""

@@ -1,0 +1,222 @@
+"""Engine: standing queries as Structured Streaming pipelines.
+
+    engine = Engine()
+    engine.sql(open("talkers.sql").read())
+    engine.start()
+    engine.finish()          # finite inputs: everything read, all windows closed
+    engine.query("talkers").results()
+
+Queries that are declared when `start` is called are distributed over as few pipelines as suit them
+(`shares`). The checkpoint of a pipeline lies where the user says, else beside the first file its
+queries write to; a pipeline that writes no files keeps it in a temporary folder, and cannot be
+continued.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.catalog import QueryEntry, StreamEntry
+from penstock.declarations import Declarations
+from penstock.errors import NotExecutable, UnknownName
+from penstock.model.schema import suggest
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.timestamps import END
+from penstock.results import FILE_FORMATS
+from penstock.spark.failures import translated
+from penstock.spark.query import Query
+from penstock.spark.running import Running
+from penstock.spark.session import local_session, ship_package
+from penstock.spark.set_aside import StreamCounts
+from penstock.spark.shares import Share, shares
+from penstock.spark.sources import columns_of, conform, is_finite, read_stream
+
+
+class Engine(Declarations):
+    """Streams and queries that live on a Spark session."""
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        master: str | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        super().__init__()
+        if spark is not None:
+            ship_package(spark)
+        self._spark = spark
+        self._master = master
+        self._checkpoint = Path(checkpoint) if checkpoint is not None else None
+        self._frames: dict[str, DataFrame] = {}
+        self._queries: dict[str, Query] = {}
+        self._running: list[Running] = []
+        self._counts: dict[str, StreamCounts] = {}
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; a local one is made when it is first needed."""
+        if self._spark is None:
+            self._spark = local_session(master=self._master)
+        return self._spark
+
+    def query(self, name: str) -> Query:
+        """A standing query by its name."""
+        if name not in self._queries:
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
+        return self._queries[name]
+
+    @property
+    def queries(self) -> list[Query]:
+        return list(self._queries.values())
+
+    # -- running ------------------------------------------------------------------------------
+
+    def start(self, *, interval: str = "0 seconds") -> None:
+        """Start every query that is declared and not running."""
+        waiting = {
+            entry.name: entry.plan
+            for entry in self.catalog.queries
+            if self._running_of(entry.name) is None
+        }
+        for share in shares(waiting):
+            running = Running(self, share)
+            self._running.append(running)
+            running.start(interval)
+
+    def process_available(self) -> None:
+        """Wait until everything that is there now has been processed."""
+        for running in self._running:
+            with translated():
+                running.query.processAllAvailable()
+
+    def is_idle(self) -> bool:
+        """Whether every pipeline has processed what is there, as far as can be seen now."""
+        return all(running.is_idle() for running in self._running)
+
+    def check(self) -> None:
+        """Raise what a pipeline failed with, if one did."""
+        for running in self._running:
+            with translated():
+                cause = running.query.exception()
+                if cause is not None:
+                    raise cause
+
+    def finish(self) -> None:
+        """Process everything, end all streams, which closes every window, and stop."""
+        self.process_available()
+        for running in self._running:
+            running.pipeline.pulse.send({stream.name: END for stream in running.program.streams})
+        self.process_available()
+        self.stop()
+
+    def is_finite(self) -> bool:
+        """Whether every stream that is read comes to an end."""
+        return all(
+            is_finite(stream) for running in self._running for stream in running.program.streams
+        )
+
+    def stop(self) -> list[Path]:
+        """Stop all pipelines after the batch that is running; gives where they can continue."""
+        kept = [place for running in self._running if (place := running.stop()) is not None]
+        self._running = []
+        return kept
+
+    def counts(self, stream: str) -> StreamCounts:
+        """Rows of a stream that were set aside since `start`."""
+        name = self.declared_stream(stream).name
+        return self._counts.setdefault(name, StreamCounts())
+
+    def streams_read(self) -> set[str]:
+        """The streams that running pipelines read."""
+        return {stream.name for running in self._running for stream in running.program.streams}
+
+    def spark_query(self, name: str) -> StreamingQuery | None:
+        """The Spark query in which a query of ours runs."""
+        running = self._running_of(name)
+        return running.query if running else None
+
+    def last_progress(self, name: str) -> dict[str, Any] | None:
+        running = self._running_of(name)
+        latest = running.query.lastProgress if running else None
+        return {**dict(latest), "penstock": running.progress} if running and latest else None
+
+    # -- streams that are DataFrames ----------------------------------------------------------
+
+    def stream(
+        self,
+        name: str,
+        frame: DataFrame,
+        *,
+        timestamp: str | None = None,
+        slack: timedelta | int | None = timedelta(0),
+    ) -> None:
+        """Make a streaming DataFrame a stream.
+
+        `timestamp` names the column that holds a row's time; rows come at most `slack` out of
+        order (None: the stream promises nothing by itself).
+        """
+        ticks = slack // timedelta(microseconds=1) if isinstance(slack, timedelta) else slack
+        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
+        columns = columns_of(frame, name)
+        declared = Stream(name, columns, kind, timestamp, ticks, Origin("dataframe"))
+        self.catalog.add_stream(declared)
+        self._frames[name] = conform(frame, declared)
+
+    def frame_of(self, stream: Stream) -> DataFrame:
+        """The stream as Spark reads it."""
+        if stream.name in self._frames:
+            return self._frames[stream.name]
+        with translated():
+            return read_stream(self.spark, stream)
+
+    def checkpoint_of(self, share: Share) -> Path | None:
+        """Where a pipeline's checkpoint belongs; None: nowhere for good."""
+        first = next(iter(share.queries))
+        if self._checkpoint is not None:
+            return self._checkpoint / first
+        for name in share.queries:
+            sink = self._queries[name].sink
+            if sink is not None and sink.path is not None and sink.format in FILE_FORMATS:
+                return Path(sink.path) / "_checkpoint"
+        return None
+
+    # -- following the catalog ----------------------------------------------------------------
+
+    def _check(self, entry: QueryEntry) -> None:
+        sink = entry.sink
+        if sink is not None and sink.format in FILE_FORMATS and sink.path is None:
+            raise NotExecutable(
+                f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"
+            )
+
+    def _query_declared(self, entry: QueryEntry) -> Query:
+        query = Query(self, entry.name, entry.plan, entry.sink)
+        self._queries[entry.name] = query
+        return query
+
+    def _query_dropped(self, name: str) -> None:
+        running = self._running_of(name)
+        del self._queries[name]
+        if running is not None:
+            running.drop(name)
+            if not running.wanted:
+                running.stop()
+                self._running.remove(running)
+
+    def _stream_declared(self, entry: StreamEntry) -> None:
+        pass
+
+    def _stream_dropped(self, name: str) -> None:
+        self._frames.pop(name, None)
+
+    def _settings_changed(self) -> None:
+        pass
+
+    def _running_of(self, name: str) -> Running | None:
+        return next((r for r in self._running if name in r.share.queries), None)

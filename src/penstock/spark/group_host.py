@@ -1,0 +1,151 @@
+"""GroupHost: the kernel graph of one partition group, a micro-batch at a time.
+
+What comes in are blocks of rows per stream, and how far each stream has come as a whole; what goes
+out are results per query, and counts. It knows nothing of Spark: `processor` hands it batches and
+keeps its state.
+
+A row is late when it lies below the bound that earlier batches promised. Bounds rise at the end of
+a batch, the same in every group, so the answer does not depend on how rows are spread over groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.graph import Graph
+from penstock.kernel.progress.generate import Generator
+from penstock.kernel.progress.late import Split, split
+from penstock.kernel.scheduling.executor import Executor
+from penstock.kernel.state import State
+from penstock.lower.lower import Lowering
+from penstock.model.punctuation import Punctuation
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING, END
+from penstock.plan.nodes import Node
+
+
+@dataclass(frozen=True)
+class Program:
+    """What every group computes: streams by number, queries by name."""
+
+    streams: tuple[Stream, ...]
+    queries: Mapping[str, Node]
+    union: str = "meld"
+
+
+@dataclass
+class Arrivals:
+    """What one micro-batch brings of one stream."""
+
+    blocks: list[pl.DataFrame] = field(default_factory=list)
+    newest: int = BEGINNING  # of the whole stream
+    rows: int = 0  # of the whole stream
+    bound: int = BEGINNING  # promised from outside
+
+
+@dataclass
+class Answers:
+    """What one micro-batch gives."""
+
+    rows: dict[str, int] = field(default_factory=dict)  # of whole streams
+    results: dict[str, pl.DataFrame] = field(default_factory=dict)
+    late: dict[str, pl.DataFrame] = field(default_factory=dict)
+    timeless: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+class GroupHost:
+    """Runs one group's share of all queries."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graph = Graph()
+        sources = {stream.name: self.graph.add_source(stream.name) for stream in program.streams}
+        self._sources = sources
+        self.generators = {stream.name: Generator(stream) for stream in program.streams}
+        lowering = Lowering(self.graph, sources)
+        self._sinks = {
+            name: self.graph.add_sink(name, lowering.lower(plan, union=program.union))
+            for name, plan in program.queries.items()
+        }
+        self._executor = Executor(self.graph)
+
+    def process(self, arrivals: Sequence[Arrivals]) -> Answers:
+        """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
+        answers = Answers(
+            {s.name: a.rows for s, a in zip(self.program.streams, arrivals, strict=True)}
+        )
+        said = {name: generator.standing() for name, generator in self.generators.items()}
+        for stream, arrived in zip(self.program.streams, arrivals, strict=True):
+            if arrived.blocks:
+                self._push(stream, pl.concat(arrived.blocks, rechunk=False), answers)
+        self._executor.run_until_idle()
+        for stream, arrived in zip(self.program.streams, arrivals, strict=True):
+            self._promise(stream, arrived, said[stream.name])
+        self._executor.run_until_idle()
+        for name, sink in self._sinks.items():
+            blocks = []
+            while not sink.empty:
+                item = sink.take()
+                if isinstance(item, Block):
+                    blocks.append(item.rows)
+            if blocks:
+                answers.results[name] = pl.concat(blocks)
+        return answers
+
+    def _push(self, stream: Stream, rows: pl.DataFrame, answers: Answers) -> None:
+        generator = self.generators[stream.name]
+        parts = self._judge(stream, rows)
+        if parts.late.height:
+            answers.late[stream.name] = parts.late
+        if parts.timeless.height:
+            answers.timeless[stream.name] = parts.timeless
+        rows = parts.on_time
+        if stream.is_ordered and stream.timestamp is not None:
+            # Tasks run side by side, so their blocks have no order; operators count on one.
+            rows = rows.sort(stream.timestamp, maintain_order=True)
+        self._sources[stream.name].output.batch(Block(generator.number(rows)))
+
+    def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
+        state, on, nothing = self.generators[stream.name].state, stream.timestamp, rows.clear()
+        if state.ended:
+            return Split(nothing, rows, nothing)
+        if on is None or stream.kind is TimestampKind.LATENT:
+            return Split(rows, nothing, nothing)
+        if stream.kind is TimestampKind.INTERNAL:
+            # A promise from outside may be ahead of the clock, or the clock go back: it counts.
+            return Split(rows.with_columns(pl.col(on).clip(state.bound)), nothing, nothing)
+        return split(rows, on, state.bound, None)
+
+    def _promise(self, stream: Stream, arrived: Arrivals, said: list[Punctuation]) -> None:
+        generator = self.generators[stream.name]
+        bounds = [generator.state.bound, arrived.bound]
+        if arrived.newest > BEGINNING and generator.slack is not None:
+            bounds.append(arrived.newest - generator.slack)
+        generator.state.ended |= max(bounds) >= END
+        generator.state.bound = max(bounds)
+        for promise in generator.standing():
+            # Said again it would wait in front of a Merge, batch for batch, for nothing.
+            if promise not in said:
+                self._sources[stream.name].output.punctuation(promise)
+
+    def states(self) -> Iterator[tuple[str, State]]:
+        """Everything to be kept, under names that are the same in every batch."""
+        for name, generator in self.generators.items():
+            yield f"stream {name}", generator.state
+        for name, node in self.graph.nodes.items():
+            if node.operator is not None:
+                yield f"operator {name}", node.operator.state
+
+    def progress(self) -> dict[str, Any]:
+        """Bounds and sizes, for whoever watches."""
+        sizes = [size for _, state in self.states() for size in state.sizes()]
+        return {
+            "bounds": {name: g.state.bound for name, g in self.generators.items()},
+            "state_rows": sum(size.rows for size in sizes),
+            "state_bytes": sum(size.bytes for size in sizes),
+        }

@@ -1,0 +1,120 @@
+"""The stateful operator that Spark runs: one kernel graph per partition group.
+
+Each micro-batch, `handleInputRows` gets the exchange's lines of one group, restores the group's
+graph, carries the rows through, keeps the new state and hands out what came of it, packed as
+(query, kind, Arrow IPC): queries have different columns, and packed they can come and go without a
+change of schema.
+
+A graph stays alive in its worker between batches. It is used again only if the token it was left
+with is the one in the committed state; any other attempt's graph is thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from penstock.kernel.state import from_ipc, to_ipc
+from penstock.model.timestamps import BEGINNING
+from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
+from penstock.spark.kept_state import KeptState
+from penstock.spark.pulse import PULSE
+from penstock.spark.segment_cache import SegmentCache, shared_folder
+
+OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
+RESULT, LATE, MALFORMED, PROGRESS = "result", "late", "malformed", "progress"
+
+#: Graphs that are alive in this worker: (query, group) -> (token, graph).
+_ALIVE: dict[tuple[str, int], tuple[str, GroupHost]] = {}
+_CACHES: dict[str, SegmentCache] = {}
+
+
+class GroupProcessor(StatefulProcessor):
+    """Runs a program for each group."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        context = TaskContext.get()
+        # Spark also runs this once on the driver's side, to learn the state variables.
+        name = context.getLocalProperty("sql.streaming.queryId") if context else None
+        self._query = name or "planning"
+        if self._query not in _CACHES:
+            _CACHES[self._query] = SegmentCache(shared_folder(self._query) if name else None)
+        self._kept = KeptState(handle, _CACHES[self._query])
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
+    ) -> Iterator[pd.DataFrame]:
+        group = int(key[0])
+        before = self._kept.read()
+        host = self._host(group, before)
+        answers = host.process(arrivals(self._program, rows))
+        token = uuid.uuid4().hex
+        self._kept.write(host, token, before)
+        _ALIVE[self._query, group] = (token, host)
+        yield pd.DataFrame(packed(group, host, answers))
+
+    def close(self) -> None:
+        pass
+
+    def _host(self, group: int, before: dict[str, Any] | None) -> GroupHost:
+        token, host = _ALIVE.pop((self._query, group), ("", None))
+        if host is not None and before is not None and before["token"] == token:
+            return host
+        host = GroupHost(self._program)
+        if before is not None:
+            self._kept.restore(host, before)
+        return host
+
+
+def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
+    """The exchange's lines of one group and batch, by stream."""
+    found = [Arrivals() for _ in program.streams]
+    blocks: list[tuple[int, int, int, bytes]] = []
+    for frame in lines:
+        for line in frame.itertuples(index=False):
+            if line.stream == PULSE:
+                promised = json.loads(line.payload)
+                for declared, arrived in zip(program.streams, found, strict=True):
+                    bound = promised.get(declared.name, BEGINNING)
+                    arrived.bound = max(arrived.bound, bound)
+            elif line.seq < 0:
+                arrived = found[line.stream]
+                arrived.newest = max(arrived.newest, int(line.newest))
+                arrived.rows += int(line.rows)
+            else:
+                blocks.append((line.stream, line.task, line.seq, line.payload))
+    for stream, _, _, payload in sorted(blocks, key=lambda block: block[:3]):
+        found[stream].blocks.append(from_ipc(payload))
+    return found
+
+
+def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]]:
+    """Answers as the operator's output columns, with one line of progress."""
+    lines = [
+        (name, kind, rows.height, to_ipc(rows))
+        for kind, by_name in (
+            (RESULT, answers.results),
+            (LATE, answers.late),
+            (MALFORMED, answers.timeless),
+        )
+        for name, rows in by_name.items()
+    ]
+    progress = {"rows": answers.rows, **host.progress()}
+    lines.append(("", PROGRESS, 0, json.dumps(progress).encode()))
+    names, kinds, counts, payloads = (list(column) for column in zip(*lines, strict=True))
+    return {
+        "g": [group] * len(lines),
+        "name": names,
+        "kind": kinds,
+        "rows": counts,
+        "payload": payloads,
+    }

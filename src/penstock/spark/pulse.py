@@ -1,0 +1,55 @@
+"""Pulse: promises from outside, as small files that Spark reads like any other stream.
+
+A promise is a file of one line of JSON, `{"stream": bound}`, written once under the next number.
+Spark logs which files belong to a batch before it runs, and reads the same ones when it repeats the
+batch; so a bound promised from outside, or the end of the input, comes at the same place after a
+crash. Nothing of it runs in Python: while there is no new file, the pulse costs the listing of a
+folder.
+
+Every group gets every promise, in the shape of the exchange: `stream` is PULSE, the line is the
+payload.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.model.timestamps import BEGINNING
+
+#: Number of the pulse where a stream has its number.
+PULSE = -1
+
+
+class Pulse:
+    """The driver's end: a folder of promises."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def send(self, promises: Mapping[str, int]) -> Path:
+        """Promise a bound for each stream named."""
+        number = 1 + max((int(file.stem) for file in self._folder.glob("[0-9]*.json")), default=0)
+        file = self._folder / f"{number:06d}.json"
+        hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
+        hidden.write_text(json.dumps(dict(promises), sort_keys=True))
+        hidden.rename(file)
+        return file
+
+    def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
+        """Promises as lines of the exchange, one per group."""
+        files = spark.readStream.format("text").load(str(self._folder.resolve()))
+        return files.select(
+            F.explode(F.array(*(F.lit(group).cast("bigint") for group in groups))).alias("g"),
+            F.lit(PULSE).alias("stream"),
+            F.lit(0).alias("task"),
+            F.lit(0).alias("seq"),
+            F.lit(BEGINNING).alias("newest"),
+            F.lit(0).cast("bigint").alias("rows"),
+            F.encode("value", "utf-8").alias("payload"),
+        )

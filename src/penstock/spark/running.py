@@ -1,0 +1,141 @@
+"""Running: a pipeline that was started, with its checkpoint and where its answers go."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import HostError
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Source
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.failures import translated
+from penstock.spark.group_host import Program
+from penstock.spark.pipeline import Delivery, Pipeline
+from penstock.spark.processor import RESULT
+from penstock.spark.segment_cache import forget_shared
+from penstock.spark.shares import Share
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
+
+
+#: Seconds to wait for a running batch before it is cut off; it is repeated at the next start.
+PATIENCE = 60.0
+
+
+class Running:
+    """One pipeline of an engine."""
+
+    def __init__(self, engine: Engine, share: Share) -> None:
+        self.share = share
+        self.wanted = set(share.queries)
+        self.progress: dict[str, Any] = {}
+        self._engine = engine
+        streams = {
+            node.stream.name: node.stream
+            for plan in share.queries.values()
+            for node in walk(plan)
+            if isinstance(node, Source)
+        }
+        self.program = Program(
+            tuple(streams.values()), dict(share.queries), engine.catalog.settings.union
+        )
+        # A stream that several pipelines read is counted by the first of them.
+        self._counted = streams.keys() - engine.streams_read()
+        place = engine.checkpoint_of(share)
+        self._temporary = None if place else Path(tempfile.mkdtemp(prefix="penstock-"))
+        self.checkpoint = Checkpoint(place or Path(str(self._temporary)), self.program)
+        try:
+            self._check_sinks()
+            frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
+            with translated():
+                self.pipeline = Pipeline(
+                    engine.spark, self.program, share.keys, frames, self.checkpoint, self._deliver
+                )
+        except BaseException:
+            self.checkpoint.release()
+            raise
+
+    def start(self, interval: str) -> None:
+        with translated():
+            self.query: StreamingQuery = self.pipeline.start(interval=interval)
+
+    def is_idle(self) -> bool:
+        status = self.query.status
+        return (
+            self.query.lastProgress is not None
+            and not status["isTriggerActive"]
+            and not status["isDataAvailable"]
+        )
+
+    def drop(self, name: str) -> None:
+        """Let go of one query's answers; the others go on."""
+        self.wanted.discard(name)
+
+    def stop(self) -> Path | None:
+        """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
+        with translated():
+            self._wait_for_batch()
+            self.query.stop()
+            forget_shared(str(self.query.id))
+        self.checkpoint.release()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            return None
+        return self.checkpoint.folder
+
+    def _wait_for_batch(self) -> None:
+        """Until the batch that runs now is over; Spark would throw it away and repeat it."""
+        latest = self.query.lastProgress
+        running = latest["batchId"] if latest else -1
+        end = time.monotonic() + PATIENCE
+        while (
+            self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < end
+        ):
+            latest = self.query.lastProgress
+            if latest is not None and latest["batchId"] > running:
+                return
+            time.sleep(0.02)
+
+    def _check_sinks(self) -> None:
+        """A new checkpoint must not add to results of another run."""
+        if not self.checkpoint.is_new:
+            return
+        for name in self.share.queries:
+            sink = self._engine.query(name).sink
+            if sink is not None and sink.path and any(Path(sink.path).glob("part-*")):
+                raise HostError(
+                    f"`{sink.path}` holds results already, and there is no checkpoint to continue",
+                    hint="name another directory after INTO, or remove this one",
+                )
+
+    def _deliver(self, delivery: Delivery) -> None:
+        answers: dict[str, list[pl.DataFrame]] = {}
+        aside: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        for _, name, kind, rows in sorted(delivery.lines, key=lambda line: line[0]):
+            if kind == RESULT:
+                answers.setdefault(name, []).append(rows)
+            else:
+                aside.setdefault((name, kind), []).append(rows)
+        for name, parts in answers.items():
+            if name in self.wanted:
+                self._engine.query(name).receive(delivery.batch, pl.concat(parts))
+        for (stream, kind), parts in aside.items():
+            if stream in self._counted:
+                self._engine.counts(stream).add(kind, delivery.batch, pl.concat(parts))
+        for stream, rows in delivery.progress[0]["rows"].items() if delivery.progress else ():
+            if stream in self._counted:
+                self._engine.counts(stream).rows_by_batch[delivery.batch] = rows
+        self.progress = {
+            "batch": delivery.batch,
+            "bounds": delivery.progress[0]["bounds"] if delivery.progress else {},
+            "state_rows": sum(group["state_rows"] for group in delivery.progress),
+            "state_bytes": sum(group["state_bytes"] for group in delivery.progress),
+        }

@@ -1,0 +1,101 @@
+"""The Spark session: ours, tuned for small micro-batches, or the one the user brings.
+
+What is set and why:
+
+    RocksDB state with changelog checkpoints    a batch writes what is new, not the whole state
+    file-system checkpoint manager              local files only: half of a small batch's time
+    Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
+    UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
+    local[N,4]                                  a failed task is tried again, as on a cluster
+
+Two drivers on one checkpoint are not told apart by the file-system manager, so `checkpoint` holds a
+lock of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.errors import HostError
+from penstock.spark.quiet import chatter_to, new_log
+
+#: This package, as it lies on this machine.
+PACKAGE = Path(__file__).resolve().parents[1]
+
+_STREAMING = "spark.sql.streaming."
+
+#: Settings that can be changed on a session that is already there.
+TUNING = {
+    _STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
+    "RocksDBStateStoreProvider",
+    _STREAMING + "stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    _STREAMING + "noDataMicroBatches.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "16",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+}
+#: Right for local files only.
+LOCAL_TUNING = {
+    _STREAMING + "checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    "checkpointing.FileSystemBasedCheckpointFileManager",
+}
+
+
+def local_session(cores: int | None = None, *, master: str | None = None) -> SparkSession:
+    """A quiet local session on all cores, or one on `master`."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
+    paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # workers of this machine find us there
+    cores = cores or os.cpu_count() or 1
+    builder = (
+        SparkSession.builder.appName("penstock")
+        .master(master or f"local[{cores},4]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.driver.maxResultSize", "4g")
+        .config("spark.sql.shuffle.partitions", str(cores))
+        .config("spark.executorEnv.POLARS_MAX_THREADS", "1")
+    )
+    for key, value in {**TUNING, **({} if master else LOCAL_TUNING)}.items():
+        builder = builder.config(key, value)
+    log = new_log()
+    try:
+        with chatter_to(log):
+            spark = builder.getOrCreate()
+            spark.sparkContext.setLogLevel("ERROR")
+    except (PySparkException, Py4JError, OSError) as cause:
+        atexit.unregister(log.unlink)
+        raise HostError(f"Spark does not start: {cause}", hint=_way_out(master, log)) from cause
+    if master is not None:
+        ship_package(spark)
+    return spark
+
+
+def _way_out(master: str | None, log: Path) -> str:
+    if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+        return "there is no Java: install version 17 or newer, or set JAVA_HOME"
+    if master is not None:
+        return f"is the master `{master}` running, and reachable from here? Spark's words: {log}"
+    return f"Spark's own words are in {log}"
+
+
+def ship_package(spark: SparkSession) -> None:
+    """Send this package to the executors, which may have no copy of it."""
+    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
+    archive = shutil.make_archive(
+        str(folder / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
+    )
+    spark.sparkContext.addPyFile(archive)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)

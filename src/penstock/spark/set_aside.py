@@ -1,0 +1,49 @@
+"""What became of a stream's rows: how many came, how many did not go in.
+
+Late and malformed rows are counted for good, and the latest are kept to be looked at. Counts are by
+batch, because Spark may repeat one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+#: Batches of rows kept for looking at.
+KEPT = 100
+
+
+@dataclass
+class StreamCounts:
+    """Counts since the engine started."""
+
+    rows_by_batch: dict[int, int] = field(default_factory=dict)
+    late_by_batch: dict[int, int] = field(default_factory=dict)
+    malformed_by_batch: dict[int, int] = field(default_factory=dict)
+    _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rows that went in."""
+        return sum(self.rows_by_batch.values()) - self.late - self.malformed
+
+    @property
+    def late(self) -> int:
+        return sum(self.late_by_batch.values())
+
+    @property
+    def malformed(self) -> int:
+        return sum(self.malformed_by_batch.values())
+
+    @property
+    def latest(self) -> list[tuple[str, pl.DataFrame]]:
+        """The rows of the last batches that had any, oldest first, each with what they are."""
+        return [(kind, rows) for (kind, _), rows in self._kept.items()]
+
+    def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
+        by_batch = self.late_by_batch if kind == "late" else self.malformed_by_batch
+        by_batch[batch] = rows.height
+        self._kept[kind, batch] = rows
+        if len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]

@@ -1,0 +1,125 @@
+"""Streams as Spark streaming DataFrames, in the shape the exchange wants.
+
+Any streaming format Spark knows is a source: its name and options reach Spark unchanged. Spark
+reads, gives every column its declared type, turns times into ticks, drops columns that no query
+reads and computes each row's group; only then do rows cross to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import HostError, MalformedRow
+from penstock.model.schema import Column as Declared
+from penstock.model.schema import suggest
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.spark.exchange import DDL, GROUP, packer
+from penstock.spark.partitioning import Keys
+from penstock.spark.workload_source import WorkloadSource, made_of
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
+
+
+def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
+    """The stream as Spark reads it, with its declared columns and types."""
+    origin = stream.origin
+    if origin.format == "workload":
+        return conform(_read_workload(spark, origin), stream)
+    reader = spark.readStream.format(origin.format).options(**dict(origin.options))
+    if origin.format in FILE_FORMATS:
+        if origin.path is None or not Path(origin.path).exists():
+            raise HostError(
+                f"stream `{stream.name}`: there is nothing at `{origin.path}`",
+                hint="name a directory of files; relative paths start where you are",
+            )
+        reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
+        if origin.format == "csv":
+            options = dict(origin.options)
+            reader = reader.option("header", options.get("header", "true"))
+    found = reader.load(origin.path) if origin.path is not None else reader.load()
+    return conform(found, stream)
+
+
+def is_finite(stream: Stream) -> bool:
+    """Whether the stream comes to an end by itself."""
+    if stream.origin.format == "workload":
+        return "rows" in dict(stream.origin.options)
+    return stream.origin.format in FILE_FORMATS
+
+
+def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
+    made_of({"workload": str(origin.path), **dict(origin.options)})  # complains here, if it must
+    spark.dataSource.register(WorkloadSource)
+    reader = spark.readStream.format(WorkloadSource.name()).options(**dict(origin.options))
+    return reader.option("workload", str(origin.path)).load()
+
+
+def conform(frame: DataFrame, stream: Stream) -> DataFrame:
+    """A frame with the stream's columns, cast to their types."""
+    names = {name.lower(): name for name in frame.columns}
+    columns = []
+    for column in stream.arriving:
+        name = names.get(column.name.lower())
+        if name is None:
+            raise MalformedRow(
+                stream.name,
+                f"stream `{stream.name}` declares `{column.name}`, which its source does not have",
+                hint=suggest(column.name, frame.columns),
+            )
+        columns.append(F.col(f"`{name}`").cast(str(column.type)).alias(column.name))
+    return frame.select(*columns)
+
+
+#: Spark's type names -> ours, where they differ.
+_SPARK_TYPES = {"timestamp_ntz": Type.TIMESTAMP}
+
+
+def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
+    """The columns of a DataFrame in our types."""
+    columns = []
+    for column, spark_type in frame.dtypes:
+        found = _SPARK_TYPES.get(spark_type) or next(
+            (of for of in Type if of.value.lower() == spark_type), None
+        )
+        if found is None:
+            raise MalformedRow(
+                name,
+                f"column `{column}` of `{name}` is {spark_type}, which no query can use",
+                hint=f"leave it out: frame.drop('{column}'), or cast it",
+            )
+        columns.append(Declared(column, found))
+    return tuple(columns)
+
+
+def exchange(
+    frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int]
+) -> DataFrame:
+    """The stream as lines of the exchange."""
+    ticks = [_ticks(c.name, c.type) for c in stream.arriving]
+    if stream.kind is TimestampKind.INTERNAL:
+        # Folded by Spark to the batch's own time, which is logged and replayed.
+        ticks.append(F.unix_micros(F.current_timestamp()).alias(str(stream.timestamp)))
+    ready = frame.select(*ticks, _group(keys, groups).alias(GROUP))
+    on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
+    return ready.mapInArrow(packer(number, on, groups), DDL)
+
+
+def _ticks(name: str, of: Type) -> Column:
+    column = F.col(f"`{name}`")
+    return (F.unix_micros(column) if of is Type.TIMESTAMP else column).alias(name)
+
+
+def _group(keys: Keys, groups: Sequence[int]) -> Column:
+    if keys == () or len(groups) == 1:
+        return F.lit(groups[0]).cast("bigint")
+    if keys is None:
+        share = F.spark_partition_id() % len(groups)
+    else:
+        share = F.pmod(F.xxhash64(*(F.col(f"`{key}`") for key in keys)), F.lit(len(groups)))
+    table = F.array(*(F.lit(group).cast("bigint") for group in groups))
+    return F.element_at(table, (share + 1).cast("int"))

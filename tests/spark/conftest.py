@@ -1,0 +1,23 @@
+"""One Spark session for all tests that need one; none of them on a Python that Spark is not for."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from penstock.spark.session import local_session
+
+    session = local_session(cores=2)
+    yield session
+    session.stop()

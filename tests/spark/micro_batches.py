@@ -1,0 +1,208 @@
+"""Pipelines without Spark: the exchange, one processor per group, state in dicts.
+
+Events are cut into micro-batches, the rows of each stream in one into tasks, those of a task into
+blocks. Where Spark would hash the partitioning keys, any function of them will do. A batch brings
+first its rows, then what was promised from outside, on the pulse.
+
+Groups run on workers that come and go. Each keeps graphs and segments of its own, all share one
+folder; an attempt that failed has run on one of them, and only its state is thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from penstock.kernel.state import from_ipc
+from penstock.kernel.types import polars_type
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Node, Source
+from penstock.spark import processor
+from penstock.spark.exchange import GROUP, SCHEMA, packer
+from penstock.spark.group_host import Program
+from penstock.spark.partitioning import Keys
+from penstock.spark.processor import GroupProcessor
+from penstock.spark.pulse import PULSE
+from penstock.spark.segment_cache import SegmentCache
+from tests.spark.fake_state import Store
+
+Row = dict[str, Any]
+#: The rows of one stream in one micro-batch: tasks of blocks.
+Tasks = Sequence[Sequence[Sequence[Row]]]
+
+
+@dataclass
+class MicroBatch:
+    """What one micro-batch brings."""
+
+    rows: Mapping[str, Tasks] = field(default_factory=dict)
+    promises: Mapping[str, int] = field(default_factory=dict)
+
+    def arrived(self, stream: str) -> list[Row]:
+        """The rows of a stream in the order of their tasks and blocks."""
+        return [row for blocks in self.rows.get(stream, ()) for block in blocks for row in block]
+
+
+def program_of(queries: Mapping[str, Node], union: str = "meld") -> Program:
+    streams = {
+        node.stream.name: node.stream
+        for plan in queries.values()
+        for node in walk(plan)
+        if isinstance(node, Source)
+    }
+    return Program(tuple(streams.values()), dict(queries), union)
+
+
+@dataclass
+class Exchange:
+    """Which rows go to which of the groups; `salt` chooses among functions of the keys."""
+
+    program: Program
+    keys: Mapping[str, Keys]
+    groups: Sequence[int]
+    salt: int = 0
+
+    def lines(self, batch: MicroBatch) -> pd.DataFrame:
+        """Everything that the exchange hands over in one micro-batch."""
+        found = [
+            self._packed(number, stream, task, blocks)
+            for number, stream in enumerate(self.program.streams)
+            for task, blocks in enumerate(batch.rows.get(stream.name, ()))
+        ]
+        if batch.promises:
+            found.append(pulse_lines(self.groups, batch.promises))
+        return pd.concat(found) if found else pulse_lines((), {})
+
+    def _packed(
+        self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]]
+    ) -> pd.DataFrame:
+        on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
+        place = self._place(self.keys[stream.name], task)
+        batches = (block_of(stream, block, place) for block in blocks)
+        packed = pa.Table.from_batches(
+            list(packer(number, on, self.groups)(batches)), schema=SCHEMA
+        )
+        # Outside of Spark every task calls itself 0.
+        return packed.to_pandas().assign(task=task)
+
+    def _place(self, keys: Keys, task: int) -> Callable[[Row], int]:
+        if keys == ():
+            return lambda row: self.groups[0]
+        if keys is None:
+            return lambda row: self.groups[(task + self.salt) % len(self.groups)]
+        columns = keys
+
+        def place(row: Row) -> int:
+            # As Spark's hash, this tells 1 from 1.0.
+            text = repr([self.salt, *(row[column] for column in columns)])
+            return self.groups[zlib.crc32(text.encode()) % len(self.groups)]
+
+        return place
+
+
+def block_of(stream: Stream, rows: Sequence[Row], place: Callable[[Row], int]) -> pa.RecordBatch:
+    """Rows as Spark hands them to the exchange: times in ticks, and the group."""
+    schema = {column.name: polars_type(column.type) for column in stream.columns}
+    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        pl.Series(GROUP, [place(row) for row in rows], pl.Int64)
+    )
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+    return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def pulse_lines(groups: Iterable[int], promises: Mapping[str, int]) -> pd.DataFrame:
+    """What the pulse hands over when these promises are new."""
+    payload = json.dumps(dict(promises)).encode()
+    lines = [(g, PULSE, 0, 0, BEGINNING, 0, payload) for g in groups]
+    return pd.DataFrame(lines, columns=SCHEMA.names)
+
+
+@dataclass
+class Worker:
+    """A Python worker of Spark: what it keeps between batches."""
+
+    folder: Path | None
+    alive: dict[Any, Any] = field(default_factory=dict)
+    caches: dict[str, SegmentCache] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.caches["planning"] = SegmentCache(self.folder)
+
+    def run(self, program: Program, group: int, store: Store, lines: pd.DataFrame) -> Output:
+        """Attempt a batch of one group; what it keeps goes to `store`."""
+        with (
+            patch.object(processor, "_ALIVE", self.alive),
+            patch.object(processor, "_CACHES", self.caches),
+        ):
+            operator = GroupProcessor(program)
+            operator.init(store.handle())
+            frames = list(operator.handleInputRows((group,), iter([lines]), None))
+            operator.close()
+        return Output(frames)
+
+
+@dataclass
+class Output:
+    """What a processor handed out."""
+
+    frames: list[pd.DataFrame]
+
+    def rows(self, kind: str, name: str) -> list[Row]:
+        found = []
+        for frame in self.frames:
+            for line in frame.itertuples():
+                if (line.kind, line.name) == (kind, name):
+                    rows = from_ipc(line.payload).to_dicts()
+                    assert len(rows) == line.rows
+                    found += rows
+        return found
+
+
+class FakePipeline:
+    """A program over its groups, batch for batch."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.stores = {group: Store() for group in exchange.groups}
+        self.outputs: list[dict[int, Output]] = []
+
+    def process(
+        self,
+        batch: MicroBatch,
+        worker: Callable[[int], Worker],
+        failed: Callable[[int], Sequence[Worker]] = lambda group: (),
+        shuffled: Callable[[pd.DataFrame], pd.DataFrame] = lambda lines: lines,
+    ) -> None:
+        """A batch, after attempts at it by the workers that `failed` names."""
+        lines = self.exchange.lines(batch)
+        outputs = {}
+        for group in self.exchange.groups:
+            mine = shuffled(lines[lines["g"] == group])
+            if mine.empty:
+                continue
+            for each in failed(group):
+                each.run(self.exchange.program, group, self.stores[group].copy(), mine)
+            attempt = self.stores[group].copy()
+            outputs[group] = worker(group).run(self.exchange.program, group, attempt, mine)
+            self.stores[group] = attempt
+        self.outputs.append(outputs)
+
+    def rows(self, kind: str, name: str, batches: slice = slice(None)) -> list[Row]:
+        """What all groups put out."""
+        return [
+            row
+            for outputs in self.outputs[batches]
+            for output in outputs.values()
+            for row in output.rows(kind, name)
+        ]

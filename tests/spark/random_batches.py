@@ -1,0 +1,82 @@
+"""Events of random streams, cut into micro-batches, tasks and blocks by Hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from penstock.model.streams import Stream
+from tests.engine.random_streams import NO_PROMISE, Declared, Event, Push, Row
+from tests.spark.micro_batches import MicroBatch
+
+
+@st.composite
+def micro_batches(draw: st.DrawFn, events: Sequence[Event]) -> list[MicroBatch]:
+    """The events in order, several of them in one batch; some batches bring nothing."""
+    batches = []
+    for chunk in draw(cuts(events)):
+        rows: dict[str, list[Row]] = {}
+        promises: dict[str, int] = {}
+        for event in chunk:
+            if isinstance(event, Push):
+                rows.setdefault(event.stream, []).extend(event.rows)
+            else:
+                promises[event.stream] = event.bound
+        tasks = {name: [draw(cuts(task)) for task in draw(cuts(r))] for name, r in rows.items()}
+        for each in tasks.values():
+            if draw(st.booleans()):
+                each.reverse()  # tasks run side by side: a later one may hold the earlier rows
+        batches.append(MicroBatch(tasks, promises))
+    return batches
+
+
+@st.composite
+def cuts(draw: st.DrawFn, items: Sequence[Any]) -> list[list[Any]]:
+    """The items in order, in pieces; there may be empty ones."""
+    places = sorted(draw(st.lists(st.integers(0, len(items)), max_size=3)))
+    return [
+        list(items[start:end])
+        for start, end in zip([0, *places], [*places, len(items)], strict=True)
+    ]
+
+
+def as_numbered(
+    streams: Sequence[Stream], rows: Mapping[str, list[list[Row]]]
+) -> dict[str, list[Row]]:
+    """Rows per batch as their stream numbers them: an ordered one in the order of time."""
+    found = {}
+    for stream in streams:
+        taken = []
+        for batch in rows[stream.name]:
+            on = stream.timestamp if stream.is_ordered else None
+            taken += sorted(batch, key=lambda row: row[on]) if on is not None else batch
+        found[stream.name] = [{**row, "row_num": n} for n, row in enumerate(taken, start=1)]
+    return found
+
+
+def judged_by_batch(
+    declared: Sequence[Declared], batches: Sequence[MicroBatch]
+) -> dict[str, tuple[list[list[Row]], list[Row], list[Row]]]:
+    """Per stream: rows on time by batch, late ones, and those without a time.
+
+    Late is what lies below the bound that batches BEFORE its own have promised.
+    """
+    found = {}
+    for stream in declared:
+        bound = NO_PROMISE
+        on_time: list[list[Row]] = []
+        late: list[Row] = []
+        timeless: list[Row] = []
+        for batch in batches:
+            arrived = batch.arrived(stream.name)
+            dated = [row for row in arrived if row["ts"] is not None]
+            timeless += [row for row in arrived if row["ts"] is None]
+            late += [row for row in dated if row["ts"] < bound]
+            on_time.append([row for row in dated if row["ts"] >= bound])
+            if stream.slack is not None and dated:
+                bound = max(bound, max(row["ts"] for row in dated) - stream.slack)
+            bound = max(bound, batch.promises.get(stream.name, bound))
+        found[stream.name] = (on_time, late, timeless)
+    return found

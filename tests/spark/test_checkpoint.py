@@ -1,0 +1,111 @@
+"""A checkpoint belongs to one program and one process; anything else is refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import HostError
+from penstock.model.streams import Origin
+from penstock.spark.checkpoint import Checkpoint, describe
+from penstock.spark.group_host import Program
+from tests.spark.micro_batches import program_of
+from tests.spark.test_partitioning import plan
+
+COUNT = "SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS, SLIDE {s} SECONDS, WA ts] GROUP BY k"
+
+
+def program(queries: Mapping[str, str], union: str = "meld") -> Program:
+    return program_of({name: plan(text) for name, text in queries.items()}, union)
+
+
+ONE = program({"q": COUNT.format(s=5)})
+
+
+def claimed(folder: Path, first: Program) -> None:
+    Checkpoint(folder, first).release()
+
+
+def refused(folder: Path, second: Program) -> str:
+    with pytest.raises(HostError) as caught:
+        Checkpoint(folder, second)
+    return str(caught.value)
+
+
+def test_the_same_queries_continue_it(tmp_path: Path) -> None:
+    claimed(tmp_path / "c", ONE)
+    claimed(tmp_path / "c", program({"q": COUNT.format(s=5)}))
+
+
+@pytest.mark.parametrize(
+    ("queries", "difference"),
+    [
+        ({"q": COUNT.format(s=1)}, "query q changed"),
+        ({"p": COUNT.format(s=5)}, "query q gone; query p new"),
+        ({"q": COUNT.format(s=5), "p": COUNT.format(s=1)}, "query p new"),
+    ],
+)
+def test_other_queries_are_refused(
+    tmp_path: Path, queries: dict[str, str], difference: str
+) -> None:
+    claimed(tmp_path, ONE)
+    assert f"belongs to other queries: {difference}\n" in refused(tmp_path, program(queries))
+    claimed(tmp_path, ONE)  # a refusal lets go of the lock, and changes nothing
+
+
+def test_the_same_queries_in_another_order_are_refused(tmp_path: Path) -> None:
+    texts = {"q": COUNT.format(s=5), "p": COUNT.format(s=1)}
+    claimed(tmp_path, program(texts))
+    message = refused(tmp_path, program(dict(reversed(texts.items()))))
+    assert "declared in another order" in message
+
+
+def test_another_union_or_stream_is_another_program() -> None:
+    [stream] = ONE.streams
+    others = [
+        replace(ONE, union="merge"),
+        replace(ONE, streams=(replace(stream, slack=7),)),
+        replace(ONE, streams=(replace(stream, origin=Origin("parquet", "x")),)),
+        replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, (("a", "1"),))),)),
+        replace(ONE, streams=(replace(stream, columns=stream.columns[1:]),)),
+    ]
+    texts = [str(describe(each)) for each in [ONE, *others]]
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_second_process_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    assert "is in use by another process" in refused(tmp_path, ONE)
+    first.release()
+    claimed(tmp_path, ONE)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert f"cannot keep a checkpoint at `{tmp_path / 'file' / 'c'}`" in refused(
+        tmp_path / "file" / "c", ONE
+    )
+
+
+def test_it_is_new_until_spark_has_written_offsets(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path, ONE)
+    seen = [checkpoint.is_new]
+    (checkpoint.spark / "offsets").mkdir(parents=True)
+    assert [*seen, checkpoint.is_new] == [True, False]
+    assert checkpoint.pulse.parent == checkpoint.spark.parent == tmp_path
+
+
+def test_groups_stay_as_they_were_at_the_beginning(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    assert first.groups([2, 0]) == [2, 0]
+    first.release()
+    assert Checkpoint(tmp_path, ONE).groups([2, 0, 14, 3]) == [2, 0]
+
+
+def test_a_file_that_is_no_description_is_named(tmp_path: Path) -> None:
+    claimed(tmp_path, ONE)
+    (tmp_path / "program.json").write_text('{"half')
+    assert "program.json" in refused(tmp_path, ONE)

@@ -1,0 +1,198 @@
+"""Queries on a real Spark session: the local engine's answers, and what happens around them."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import HostError, MalformedRow
+from penstock.local_engine import LocalEngine
+from penstock.model.timestamps import SECOND, to_ticks
+from penstock.spark.engine import Engine
+from penstock.workloads import workload
+
+START = to_ticks(datetime(2026, 1, 1))
+
+PACKETS = """
+CREATE STREAM packets
+  (srcIP STRING, srcPort INT, destIP STRING, destPort INT, len INT, ts TIMESTAMP)
+  FROM parquet '{data}' OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts SLACK 3 SECONDS;
+"""
+
+QUERIES = {
+    "sliding": "SELECT srcIP, count(*) AS n, sum(len) AS bytes, avg(len) AS mean "
+    "FROM packets [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY srcIP",
+    "subset": "SELECT srcIP, destIP, max(len) AS m FROM packets [RANGE 4 SECONDS] "
+    "GROUP BY srcIP, destIP",
+    "all": "SELECT count(*) AS n, stddev(len) AS s FROM packets [RANGE 5 SECONDS]",
+    "large": "SELECT srcIP, len * 2 AS twice, ts FROM packets WHERE len >= 1400 AND srcPort <> 80",
+    "busy": "SELECT max(n) [RANGE 8 SECONDS, SLIDE 8 SECONDS, WA window_start] AS most FROM "
+    "(SELECT srcIP, count(*) AS n FROM packets [RANGE 2 SECONDS] GROUP BY srcIP)",
+    "rows": "SELECT count(*) AS n, min(len) AS m FROM packets [RANGE 1000 ROWS, SLIDE 500 ROWS]",
+    "twice": "SELECT count(*) AS n FROM packets UNION packets [RANGE 10 SECONDS]",
+}
+
+
+def write_packets(folder: Path, files: range, rows: int = 2000) -> None:
+    """Files of packets, in order of arrival: file n always holds the same rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = workload("packets", {"rate": "500", "disorder": "3 seconds", "keys": "20"})
+    for number in files:
+        part = made.rows(number * rows, rows)
+        part = part.with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))
+        write_file(folder / f"{number:03d}.parquet", part, number)
+
+
+def write_file(file: Path, rows: pl.DataFrame, number: int) -> None:
+    """A file that comes after those of smaller number: Spark reads files in the order of age."""
+    rows.write_parquet(file)
+    os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def script(data: Path, queries: dict[str, str], into: Path | None = None) -> str:
+    sink = f"INTO parquet '{into}/{{name}}'" if into else ""
+    return PACKETS.format(data=data) + "".join(
+        f"CREATE QUERY `{name}` {sink.format(name=name)} AS {sql};" for name, sql in queries.items()
+    )
+
+
+def by_local_engine(text: str) -> LocalEngine:
+    engine = LocalEngine()
+    engine.sql(text)
+    for _ in engine.read_files():
+        pass
+    engine.finish()
+    return engine
+
+
+def same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    from tests.oracle import same_rows
+
+    return one.columns == other.columns and same_rows(one.to_dicts(), other.to_dicts())
+
+
+def test_spark_gives_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(5))
+    text = script(tmp_path / "in", QUERIES)
+    engine = Engine(spark)
+    engine.sql(text)
+    engine.start()
+    engine.finish()
+    expected = by_local_engine(text)
+    for name in QUERIES:
+        answer = engine.query(name).results()
+        assert answer.height > 0
+        assert same(answer, expected.query(name).results()), name
+    assert engine.counts("packets").rows == 10_000
+
+
+def test_a_run_continues_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    queries = {name: QUERIES[name] for name in ("sliding", "subset", "large")}
+    text = script(tmp_path / "in", queries, tmp_path / "out")
+    for files in (range(0, 2), range(2, 4)):
+        write_packets(tmp_path / "in", files)
+        engine = Engine(spark)
+        engine.sql(text)
+        engine.start()
+        engine.process_available()
+        if files.start:
+            engine.finish()
+        assert engine.stop() is not None
+    expected = by_local_engine(script(tmp_path / "in", queries))
+    for name in queries:
+        answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")
+        assert same(answer, expected.query(name).results()), name
+
+
+def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(1), rows=100)
+    text = script(tmp_path / "in", {"all": QUERIES["all"]}, tmp_path / "out")
+    engine = Engine(spark)
+    engine.sql(text)
+    engine.start()
+    other = Engine(spark)
+    other.sql(text)
+    with pytest.raises(HostError, match="in use by another"):
+        other.start()
+    engine.process_available()
+    engine.stop()
+    changed = Engine(spark)
+    changed.sql(text.replace("5 SECONDS]", "7 SECONDS]"))
+    with pytest.raises(HostError, match="belongs to other queries: query all changed"):
+        changed.start()
+
+
+def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    moments = {"a": [0, 100], "b": [50, 98, 200], "c": [150, 300]}
+    for number, (name, seconds) in enumerate(moments.items()):
+        times = [START + second * SECOND for second in seconds]
+        rows = pl.DataFrame({"v": seconds, "ts": times}).with_columns(
+            pl.col("v").cast(pl.Int64), pl.col("ts").cast(pl.Datetime("us", "UTC"))
+        )
+        write_file(folder / f"{name}.parquet", rows, number)
+    engine = Engine(spark)
+    engine.sql(
+        f"CREATE STREAM s (v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' "
+        "OPTIONS (maxFilesPerTrigger '1', latestFirst 'false') TIMESTAMP BY ts SLACK 5 SECONDS"
+    )
+    query = engine.sql("SELECT sum(v) AS total, count(*) AS n FROM s [RANGE 1000 SECONDS]")
+    engine.start()
+    engine.finish()
+    counts = engine.counts("s")
+    assert (counts.rows, counts.late) == (5, 2)
+    late = [v for kind, rows in counts.latest if kind == "late" for v in rows["v"]]
+    assert sorted(late) == [50, 150]
+    assert query.results()["total"].sum() == 0 + 100 + 98 + 200 + 300
+
+
+def test_a_dataframe_is_a_stream_and_a_callback_a_sink(spark: SparkSession) -> None:
+    frame = (
+        spark.readStream.format("rate-micro-batch")
+        .options(rowsPerBatch=10, numPartitions=1, advanceMillisPerBatch=1000)
+        .load()
+    )
+    engine = Engine(spark)
+    engine.stream("ticks", frame, timestamp="timestamp", slack=timedelta(seconds=0))
+    query = engine.sql("SELECT count(*) AS n FROM ticks [RANGE 2 SECONDS]")
+    got: list[pl.DataFrame] = []
+    query.subscribe(got.append)
+    engine.start()
+    while sum(rows.height for rows in got) < 2:
+        engine.check()
+        time.sleep(0.1)
+    engine.stop()
+    first = pl.concat(got).sort("window_end").head(2)
+    assert first["n"].to_list() == [20, 20]
+    assert query.results().height == 0
+
+
+def test_what_cannot_be_read_is_said_before_anything_runs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = Engine(spark)
+    engine.sql(script(tmp_path / "nowhere", {"all": QUERIES["all"]}))
+    with pytest.raises(HostError, match="there is nothing at"):
+        engine.start()
+    with pytest.raises(MalformedRow, match="declares `moment`"):
+        other = Engine(spark)
+        other.sql("CREATE STREAM r (moment TIMESTAMP, value BIGINT) FROM rate TIMESTAMP BY moment")
+        other.sql("SELECT count(*) AS n FROM r [RANGE 1 SECOND]")
+        other.start()
+
+
+def test_results_that_are_there_are_not_added_to(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(1), rows=10)
+    (tmp_path / "out" / "all").mkdir(parents=True)
+    (tmp_path / "out" / "all" / "part-00000000.parquet").write_bytes(b"")
+    engine = Engine(spark)
+    engine.sql(script(tmp_path / "in", {"all": QUERIES["all"]}, tmp_path / "out"))
+    with pytest.raises(HostError, match="holds results already"):
+        engine.start()

@@ -1,0 +1,83 @@
+"""Packing: each row comes out once, in a block of its group; each group hears how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.kernel.state import from_ipc
+from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.exchange import DDL, GROUP, SCHEMA, packer
+
+GROUPS = (2, 0, 14)
+blocks = st.lists(
+    st.lists(st.tuples(st.none() | st.integers(-50, 50), st.sampled_from(GROUPS)), max_size=6),
+    max_size=4,
+)
+
+
+def batch(rows: list[tuple[int | None, int]]) -> pa.RecordBatch:
+    times, groups = [ts for ts, _ in rows], [group for _, group in rows]
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(times, pa.int64()),
+            pa.array(range(len(rows)), pa.int32()),
+            pa.array(groups, pa.int64()),
+        ],
+        ["ts", "v", GROUP],
+    )
+
+
+def packed(each: list[list[tuple[int | None, int]]], on: str | None = "ts") -> list[dict[str, Any]]:
+    lines = list(packer(7, on, GROUPS)(batch(rows) for rows in each))
+    assert all(line.schema == SCHEMA for line in lines)
+    return [line for batch in lines for line in batch.to_pylist()]
+
+
+@given(blocks)
+def test_every_row_is_in_one_block_of_its_group_in_order(each):
+    lines = [line for line in packed(each) if line["seq"] >= 0]
+    for group in GROUPS:
+        mine = [from_ipc(line["payload"]) for line in lines if line["g"] == group]
+        got = [row for part in mine for row in part.rows()]
+        rows = [(ts, n) for rows in each for n, (ts, g) in enumerate(rows) if g == group]
+        assert got == rows
+    assert [line["seq"] for line in lines] == list(range(len(lines)))
+    assert all(line["rows"] == from_ipc(line["payload"]).height for line in lines)
+
+
+@given(blocks)
+def test_every_group_hears_the_newest_time_of_the_task(each):
+    lines = [line for line in packed(each) if line["seq"] < 0]
+    rows = [row for block in each for row in block]
+    if not rows:
+        assert lines == []
+        return
+    newest = max((ts for ts, _ in rows if ts is not None), default=BEGINNING)
+    assert [line["g"] for line in lines] == list(GROUPS)
+    for line in lines:
+        assert (line["newest"], line["rows"], line["stream"]) == (newest, len(rows), 7)
+        assert line["payload"] is None
+
+
+def test_a_stream_without_time_has_nothing_newest() -> None:
+    lines = packed([[(5, 0)]], on=None)
+    assert {line["newest"] for line in lines if line["seq"] < 0} == {BEGINNING}
+
+
+def test_a_time_beyond_all_bounds_is_not_the_newest() -> None:
+    lines = packed([[(END, 0), (5, 2), (END + 7, 0)], [(END, 0)]])
+    assert {line["newest"] for line in lines if line["seq"] < 0} == {5}
+
+
+def test_blocks_do_not_carry_the_group() -> None:
+    [line, *_] = packed([[(5, 0)]])
+    assert from_ipc(line["payload"]).schema == {"ts": pl.Int64, "v": pl.Int32}
+
+
+def test_spark_is_told_the_same_columns() -> None:
+    assert [part.split()[0] for part in DDL.split(", ")] == SCHEMA.names

@@ -1,0 +1,266 @@
+"""Groups against the slow evaluator: SQL, exchange, processor and kept state, without Spark.
+
+Random queries over random streams, in micro-batches of tasks and blocks, spread over groups by any
+function of the partitioning keys. After every batch the state is kept; the next one is run by the
+worker that has the graph alive, or by another, or after attempts that failed. The union of what all
+groups put out must be the oracle's answer, every row of it once.
+
+What each test can catch: state or buffers not restored (`…oracles_answer`, `…merged…`); keys that
+let rows miss each other (all, with several groups); rows judged by their own batch's promises
+(`…late…`); a group that only hears of its own rows (`…without_rows…`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.model.expressions import Named, Ref
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import END
+from penstock.model.types import Type
+from penstock.plan.nodes import Node, Project, Source
+from penstock.spark import segment_cache
+from penstock.spark.group_host import Arrivals, GroupHost, Program
+from penstock.spark.shares import Share, shares
+from tests.engine.draw import Drawn, several
+from tests.engine.random_queries import queries, row_queries, window_queries
+from tests.engine.random_streams import (
+    NAMES,
+    UNITS,
+    Declared,
+    arrivals,
+    careless_arrivals,
+    declarations,
+)
+from tests.engine.running import started
+from tests.oracle import evaluate, same_rows
+from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
+from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
+
+data = st.data()
+group_counts = st.integers(1, 3)
+GROUPS = (2, 0, 14)
+
+
+def plans_of(declared: list[Declared], texts: list[str], *settings: str) -> dict[str, Node]:
+    engine = started(declared, *settings)
+    return {f"q{n}": engine.sql(text).plan for n, text in enumerate(texts)}
+
+
+def run(
+    data: Any, share: Share, groups: int, batches: list[MicroBatch], union: str
+) -> FakePipeline:
+    """All batches and the end of all streams, on workers that Hypothesis chooses."""
+    program = program_of(share.queries, union)
+    salt = data.draw(st.integers(0, 3))
+    pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
+    end = MicroBatch(promises={stream.name: END for stream in program.streams})
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(segment_cache, "WORTH_SHARING", data.draw(st.sampled_from([0, 1 << 20]))),
+    ):
+        workers = [Worker(Path(folder)), Worker(Path(folder)), Worker(None)]
+        some = st.sampled_from(workers)
+        for batch in [*batches, end]:
+            pipeline.process(
+                batch,
+                worker=lambda group: data.draw(some),
+                failed=lambda group: data.draw(st.lists(some, max_size=2)),
+                shuffled=lambda lines: lines.sample(frac=1, random_state=salt),
+            )
+    return pipeline
+
+
+def assert_answers(pipeline: FakePipeline, share: Share, inputs: Mapping[str, Any]) -> None:
+    for name, plan in share.queries.items():
+        ours, expected = pipeline.rows("result", name), evaluate(plan, inputs)
+        assert same_rows(ours, expected), (name, share.keys, ours, expected)
+
+
+def assert_kept_well(pipeline: FakePipeline) -> None:
+    """Segments were written once; at the end of the streams nothing is left of them."""
+    for store in pipeline.stores.values():
+        assert all(count == 1 for count in store.writes.values())
+        assert store.segments == {}
+
+
+@settings(max_examples=80)
+@given(data, group_counts)
+def test_all_groups_together_give_the_oracles_answer(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    texts = several(draw, 1, 3, lambda draw: queries(draw, declared[0].time))
+    plans = plans_of(declared, texts)
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
+    for share in shares(plans):
+        pipeline = run(data, share, groups, batches, "meld")
+        streams = pipeline.exchange.program.streams
+        rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+        assert_answers(pipeline, share, as_numbered(streams, rows))
+        assert_kept_well(pipeline)
+        for stream in streams:
+            assert pipeline.rows("late", stream.name) == []
+
+
+@settings(max_examples=40)
+@given(data, group_counts)
+def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw, ordered=True)
+    parts = " UNION ".join(data.draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=3)))
+    texts = [
+        f"SELECT k, v, ts FROM {parts} WHERE v <> 0",
+        window_queries(draw, UNITS[declared[0].time]),
+    ]
+    plans = plans_of(declared, texts, "union = merge")
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
+    for share in shares(plans):
+        pipeline = run(data, share, groups, batches, "merge")
+        streams = pipeline.exchange.program.streams
+        rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+        assert_answers(pipeline, share, as_numbered(streams, rows))
+        assert_kept_well(pipeline)
+        if "q0" in share.queries:
+            for group in pipeline.exchange.groups:
+                outputs = (each[group] for each in pipeline.outputs if group in each)
+                times = [row["ts"] for output in outputs for row in output.rows("result", "q0")]
+                assert times == sorted(times)
+
+
+@settings(max_examples=50)
+@given(data, group_counts)
+def test_rows_below_what_earlier_batches_promised_are_set_aside_as_late(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    windowed = draw.choose([True, False])
+    texts = [window_queries(draw, UNITS[declared[0].time]) if windowed else row_queries(draw)]
+    plans = plans_of(declared, texts)
+    batches = data.draw(micro_batches(careless_arrivals(draw, declared)))
+    judged = judged_by_batch(declared, batches)
+    for share in shares(plans):
+        pipeline = run(data, share, groups, batches, "meld")
+        streams = pipeline.exchange.program.streams
+        for stream in streams:
+            _, late, timeless = judged[stream.name]
+            assert same_rows(pipeline.rows("late", stream.name), late)
+            assert same_rows(pipeline.rows("malformed", stream.name), timeless)
+        on_time = {name: parts[0] for name, parts in judged.items()}
+        assert_answers(pipeline, share, as_numbered(streams, on_time))
+
+
+# --- one thing at a time -------------------------------------------------------------------------
+
+TALKERS = (
+    "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS, SLIDE 10 MICROSECONDS, WA ts] "
+    "GROUP BY k"
+)
+
+
+def row(k: str | None, ts: int | None) -> dict[str, Any]:
+    return {"k": k, "v": 1, "d": 0.5, "ts": ts}
+
+
+def pipeline_of(
+    text: str, *declared: Declared, groups: int = 2, union: str = "meld"
+) -> FakePipeline:
+    [share] = shares(plans_of(list(declared), [text], f"union = {union}"))
+    return FakePipeline(Exchange(program_of(share.queries, union), share.keys, GROUPS[:groups]))
+
+
+def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> None:
+    pipeline = pipeline_of(TALKERS, Declared("a", 0))
+    worker = Worker(None)
+    keys = dict.fromkeys(pipeline.exchange.groups, "")
+    for k in "abcdefgh":
+        lines = pipeline.exchange.lines(MicroBatch({"a": [[[row(k, 1)]]]}))
+        keys[int(lines[lines["seq"] >= 0]["g"].iloc[0])] = k
+    one, other = keys.values()
+    pipeline.process(MicroBatch({"a": [[[row(one, 1), row(other, 2)]]]}), lambda group: worker)
+    pipeline.process(MicroBatch({"a": [[[row(one, 30)]]]}), lambda group: worker)
+    assert [r["k"] for r in pipeline.rows("result", "q0", slice(0, 1))] == []
+    assert {r["k"] for r in pipeline.rows("result", "q0", slice(1, 2))} == {one, other}
+
+
+def test_a_row_without_a_time_is_malformed_and_promises_nothing() -> None:
+    pipeline = pipeline_of(TALKERS, Declared("a", 0))
+    worker = Worker(None)
+    pipeline.process(MicroBatch({"a": [[[row("x", None), row("y", None)]]]}), lambda group: worker)
+    pipeline.process(MicroBatch({"a": [[[row("x", -5)]]]}), lambda group: worker)
+    assert len(pipeline.rows("malformed", "a")) == 2
+    assert pipeline.rows("late", "a") == []
+
+
+def test_a_time_beyond_all_bounds_does_not_end_the_stream() -> None:
+    pipeline = pipeline_of(
+        "SELECT k, count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts] GROUP BY k",
+        Declared("a", 0, "BIGINT"),
+    )
+    worker = Worker(None)
+    pipeline.process(MicroBatch({"a": [[[row("x", END), row("x", 3)]]]}), lambda group: worker)
+    pipeline.process(MicroBatch({"a": [[[row("x", 4)]]]}), lambda group: worker)
+    pipeline.process(MicroBatch(promises={"a": END}), lambda group: worker)
+    assert [r["ts"] for r in pipeline.rows("malformed", "a")] == [END]
+    assert [r["n"] for r in pipeline.rows("result", "q0")] == [2]
+
+
+def test_rows_behind_the_end_of_a_stream_are_late() -> None:
+    pipeline = pipeline_of(TALKERS, Declared("a", 0))
+    worker = Worker(None)
+    pipeline.process(MicroBatch(promises={"a": END}), lambda group: worker)
+    pipeline.process(MicroBatch({"a": [[[row("x", 3)]]]}), lambda group: worker)
+    assert len(pipeline.rows("late", "a")) == 1
+    assert pipeline.rows("result", "q0") == []
+
+
+def test_promises_that_say_nothing_new_do_not_pile_up_where_rows_wait() -> None:
+    pipeline = pipeline_of(
+        "SELECT k, ts FROM a UNION b", Declared("a", 0), Declared("b", 0), groups=1, union="merge"
+    )
+    worker = Worker(None)
+    pipeline.process(MicroBatch({"a": [[[row("x", 3)]]]}), lambda group: worker)
+    [store] = pipeline.stores.values()
+    before = len(store.directory)
+    for _ in range(5):
+        pipeline.process(MicroBatch(promises={"a": 1}), lambda group: worker)
+    [store] = pipeline.stores.values()
+    assert len(store.directory) == before
+
+
+# --- streams without a time of their own ---------------------------------------------------------
+
+
+def stamped_host() -> GroupHost:
+    columns = (Column("k", Type.STRING), Column("at", Type.TIMESTAMP))
+    stream = Stream("s", columns, TimestampKind.INTERNAL, "at")
+    kept = tuple(Named(column.name, Ref(column.name, column.type)) for column in columns)
+    plan = Project(Source(stream), kept)
+    return GroupHost(Program((stream,), {"q": plan}))
+
+
+def stamped(k: str, at: int) -> pl.DataFrame:
+    return pl.DataFrame({"k": [k], "at": [at]}, schema={"k": pl.String, "at": pl.Int64})
+
+
+def test_a_stamp_below_what_was_promised_is_raised_to_it() -> None:
+    host = stamped_host()
+    host.process([Arrivals([stamped("x", 50)], newest=50)])
+    answers = host.process([Arrivals([stamped("y", 20)], newest=20)])  # the clock went back
+    assert answers.results["q"].to_dicts() == [{"k": "y", "at": 50}]
+    assert host.generators["s"].state.bound == 50
+
+
+def test_rows_to_be_stamped_are_late_when_their_stream_is_over() -> None:
+    host = stamped_host()
+    host.process([Arrivals(bound=END)])
+    answers = host.process([Arrivals([stamped("x", 50)], newest=50)])
+    assert answers.late["s"].height == 1
+    assert "q" not in answers.results

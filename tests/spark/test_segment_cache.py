@@ -1,0 +1,123 @@
+"""The cache of segments holds what is right or nothing, within its room."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.kernel.state import to_ipc
+from penstock.spark.segment_cache import (
+    WORTH_SHARING,
+    SegmentCache,
+    forget_shared,
+    shared_folder,
+)
+
+SMALL = pl.DataFrame({"x": [1, 2, 3]})
+LARGE = pl.DataFrame({"x": range(WORTH_SHARING // 8 + 1)})
+
+
+def put(cache: SegmentCache, number: int, rows: pl.DataFrame) -> None:
+    cache.put(number, rows, to_ipc(rows))
+
+
+def test_what_was_put_is_found_until_it_is_dropped() -> None:
+    cache = SegmentCache(None)
+    assert cache.get(1) is None
+    put(cache, 1, SMALL)
+    assert cache.get(1) is SMALL
+    cache.drop(1)
+    assert cache.get(1) is None
+    cache.drop(1)
+
+
+def test_the_least_recently_used_goes_first(tmp_path: Path) -> None:
+    size = int(SMALL.estimated_size())
+    cache = SegmentCache(None, room=2 * size)
+    put(cache, 1, SMALL)
+    put(cache, 2, SMALL)
+    cache.get(1)
+    put(cache, 3, SMALL)
+    assert [cache.get(number) is not None for number in (1, 2, 3)] == [True, False, True]
+
+
+def test_room_is_given_back() -> None:
+    size = int(SMALL.estimated_size())
+    cache = SegmentCache(None, room=2 * size)
+    for number in range(10):
+        put(cache, number, SMALL)
+        put(cache, number, SMALL)
+        cache.drop(number)
+    put(cache, 20, SMALL)
+    put(cache, 21, SMALL)
+    assert cache.get(20) is not None
+    assert cache.get(21) is not None
+
+
+def test_a_segment_larger_than_all_room_is_kept_alone() -> None:
+    cache = SegmentCache(None, room=1)
+    put(cache, 1, SMALL)
+    put(cache, 2, LARGE)
+    assert cache.get(1) is None
+    assert cache.get(2) is LARGE
+
+
+def test_large_segments_are_shared_and_small_ones_are_not(tmp_path: Path) -> None:
+    mine, yours = SegmentCache(tmp_path), SegmentCache(tmp_path)
+    put(mine, 1, LARGE)
+    put(mine, 2, SMALL)
+    found = yours.get(1)
+    assert found is not None
+    assert found.equals(LARGE)
+    assert yours.get(2) is None
+    assert [file.name for file in tmp_path.iterdir()] == ["1.arrow"]
+
+
+def test_a_segment_that_one_worker_drops_is_shared_no_more(tmp_path: Path) -> None:
+    mine, yours = SegmentCache(tmp_path), SegmentCache(tmp_path)
+    put(mine, 1, LARGE)
+    yours.drop(1)
+    assert SegmentCache(tmp_path).get(1) is None
+    assert mine.get(1) is LARGE  # still right: an id names one content
+
+
+def test_a_folder_that_is_gone_is_a_miss_and_no_error(tmp_path: Path) -> None:
+    cache = SegmentCache(tmp_path / "gone")
+    put(cache, 1, LARGE)
+    assert cache.get(1) is LARGE
+    assert SegmentCache(tmp_path / "gone").get(1) is None
+
+
+def test_a_full_memory_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    cache = SegmentCache(tmp_path)
+    put(cache, 1, LARGE)
+    assert cache.get(1) is LARGE
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(shared_folder("test") is None, reason="no shared memory on this machine")
+def test_what_a_query_left_in_shared_memory_can_be_forgotten() -> None:
+    folder = shared_folder("penstock-test-of-segment-cache")
+    assert folder is not None
+    put(SegmentCache(folder), 1, LARGE)
+    assert (folder / "1.arrow").exists()
+    assert folder.stat().st_mode & 0o077 == 0
+    forget_shared("penstock-test-of-segment-cache")
+    assert not folder.exists()
+
+
+def test_without_shared_memory_there_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert shared_folder("anything") is None
+    forget_shared("anything")
