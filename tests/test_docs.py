@@ -1,0 +1,95 @@
+"""What the pages show is true: commands print what is shown, code runs, files exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog import Catalog
+from penstock.errors import NotExecutable
+from penstock.lower.lower import check_executable
+from penstock.sql.parse import parse
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every `$ command` of a console block, with the output shown below it."""
+    found = []
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                command, _, output = part.partition("\n")
+                found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), commands(), ids=lambda text: text[:60])
+def test_a_command_prints_what_the_page_shows(command: str, output: str) -> None:
+    program, *arguments = command.split()
+    assert program == "./penstock"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    ran = subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # What a run says while it works is for the eye; what it says when it fails is the point.
+    said = ran.stdout + (ran.stderr if ran.returncode else "")
+    assert said.rstrip() == output.rstrip()
+
+
+PYTHON = [(page.name, block) for page in PAGES for block in blocks(page, "python")]
+
+
+@pytest.mark.parametrize(("page", "code"), PYTHON, ids=[name for name, _ in PYTHON])
+def test_python_on_a_page_runs(page: str, code: str) -> None:
+    exec(compile(code, page, "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_named_on_a_page_exist(page: Path) -> None:
+    for name in re.findall(
+        r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:py|md|toml|lock|sql))`", page.read_text()
+    ):
+        if name.startswith(("./", ".penstock")) or "out/" in name:
+            continue
+        places = (ROOT / name, ROOT / "src" / "penstock" / name, page.parent / name)
+        assert any(place.exists() for place in places), f"{page.name} names `{name}`"
+
+
+def test_the_files_shown_on_the_first_page_are_the_examples() -> None:
+    [shown] = blocks(ROOT / "README.md", "sql")
+    example = (ROOT / "examples" / "talkers.sql").read_text()
+    for statement in shown.split(";\n"):
+        assert statement.strip().rstrip(";") in example
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*.sql")), ids=lambda f: f.name)
+def test_examples_bind_and_can_run_unless_they_show_a_mistake(file: Path) -> None:
+    catalog = Catalog()
+    if file.stem == "misspelt":
+        with pytest.raises(Exception, match="did you mean"):
+            for statement in parse(file.read_text()):
+                catalog.apply(statement)
+        return
+    for statement in parse(file.read_text()):
+        catalog.apply(statement)
+    for entry in catalog.queries:
+        try:
+            check_executable(entry.plan, union=catalog.settings.union)
+        except NotExecutable as refusal:
+            pytest.fail(str(refusal))

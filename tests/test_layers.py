@@ -1,0 +1,133 @@
+"""The picture of docs/architecture.md as a law: which package may import which.
+
+Imports are read from the syntax tree, so those inside functions count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "penstock"
+
+#: Package or top-level module -> what it may import of ours. `errors` is open to all.
+ALLOWED = {
+    "errors": set(),
+    "model": set(),
+    "windows": {"model"},
+    "plan": {"model", "windows"},
+    "sql": {"plan", "model", "windows", "catalog", "settings"},
+    "settings": {"model"},
+    "catalog": {"sql", "plan", "model", "settings"},
+    "kernel": {"model", "windows"},
+    "lower": {"plan", "kernel", "model", "windows"},
+    "local": {"kernel", "model", "results"},
+    "results": {"kernel", "model"},
+    "spark": {
+        "declarations",
+        "catalog",
+        "kernel",
+        "lower",
+        "model",
+        "plan",
+        "results",
+        "sql",
+        "workloads",
+    },
+    "workloads": {"model", "kernel"},
+    "declarations": {"catalog", "sql", "plan", "lower", "model"},
+    "local_engine": {
+        "declarations",
+        "catalog",
+        "lower",
+        "local",
+        "kernel",
+        "model",
+        "local_query",
+        "results",
+    },
+    "version": set(),
+    "benchmarking": {"version"},
+    "local_query": {"local_engine", "plan", "local", "results", "sql"},
+    "definition": {"kernel", "lower", "model", "plan", "windows"},
+    "cli": {
+        "benchmarking",
+        "catalog",
+        "definition",
+        "local_engine",
+        "lower",
+        "model",
+        "plan",
+        "local_query",
+        "results",
+        "spark",
+        "sql",
+        "version",
+    },
+    "__main__": {"cli"},
+    "__init__": {"local_engine", "spark"},
+}
+
+#: Third-party packages that belong to some layers only.
+ONLY_IN = {
+    "sqlglot": {"sql"},
+    "polars": {
+        "benchmarking",
+        "cli",
+        "definition",
+        "kernel",
+        "local",
+        "local_query",
+        "results",
+        "spark",
+        "workloads",
+    },
+    "typer": {"cli", "__main__"},
+    "rich": {"cli", "__main__"},
+    "pyspark": {"spark"},
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            if node.module == "penstock":
+                found |= {f"penstock.{alias.name}" for alias in node.names}
+    return found
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_file_imports_only_the_layers_below_it(path: Path) -> None:
+    layer = layer_of(path)
+    ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("penstock.")}
+    assert ours <= ALLOWED[layer] | {layer, "errors"}
+
+
+@pytest.mark.parametrize("package", ONLY_IN)
+def test_a_library_is_known_to_its_layers_only(package: str) -> None:
+    users = {
+        layer_of(path)
+        for path in FILES
+        if any(name.split(".")[0] == package for name in imports_of(path))
+    }
+    assert users <= ONLY_IN[package]
+
+
+def test_importing_penstock_needs_no_spark() -> None:
+    code = "import sys, penstock; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
