@@ -39,7 +39,7 @@ ALLOWED = {
         "workloads",
     },
     "workloads": {"model", "kernel"},
-    "declarations": {"catalog", "sql", "plan", "lower", "model"},
+    "declarations": {"catalog", "sql", "plan", "lower", "model", "results"},
     "local_engine": {
         "declarations",
         "catalog",

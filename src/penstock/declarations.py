@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from penstock.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import NotExecutable, QueryError, UnknownName
+from penstock.errors import DuplicateName, NotExecutable, QueryError, UnknownName
 from penstock.lower.lower import check_executable, choose
 from penstock.model.schema import suggest
 from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph
 from penstock.plan.nodes import Node
+from penstock.results import same_place
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
     BareSelect,
@@ -113,6 +114,7 @@ class Declarations(ABC):
         try:
             check_executable(entry.plan, union=self.catalog.settings.union)
             self._check(entry)
+            self._check_place(entry)
         except QueryError as error:
             error.position = error.position or statement.position
             raise
@@ -121,6 +123,19 @@ class Declarations(ABC):
         if replaced is not None:
             self._query_dropped(replaced.name)
         return self._query_declared(entry)
+
+    def _check_place(self, entry: QueryEntry) -> None:
+        """Refuse a query that would write over another one's files."""
+        if entry.sink is None or entry.sink.path is None:
+            return
+        for other in self.catalog.queries:
+            if other.name.lower() == entry.name.lower() or other.sink is None:
+                continue
+            if other.sink.path is not None and same_place(other.sink.path, entry.sink.path):
+                raise DuplicateName(
+                    f"query `{other.name}` writes into `{entry.sink.path}` already",
+                    hint="name another directory after INTO",
+                )
 
     def _named(self, statement: BareSelect) -> CreateQuery:
         number = 1

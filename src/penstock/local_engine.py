@@ -18,11 +18,11 @@ from datetime import datetime
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
-from penstock.errors import DuplicateName, NotExecutable, UnknownName
+from penstock.errors import NotExecutable, UnknownName
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.clock import Clock
-from penstock.local.files import check_unused, read_blocks, same_place
+from penstock.local.files import check_unused, read_blocks
 from penstock.local.fit import Rows
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
@@ -129,13 +129,6 @@ class LocalEngine(Declarations):
                 hint=f"this host writes INTO a directory as: {', '.join(FILE_FORMATS)}",
             )
         check_unused(sink.path)
-        for other in self._queries.values():
-            is_same = other.sink is not None and same_place(str(other.sink.path), sink.path)
-            if is_same and other.name.lower() != entry.name.lower():
-                raise DuplicateName(
-                    f"query `{other.name}` writes into `{sink.path}` already",
-                    hint="name another directory after INTO",
-                )
 
     def _query_declared(self, entry: QueryEntry) -> LocalQuery:
         # What is still on its way belongs to the queries that were there when it was pushed.

@@ -35,6 +35,11 @@ def no_results(schema: Schema) -> pl.DataFrame:
     return presented(rows, schema)
 
 
+def same_place(path: str, other: str) -> bool:
+    """Whether two paths name one directory, however they are written."""
+    return Path(path).resolve() == Path(other).resolve()
+
+
 def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path:
     """Write rows as the file `name` of a folder, whole or not at all."""
     file = folder / f"{name}.{format}"

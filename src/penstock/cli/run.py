@@ -87,8 +87,8 @@ def run_on_spark(
     engine.start()
     try:
         watch(engine, seconds)
-        if seconds is None and engine.is_finite() and not keep_open:
-            engine.finish()
+        if engine.is_finite() and engine.is_idle():
+            engine.process_available() if keep_open else engine.finish()
     except KeyboardInterrupt:
         print("stopping after the batch that is running …", file=sys.stderr)
     finally:

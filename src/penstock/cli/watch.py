@@ -15,7 +15,7 @@ PAUSE = 0.5
 
 
 def watch(engine: Engine, seconds: float | None = None) -> None:
-    """Show progress until all that is there has been processed, or for some seconds."""
+    """Show progress until finite inputs are processed, or for some seconds, or for ever."""
     from rich.console import Console
     from rich.live import Live
 
@@ -29,9 +29,9 @@ def watch(engine: Engine, seconds: float | None = None) -> None:
 
 
 def _is_over(engine: Engine, begun: float, seconds: float | None) -> bool:
-    if seconds is not None:
-        return time.monotonic() - begun >= seconds
-    return engine.is_idle()
+    if seconds is not None and time.monotonic() - begun >= seconds:
+        return True
+    return engine.is_finite() and engine.is_idle()
 
 
 def progress_table(engine: Engine, elapsed: float) -> Table:

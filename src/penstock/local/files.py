@@ -168,11 +168,6 @@ def check_unused(path: str) -> None:
         )
 
 
-def same_place(path: str, other: str) -> bool:
-    """Whether two paths name one directory, however they are written."""
-    return Path(path).resolve() == Path(other).resolve()
-
-
 class FileSink:
     """Writes one query's results as numbered parts of a directory, each complete or not there."""
 

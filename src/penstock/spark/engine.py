@@ -67,9 +67,10 @@ class Engine(Declarations):
 
     def query(self, name: str) -> Query:
         """A standing query by its name."""
-        if name not in self._queries:
+        entry = self.catalog.get(name)
+        if entry is None or entry.name not in self._queries:
             raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
-        return self._queries[name]
+        return self._queries[entry.name]
 
     @property
     def queries(self) -> list[Query]:

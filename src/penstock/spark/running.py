@@ -69,11 +69,8 @@ class Running:
 
     def is_idle(self) -> bool:
         status = self.query.status
-        return (
-            self.query.lastProgress is not None
-            and not status["isTriggerActive"]
-            and not status["isDataAvailable"]
-        )
+        waits = status["message"].startswith("Waiting")  # not starting, and not at work
+        return waits and not status["isTriggerActive"] and not status["isDataAvailable"]
 
     def drop(self, name: str) -> None:
         """Let go of one query's answers; the others go on."""
