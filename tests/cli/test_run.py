@@ -1,0 +1,90 @@
+"""`penstock run` and `explain` in this process: what they print, and how they refuse."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli.app import app
+from penstock.cli.run import seconds_in
+
+STREAM = (
+    "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) FROM csv '{folder}' "
+    "TIMESTAMP BY ts SLACK 5 SECONDS;"
+)
+ROWS = """k,v,ts
+a,1,2026-01-01 00:00:01
+b,two,2026-01-01 00:00:02
+a,3,2026-01-01 00:00:30
+a,4,2026-01-01 00:00:03
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.csv").write_text(ROWS)
+    file = tmp_path / "run.sql"
+    file.write_text(
+        STREAM.format(folder=tmp_path / "in")
+        + "CREATE QUERY sums AS SELECT k, sum(v) AS total FROM s [RANGE 1 MINUTE] GROUP BY k"
+    )
+    return file
+
+
+def call(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.output
+
+
+def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> None:
+    code, said = call("run", "--local", str(script))
+    assert code == 0
+    assert "sums: 1 row\n" in said
+    assert "s: 2 rows in, set aside: 1 late, 1 malformed" in said
+
+
+def test_everything_is_there_as_json(script: Path) -> None:
+    code, said = call("run", "--local", "--json", str(script))
+    assert code == 0
+    found = json.loads(said)
+    [row] = found["queries"]["sums"]["results"]
+    assert (row["k"], row["total"]) == ("a", 4)
+    assert found["streams"]["s"] == {"rows": 2, "late": 1, "malformed": 1}
+
+
+def test_options_for_spark_are_refused_without_it(script: Path) -> None:
+    code, said = call("run", "--local", "--for", "3s", str(script))
+    assert code == 2
+    assert "--local" in said
+
+
+@pytest.mark.parametrize("text", ["", "3", "s", "3 parsecs"])
+def test_a_length_of_time_needs_a_number_and_a_unit(text: str) -> None:
+    with pytest.raises(Exception, match="no length of time"):
+        seconds_in(text)
+
+
+def test_plans_are_explained_and_drawn_even_if_they_cannot_run(
+    script: Path, tmp_path: Path
+) -> None:
+    script.write_text(
+        STREAM.format(folder=tmp_path)
+        + "SELECT k, max(v) [RANGE 10 ROWS, SLIDE 1 ROW, PA k] AS m FROM s"
+    )
+    code, said = call("explain", str(script), "--svg", str(tmp_path / "plan.svg"))
+    assert code == 0
+    assert "there is no operator for Partitioned windows" in said
+    assert ET.parse(tmp_path / "plan.svg").getroot().tag.endswith("svg")
+
+
+def test_a_mistake_is_told_without_a_stack(script: Path) -> None:
+    script.write_text(script.read_text().replace("sum(v)", "sum(w)"))
+    code, said = call("run", "--local", str(script))
+    assert code == 1
+    assert "no column `w`" in said
+    assert "Traceback" not in said
