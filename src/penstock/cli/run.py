@@ -86,8 +86,8 @@ def run_on_spark(
     print("starting Spark …", file=sys.stderr, flush=True)
     engine.start()
     try:
-        watch(engine, seconds)
-        if engine.is_finite() and engine.is_idle():
+        # Asked once: between two looks a trigger may be at work again, finding nothing.
+        if watch(engine, seconds):
             engine.process_available() if keep_open else engine.finish()
     except KeyboardInterrupt:
         print("stopping after the batch that is running …", file=sys.stderr)

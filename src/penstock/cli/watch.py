@@ -14,24 +14,21 @@ if TYPE_CHECKING:
 PAUSE = 0.5
 
 
-def watch(engine: Engine, seconds: float | None = None) -> None:
-    """Show progress until finite inputs are processed, or for some seconds, or for ever."""
+def watch(engine: Engine, seconds: float | None = None) -> bool:
+    """Show progress until finite inputs are processed (True) or the time is over (False)."""
     from rich.console import Console
     from rich.live import Live
 
     console = Console(stderr=True)
     begun = time.monotonic()
     with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
-        while not _is_over(engine, begun, seconds):
+        while seconds is None or time.monotonic() - begun < seconds:
+            if engine.is_finite() and engine.is_idle():
+                return True
             time.sleep(PAUSE)
             engine.check()
             live.update(progress_table(engine, time.monotonic() - begun))
-
-
-def _is_over(engine: Engine, begun: float, seconds: float | None) -> bool:
-    if seconds is not None and time.monotonic() - begun >= seconds:
-        return True
-    return engine.is_finite() and engine.is_idle()
+    return False
 
 
 def progress_table(engine: Engine, elapsed: float) -> Table:
