@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from penstock.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import DuplicateName, NotExecutable, QueryError, UnknownName
-from penstock.lower.lower import check_executable, choose
+from penstock.errors import DuplicateName, QueryError, UnknownName
+from penstock.lower.lower import check_executable, remark
 from penstock.model.schema import suggest
 from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph
@@ -47,7 +47,7 @@ class Declarations(ABC):
 
     def explain(self, plan: Node) -> str:
         """A plan with the operators chosen for it and why."""
-        return explain(plan, self._remark)
+        return explain(plan, lambda node: remark(node, union=self.catalog.settings.union))
 
     def query_graph(self) -> QueryGraph:
         """All standing queries as one graph, equal sub-plans drawn once."""
@@ -157,9 +157,3 @@ class Declarations(ABC):
             return self.explain(entry.plan)
         query = target if isinstance(target, CreateQuery) else self._named(target)
         return self.explain(self.catalog.bind_query(query).plan)
-
-    def _remark(self, node: Node) -> str:
-        try:
-            return str(choose(node, union=self.catalog.settings.union))
-        except NotExecutable as error:
-            return error.message

@@ -13,7 +13,6 @@ import typer
 if TYPE_CHECKING:
     from penstock.catalog import Catalog
     from penstock.plan.graph import QueryGraph
-    from penstock.plan.nodes import Node
 
 
 def explain(
@@ -29,12 +28,13 @@ def explain(
 ) -> None:
     """Show what the queries of a file would do, and why."""
     from penstock.catalog import Catalog
+    from penstock.lower.lower import remark
     from penstock.plan.explain import explain_graph
     from penstock.plan.picture import to_dot, to_svg
 
     catalog = Catalog()
     graph = plans(file.read_text(), catalog)
-    print(explain_graph(graph, lambda node: remark(node, catalog.settings.union)))
+    print(explain_graph(graph, lambda node: remark(node, union=catalog.settings.union)))
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(graph))
@@ -57,14 +57,3 @@ def plans(text: str, catalog: Catalog) -> QueryGraph:
             statement = CreateQuery(statement.position, f"query_{unnamed}", statement.select)
         catalog.apply(statement)
     return QueryGraph({entry.name: entry.plan for entry in catalog.queries})
-
-
-def remark(node: Node, union: str) -> str:
-    """The operators chosen for a node and why, or why there are none."""
-    from penstock.errors import NotExecutable
-    from penstock.lower.lower import choose
-
-    try:
-        return str(choose(node, union=union))
-    except NotExecutable as error:
-        return error.message

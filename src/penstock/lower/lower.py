@@ -7,7 +7,7 @@ running, and shares their state.
 
 from __future__ import annotations
 
-from penstock.errors import PenstockBug
+from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.lower.lower_aggregate import lower_window_aggregate
@@ -35,6 +35,14 @@ def choose(node: nodes.Node, *, union: str) -> Physical:
         case nodes.Source():
             return Physical((), (node.stream.origin.format,), "where rows come in")
     raise PenstockBug(f"no lowering for {type(node).__name__}")
+
+
+def remark(node: nodes.Node, *, union: str) -> str:
+    """What `explain` says of a node: its operators and why, or why there are none."""
+    try:
+        return str(choose(node, union=union))
+    except NotExecutable as error:
+        return error.message
 
 
 def check_executable(plan: nodes.Node, *, union: str) -> None:
