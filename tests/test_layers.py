@@ -51,19 +51,23 @@ ALLOWED = {
         "results",
     },
     "version": set(),
+    "scripts": set(),
     "benchmarking": {"version"},
+    "experimenting": set(),
     "local_query": {"local_engine", "plan", "local", "results", "sql"},
     "definition": {"kernel", "lower", "model", "plan", "windows"},
     "cli": {
         "benchmarking",
         "catalog",
         "definition",
+        "experimenting",
         "local_engine",
         "lower",
         "model",
         "plan",
         "local_query",
         "results",
+        "scripts",
         "spark",
         "sql",
         "version",
@@ -89,6 +93,7 @@ ONLY_IN = {
     "typer": {"cli", "__main__"},
     "rich": {"cli", "__main__"},
     "pyspark": {"spark"},
+    "matplotlib": {"experimenting"},
 }
 
 

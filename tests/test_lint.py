@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = [name for name in ("src", "tests", "benchmarks") if (ROOT / name).is_dir()]
+CODE = [name for name in ("src", "tests", "benchmarks", "experiments") if (ROOT / name).is_dir()]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.checkout import checkout
+from penstock.cli.scripts import show, start_over_with
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from penstock.benchmarking.case import Case
-    from penstock.benchmarking.catalogue import Benchmark
     from penstock.benchmarking.measure import Result
+    from penstock.scripts import Script
 
 
 def bench(
@@ -39,40 +39,25 @@ def bench(
     ] = None,
 ) -> None:
     """Measure against a rival, on the same data, with answers compared."""
-    from penstock.benchmarking.catalogue import benchmarks
+    from penstock.scripts import scripts
 
-    known = benchmarks(folder or checkout() / "benchmarks")
+    known = scripts(folder or checkout() / "benchmarks")
     if name is None:
         if json_path or quick:
             raise typer.BadParameter("say which benchmark to run", param_hint="NAME")
-        show(known)
+        show(known, "benchmarks")
         return
     if name not in known:
         there = ", ".join(known) or "none yet"
         raise typer.BadParameter(f"no benchmark `{name}`; there are: {there}", param_hint="NAME")
-    apply(known[name].environment)
+    start_over_with(known[name].environment)
     if json_path:
         json_path.parent.mkdir(parents=True, exist_ok=True)
     results = run(known[name], quick)
     report(known[name], quick, results, json_path)
 
 
-def show(known: Mapping[str, Benchmark]) -> None:
-    width = max(map(len, known), default=0)
-    for name, benchmark in known.items():
-        print(f"{name:<{width}}   {benchmark.summary}")
-    if not known:
-        print("no benchmarks yet")
-
-
-def apply(environment: dict[str, str]) -> None:
-    """Start over with this environment, unless we are in it: libraries read it when imported."""
-    if any(os.environ.get(name) != value for name, value in environment.items()):
-        again = [sys.executable, "-m", "penstock", *sys.argv[1:]]
-        os.execve(sys.executable, again, {**os.environ, **environment})
-
-
-def run(benchmark: Benchmark, quick: bool) -> list[Result]:
+def run(benchmark: Script, quick: bool) -> list[Result]:
     """Every case in turn, telling on stderr how far it is."""
     from rich.console import Console
 
@@ -90,13 +75,14 @@ def run(benchmark: Benchmark, quick: bool) -> list[Result]:
             elif pair == 1:
                 console.print(text)
 
-        for case in benchmark.load()(quick):
+        cases: Callable[[bool], Iterable[Case]] = benchmark.function("cases", "benchmark")
+        for case in cases(quick):
             results.append(measure(case, partial(progress, case)))
     return results
 
 
 def report(
-    benchmark: Benchmark, quick: bool, results: Sequence[Result], json_path: Path | None
+    benchmark: Script, quick: bool, results: Sequence[Result], json_path: Path | None
 ) -> None:
     """Print the table, write the file, and fail if answers differed."""
     from rich.console import Console

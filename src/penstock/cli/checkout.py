@@ -1,4 +1,4 @@
-"""The source tree around this package: what `test` and `bench` work on."""
+"""The source tree around this package: what `test`, `bench` and `experiment` work on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def checkout() -> Path:
     root = Path(__file__).resolve().parents[3]
     if not (root / "pyproject.toml").is_file():
         raise HostError(
-            f"the tests and benchmarks are not here: {root} is no source tree of Penstock",
+            f"tests, benchmarks and experiments are not here: {root} is no source tree of Penstock",
             hint="call ./penstock in a clone of the repository",
         )
     return root

@@ -1,7 +1,8 @@
-"""The benchmarks there are, read without running them.
+"""Scripts: files of a folder that are run by their name, read without running them.
 
-What a file says about itself, its docstring and its ENVIRONMENT, is taken from its syntax:
-importing it would import Polars, which reads its number of threads only then.
+Benchmarks and experiments are such files. What a file says about itself, its docstring and its
+ENVIRONMENT, is taken from its syntax: importing it would import Polars, which reads its number of
+threads only then. A file whose name begins with `_` is shared code; scripts can import it by name.
 """
 
 from __future__ import annotations
@@ -9,56 +10,54 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any
 
-from penstock.benchmarking.case import Case
 from penstock.errors import HostError
 
 
 @dataclass(frozen=True)
-class Benchmark:
-    """A benchmark file, not yet imported."""
+class Script:
+    """A file, not yet imported."""
 
     name: str
     path: Path
     summary: str  # the first line of its docstring
     environment: dict[str, str]
 
-    def load(self) -> Callable[[bool], Iterable[Case]]:
-        """Import the file and give its function `cases`."""
+    def function(self, name: str, what: str) -> Any:
+        """Import the file and give the function that makes it a `what`."""
         folder = str(self.path.parent)
         if folder not in sys.path:
-            sys.path.append(folder)  # behind everything, so that no benchmark hides a package
-        module_name = f"benchmarks.{self.name}"
+            sys.path.append(folder)  # behind everything, so that no script hides a package
+        module_name = f"{self.path.parent.name}.{self.name}"
         spec = importlib.util.spec_from_file_location(module_name, self.path)
         assert spec is not None and spec.loader is not None  # it is a .py file
         module = importlib.util.module_from_spec(spec)
         sys.modules[module_name] = module
         spec.loader.exec_module(module)
-        if not hasattr(module, "cases"):
+        if not hasattr(module, name):
             raise HostError(
-                f"{self.path} is no benchmark: it has no function `cases`",
+                f"{self.path} is no {what}: it has no function `{name}`",
                 hint="a file of shared code in this folder needs a name that begins with `_`",
             )
-        return cast("Callable[[bool], Iterable[Case]]", module.cases)
+        return getattr(module, name)
 
 
-def benchmarks(folder: Path) -> dict[str, Benchmark]:
-    """Every benchmark of the folder, by name."""
+def scripts(folder: Path) -> dict[str, Script]:
+    """Every script of the folder, by name."""
     files = sorted(folder.glob("[!_]*.py"))
     return {file.stem: read(file) for file in files}
 
 
-def read(file: Path) -> Benchmark:
+def read(file: Path) -> Script:
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
     except SyntaxError as error:
         raise HostError(f"{file}, line {error.lineno}: {error.msg}") from error
     summary = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return Benchmark(file.stem, file, summary, environment(tree, file))
+    return Script(file.stem, file, summary, environment(tree, file))
 
 
 def environment(tree: ast.Module, file: Path) -> dict[str, str]:
