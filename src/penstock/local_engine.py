@@ -19,11 +19,11 @@ from datetime import datetime
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
+from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.clock import Clock
 from penstock.local.files import check_unused, read_blocks
-from penstock.local.fit import Rows
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery

@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from penstock.errors import HostError, MalformedRow
-from penstock.local.fit import Rows
+from penstock.kernel.fit import Rows
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part

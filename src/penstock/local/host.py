@@ -26,13 +26,13 @@ from typing import TypeVar
 import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
+from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Graph, Node, SavedNode
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.state import SavedState
 from penstock.local.clock import Clock, RealClock
-from penstock.local.fit import Rows
 from penstock.local.query_output import QueryOutput
 from penstock.local.stream_input import SetAside, StreamCounts, StreamInput
 from penstock.model.schema import Schema, suggest

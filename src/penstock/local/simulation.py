@@ -17,9 +17,9 @@ from fractions import Fraction
 import polars as pl
 
 from penstock.errors import BadSetting
+from penstock.kernel.fit import Rows
 from penstock.kernel.meter import QueueMeter
 from penstock.local.clock import VirtualClock
-from penstock.local.fit import Rows
 from penstock.local.host import LocalHost
 
 ARRIVAL = "arrival"

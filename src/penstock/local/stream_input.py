@@ -15,11 +15,11 @@ import polars as pl
 
 from penstock.errors import LateRow
 from penstock.kernel.block import Block
+from penstock.kernel.fit import Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, split
 from penstock.kernel.state import SavedState, State
-from penstock.local.fit import Rows, as_text, fit
 from penstock.model.punctuation import Punctuation
 from penstock.model.streams import Stream, TimestampKind
 
@@ -83,7 +83,7 @@ class StreamInput:
         if fitted.misfits is not None:
             self._keep_malformed(fitted.misfits)
         if parts.timeless.height:
-            self._keep_malformed(self._timeless_as_text(parts.timeless))
+            self._keep_malformed(timeless_as_text(self.stream, parts.timeless))
         if parts.late.height:
             self.counts.late += parts.late.height
             self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
@@ -131,11 +131,6 @@ class StreamInput:
     def _keep_malformed(self, misfits: pl.DataFrame) -> None:
         self.counts.malformed += misfits.height
         self._set_aside(SetAside(self.stream.name, Reason.MALFORMED, misfits))
-
-    def _timeless_as_text(self, rows: pl.DataFrame) -> pl.DataFrame:
-        on = self.stream.timestamp
-        reasons = [f"{on}: {row[str(on)]!r} is no place in time" for row in rows.to_dicts()]
-        return as_text(rows.to_dicts(), self.stream.arriving, reasons)
 
     def _late_row(self, late: pl.DataFrame) -> LateRow:
         name, on = self.stream.name, self.stream.timestamp

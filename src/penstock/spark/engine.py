@@ -29,12 +29,13 @@ from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.results import FILE_FORMATS
 from penstock.spark.failures import translated
+from penstock.spark.fitting import fit
 from penstock.spark.query import Query
 from penstock.spark.running import Running
 from penstock.spark.session import local_session, ship_package
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
-from penstock.spark.sources import columns_of, conform, is_finite, read_stream
+from penstock.spark.sources import columns_of, is_finite, read_stream
 
 
 class Engine(Declarations):
@@ -167,7 +168,7 @@ class Engine(Declarations):
         columns = columns_of(frame, name)
         declared = Stream(name, columns, kind, timestamp, ticks, Origin("dataframe"))
         self.catalog.add_stream(declared)
-        self._frames[name] = conform(frame, declared)
+        self._frames[name] = fit(frame, declared)
 
     def frame_of(self, stream: Stream) -> DataFrame:
         """The stream as Spark reads it."""

@@ -7,16 +7,18 @@ in the same micro-batch how far the whole stream has come, even if none of its o
 
 Lines of the exchange have one shape, whatever the stream:
 
-    column   a block                        progress
-    g        the group's key                the group's key
-    stream   number of the stream           number of the stream
-    task     who packed it                  who sends it
-    seq      number of the block            -1
-    newest   BEGINNING                      newest timestamp, in ticks; BEGINNING: none
-    rows     rows in it                     rows the task saw
-    payload  Arrow IPC                      NULL
+    column   a block                        progress                        malformed rows
+    g        the group's key                the group's key                 some group's key
+    stream   number of the stream           number of the stream            number of the stream
+    task     who packed it                  who sends it                    who packed them
+    seq      number of the block            PROGRESS                        MALFORMED_ROWS
+    newest   BEGINNING                      newest timestamp, in ticks;     BEGINNING
+                                            BEGINNING: none
+    rows     rows in it                     rows the task saw               rows in it
+    payload  Arrow IPC                      NULL                            Arrow IPC, all text
 
-(task, seq) puts blocks into one order, the same on every replay.
+(task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
+`fitting`; they belong to no group, and one carries them to where they are handed out.
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ import pyarrow as pa
 
 from penstock.kernel.state import to_ipc
 from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.fitting import MALFORMED, texts
 
 GROUP = "penstock_group"
+#: Where a block has its number.
+PROGRESS, MALFORMED_ROWS = -1, -2
 
 SCHEMA = pa.schema(
     [
@@ -62,9 +67,13 @@ def packer(stream: int, on: str | None, groups: Sequence[int]) -> Callable[[Batc
                 continue
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
+            count += rows.height
+            if MALFORMED in rows.columns:
+                rows, bad = _apart(rows)
+                if bad.height:
+                    yield _line(groups[task % len(groups)], stream, task, MALFORMED_ROWS, bad)
             if on is not None:
                 newest = max(newest, _newest(rows.get_column(on)))
-            count += rows.height
             for (group,), part in rows.partition_by(GROUP, include_key=False, as_dict=True).items():
                 yield _line(group, stream, task, seq, part)
                 seq += 1
@@ -75,7 +84,7 @@ def packer(stream: int, on: str | None, groups: Sequence[int]) -> Callable[[Batc
                         "g": g,
                         "stream": stream,
                         "task": task,
-                        "seq": -1,
+                        "seq": PROGRESS,
                         "newest": newest,
                         "rows": count,
                     }
@@ -85,6 +94,16 @@ def packer(stream: int, on: str | None, groups: Sequence[int]) -> Callable[[Batc
             )
 
     return pack
+
+
+def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows that fit, and the malformed ones as text."""
+    marks = rows.get_column(MALFORMED)
+    names = [name for name in rows.columns if name not in (MALFORMED, GROUP)]
+    good = rows.drop(MALFORMED)
+    if marks.null_count() == rows.height:
+        return good, texts((), names)
+    return good.filter(marks.is_null()), texts(marks.drop_nulls(), names)
 
 
 def _newest(times: pl.Series) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.fit import timeless_as_text
 from penstock.kernel.graph import Graph
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import Split, split
@@ -46,6 +47,7 @@ class Arrivals:
     newest: int = BEGINNING  # of the whole stream
     rows: int = 0  # of the whole stream
     bound: int = BEGINNING  # promised from outside
+    malformed: list[pl.DataFrame] = field(default_factory=list)  # as text
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Answers:
     rows: dict[str, int] = field(default_factory=dict)  # of whole streams
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
     late: dict[str, pl.DataFrame] = field(default_factory=dict)
-    timeless: dict[str, pl.DataFrame] = field(default_factory=dict)
+    malformed: dict[str, pl.DataFrame] = field(default_factory=dict)  # as text
 
 
 class GroupHost:
@@ -81,8 +83,12 @@ class GroupHost:
         )
         said = {name: generator.standing() for name, generator in self.generators.items()}
         for stream, arrived in zip(self.program.streams, arrivals, strict=True):
+            malformed = list(arrived.malformed)
             if arrived.blocks:
-                self._push(stream, pl.concat(arrived.blocks, rechunk=False), answers)
+                rows = pl.concat(arrived.blocks, rechunk=False)
+                malformed += self._push(stream, rows, answers)
+            if malformed:
+                answers.malformed[stream.name] = pl.concat(malformed)
         self._executor.run_until_idle()
         for stream, arrived in zip(self.program.streams, arrivals, strict=True):
             self._promise(stream, arrived, said[stream.name])
@@ -97,18 +103,18 @@ class GroupHost:
                 answers.results[name] = pl.concat(blocks)
         return answers
 
-    def _push(self, stream: Stream, rows: pl.DataFrame, answers: Answers) -> None:
+    def _push(self, stream: Stream, rows: pl.DataFrame, answers: Answers) -> list[pl.DataFrame]:
+        """Put rows into their source; gives those without a time, as text."""
         generator = self.generators[stream.name]
         parts = self._judge(stream, rows)
         if parts.late.height:
             answers.late[stream.name] = parts.late
-        if parts.timeless.height:
-            answers.timeless[stream.name] = parts.timeless
         rows = parts.on_time
         if stream.is_ordered and stream.timestamp is not None:
             # Tasks run side by side, so their blocks have no order; operators count on one.
             rows = rows.sort(stream.timestamp, maintain_order=True)
         self._sources[stream.name].output.batch(Block(generator.number(rows)))
+        return [timeless_as_text(stream, parts.timeless)] if parts.timeless.height else []
 
     def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
         state, on, nothing = self.generators[stream.name].state, stream.timestamp, rows.clear()

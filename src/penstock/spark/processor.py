@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.timestamps import BEGINNING
+from penstock.spark.exchange import MALFORMED_ROWS
 from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
 from penstock.spark.kept_state import KeptState
 from penstock.spark.pulse import PULSE
@@ -79,6 +80,7 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
     """The exchange's lines of one group and batch, by stream."""
     found = [Arrivals() for _ in program.streams]
     blocks: list[tuple[int, int, int, bytes]] = []
+    malformed: list[tuple[int, int, bytes]] = []
     for frame in lines:
         for line in frame.itertuples(index=False):
             if line.stream == PULSE:
@@ -86,6 +88,8 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                 for declared, arrived in zip(program.streams, found, strict=True):
                     bound = promised.get(declared.name, BEGINNING)
                     arrived.bound = max(arrived.bound, bound)
+            elif line.seq == MALFORMED_ROWS:
+                malformed.append((line.stream, line.task, line.payload))
             elif line.seq < 0:
                 arrived = found[line.stream]
                 arrived.newest = max(arrived.newest, int(line.newest))
@@ -94,6 +98,8 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                 blocks.append((line.stream, line.task, line.seq, line.payload))
     for stream, _, _, payload in sorted(blocks, key=lambda block: block[:3]):
         found[stream].blocks.append(from_ipc(payload))
+    for stream, _, payload in sorted(malformed):
+        found[stream].malformed.append(from_ipc(payload))
     return found
 
 
@@ -104,7 +110,7 @@ def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]
         for kind, by_name in (
             (RESULT, answers.results),
             (LATE, answers.late),
-            (MALFORMED, answers.timeless),
+            (MALFORMED, answers.malformed),
         )
         for name, rows in by_name.items()
     ]

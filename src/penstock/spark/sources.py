@@ -7,6 +7,7 @@ reads and computes each row's group; only then do rows cross to Python.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from pyspark.sql import functions as F
 
 from penstock.errors import HostError, MalformedRow
 from penstock.model.schema import Column as Declared
-from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.exchange import DDL, GROUP, packer
+from penstock.spark.fitting import MALFORMED, fit
 from penstock.spark.partitioning import Keys
+from penstock.spark.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
 from penstock.spark.workload_source import WorkloadSource, made_of
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
@@ -29,20 +31,22 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as Spark reads it, with its declared columns and types."""
     origin = stream.origin
     if origin.format == "workload":
-        return conform(_read_workload(spark, origin), stream)
+        return fit(_read_workload(spark, origin), stream)
+    if origin.format in FILE_FORMATS and not _is_there(origin.path):
+        raise HostError(
+            f"stream `{stream.name}`: there is nothing at `{origin.path}`",
+            hint="name a directory of files; relative paths start where you are",
+        )
+    if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
+        return read_text_files(spark, stream)
     reader = spark.readStream.format(origin.format).options(**dict(origin.options))
     if origin.format in FILE_FORMATS:
-        if origin.path is None or not Path(origin.path).exists():
-            raise HostError(
-                f"stream `{stream.name}`: there is nothing at `{origin.path}`",
-                hint="name a directory of files; relative paths start where you are",
-            )
         reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
         if origin.format == "csv":
             options = dict(origin.options)
             reader = reader.option("header", options.get("header", "true"))
     found = reader.load(origin.path) if origin.path is not None else reader.load()
-    return conform(found, stream)
+    return fit(found, stream)
 
 
 def is_finite(stream: Stream) -> bool:
@@ -52,27 +56,21 @@ def is_finite(stream: Stream) -> bool:
     return stream.origin.format in FILE_FORMATS
 
 
+def _is_there(path: str | None) -> bool:
+    """Whether a path leads somewhere; of one that lies elsewhere only Spark knows."""
+    if path is None:
+        return False
+    if "://" in path and not path.startswith("file://"):
+        return True
+    local = path.removeprefix("file://")
+    return Path(local).exists() or bool(glob.glob(local))
+
+
 def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
     made_of({"workload": str(origin.path), **dict(origin.options)})  # complains here, if it must
     spark.dataSource.register(WorkloadSource)
     reader = spark.readStream.format(WorkloadSource.name()).options(**dict(origin.options))
     return reader.option("workload", str(origin.path)).load()
-
-
-def conform(frame: DataFrame, stream: Stream) -> DataFrame:
-    """A frame with the stream's columns, cast to their types."""
-    names = {name.lower(): name for name in frame.columns}
-    columns = []
-    for column in stream.arriving:
-        name = names.get(column.name.lower())
-        if name is None:
-            raise MalformedRow(
-                stream.name,
-                f"stream `{stream.name}` declares `{column.name}`, which its source does not have",
-                hint=suggest(column.name, frame.columns),
-            )
-        columns.append(F.col(f"`{name}`").cast(str(column.type)).alias(column.name))
-    return frame.select(*columns)
 
 
 #: Spark's type names -> ours, where they differ.
@@ -104,7 +102,8 @@ def exchange(
     if stream.kind is TimestampKind.INTERNAL:
         # Folded by Spark to the batch's own time, which is logged and replayed.
         ticks.append(F.unix_micros(F.current_timestamp()).alias(str(stream.timestamp)))
-    ready = frame.select(*ticks, _group(keys, groups).alias(GROUP))
+    aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
+    ready = frame.select(*ticks, *aside, _group(keys, groups).alias(GROUP))
     on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
     return ready.mapInArrow(packer(number, on, groups), DDL)
 

@@ -80,6 +80,14 @@ def as_text(
     return pl.DataFrame({**text, "reason": list(reasons)}, schema=schema)
 
 
+def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a stream whose time is none, as text with that reason."""
+    on = str(stream.timestamp)
+    spoilt = rows.to_dicts()
+    reasons = [f"{on}: {row[on]!r} is no place in time" for row in spoilt]
+    return as_text(spoilt, stream.arriving, reasons)
+
+
 def check_columns(stream: Stream, rows: Rows) -> None:
     """Raise MalformedRow unless the rows have the stream's columns, in any order."""
     wanted = [column.name for column in stream.arriving]
@@ -154,6 +162,8 @@ def fit_column(values: pl.Series, type_: Type) -> pl.Series:
     elif given == pl.String() and castable(Type.STRING, type_):
         read = compile_expression(Cast(Ref("value", Type.STRING), type_))
         fitted = values.to_frame("value").select(read).to_series()
+        if type_.is_integer:
+            fitted = fitted.set(~_is_whole(values), None)
     elif type_ is Type.TIMESTAMP and isinstance(given, pl.Datetime | pl.Date):
         fitted = values.dt.epoch("us")
     elif type_ is Type.INTERVAL and isinstance(given, pl.Duration):
@@ -168,6 +178,13 @@ def fit_column(values: pl.Series, type_: Type) -> pl.Series:
     else:
         fitted = pl.Series([None] * len(values), dtype=target)
     return fitted
+
+
+def _is_whole(texts: pl.Series) -> pl.Series:
+    """Where a text that is a number has no fraction: a cast would cut it off."""
+    numbers = texts.str.strip_chars().cast(pl.Float64(), strict=False)
+    whole: pl.Series = numbers == numbers.floor()
+    return whole.fill_null(True)
 
 
 def _misfits(given: pl.Series | list[Any], fitted: pl.Series) -> list[int]:

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from penstock.errors import MalformedRow
+from penstock.kernel.fit import Rows, fit, fit_column, fit_values
 from penstock.kernel.types import polars_type
-from penstock.local.fit import Rows, fit, fit_column, fit_values
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import DAY, SECOND
@@ -37,6 +37,8 @@ CASES: list[tuple[Type, Any, Any]] = [
     (Type.INT, Decimal("7.5"), None),
     (Type.INT, "12", 12),
     (Type.INT, "twelve", None),
+    (Type.INT, "2.0", 2),
+    (Type.INT, "2.5", None),
     (Type.INT, np.int64(3), 3),
     (Type.BIGINT, (1 << 63) - 1, (1 << 63) - 1),
     (Type.BIGINT, 1 << 63, None),
