@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from penstock.model.expressions import Expression
+from penstock.model.expressions import Call, Expression, Literal
+from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.plan import nodes
-from penstock.plan.nodes import JoinKind, Node
+from penstock.plan.nodes import Node
 from penstock.windows import Row, Window
 from tests.oracle_casts import cast
 from tests.oracle_expressions import order, value_of
@@ -193,10 +194,12 @@ def within_band(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
 
 
 def equal_keys(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
-    """NULL equals nothing, not even NULL."""
+    """As `=` has it: NULL equals nothing, and numbers of different types are compared in one."""
     return all(
-        left[a] is not None and right[b] is not None and order(left[a]) == order(right[b])
+        value_of(Call("=", (Literal(left[a], mine.type), Literal(right[b], theirs.type))), {})
+        is True
         for a, b in plan.equalities
+        for mine, theirs in [(plan.left.schema[a], plan.right.schema[b])]
     )
 
 

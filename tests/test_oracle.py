@@ -14,11 +14,11 @@ import pytest
 
 from penstock.model.aggregates import AGGREGATES, Aggregate
 from penstock.model.expressions import Call, Literal, Named, Ref
+from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.nodes import (
-    JoinKind,
     Project,
     Result,
     Select,

@@ -51,9 +51,7 @@ REFUSED = {
     "SELECT count(*) [RANGE 5 MINUTES, RATTR ts, SLIDE 5 ROWS, SATTR rank(ts)] FROM a": "ByRank",
     "SELECT count(*) FROM CUMULATE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE, "
     "INTERVAL '1' HOUR) GROUP BY window_start, window_end": "Cumulating windows",
-    "SELECT a.k FROM a [RANGE 1 MINUTE], b [RANGE 2 MINUTES] WHERE a.k = b.k": "the join of `a`",
-    "SELECT count(*) [RANGE 1 MINUTE, WA a.ts] FROM a [RANGE 1 MINUTE], b [RANGE 1 MINUTE] "
-    "WHERE a.k = b.k": "window joins",
+    "SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE": "the left join of `a`",
 }
 
 

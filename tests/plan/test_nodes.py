@@ -7,11 +7,11 @@ import pytest
 from penstock.errors import CannotJoin, CannotWindow, DuplicateName, TypeMismatch, UnknownName
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal, Named, Ref
+from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.nodes import (
-    JoinKind,
     Project,
     Result,
     Select,

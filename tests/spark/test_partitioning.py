@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.catalog import Catalog
 from penstock.plan.nodes import Node
 from penstock.spark.partitioning import Keys, partitioning
 from tests.engine.running import started
+from tests.sql.declared import execute, plan_of
 
 STREAMS = """
     CREATE STREAM a (k STRING, j STRING, v INT, d DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
@@ -21,6 +23,13 @@ def plan(text: str) -> Node:
     found = engine.sql(text.format(w=WINDOW)).plan
     assert isinstance(found, Node)
     return found
+
+
+def bound(text: str) -> Node:
+    """The plan of a query, whether or not it can run."""
+    catalog = Catalog()
+    execute(catalog, STREAMS)
+    return plan_of(text, catalog)
 
 
 @pytest.mark.parametrize(
@@ -110,3 +119,48 @@ def test_a_key_given_up_by_one_stream_is_given_up_by_all_it_meets() -> None:
     both = plan("SELECT k, j, count(*) AS n FROM a UNION b {w} GROUP BY k, j")
     one = plan("SELECT j, count(*) AS n FROM a {w} GROUP BY j")
     assert partitioning(both, one) == {"a": ("j",), "b": ("j",)}
+
+
+JOINS = {
+    "a, b WHERE a.k = b.j": {"a": ("k",), "b": ("j",)},
+    "a, b WHERE a.k = b.j AND a.j = b.k": {"a": ("k", "j"), "b": ("j", "k")},
+    "a, b WHERE a.v = b.d": {"a": (), "b": ()},  # of different types
+    "a, b WHERE a.v < b.v": {"a": (), "b": ()},
+    "a, b WHERE upper(a.k) = b.k": {"a": (), "b": ()},
+    "a, a AS b WHERE a.k = b.k": {"a": ("k",)},
+    "a, a AS b WHERE a.k = b.j": {"a": ()},
+    "a, b WHERE a.k = b.k AND a.row_num > 3": {"a": (), "b": ()},
+    "a, b, a AS c WHERE a.k = b.k AND b.k = c.k": {"a": ("k",), "b": ("k",)},
+    "a, b, a AS c WHERE a.k = b.k AND b.j = c.j": {"a": (), "b": ()},
+}
+
+
+@pytest.mark.parametrize("text", JOINS)
+def test_a_join_is_spread_by_what_must_be_equal(text: str) -> None:
+    inputs, _, where = text.partition(" WHERE ")
+    windowed = ", ".join(f"{name} [RANGE 5 SECONDS]" for name in inputs.split(", "))
+    joined = plan(f"SELECT a.ts FROM {windowed} WHERE {where}")
+    assert partitioning(joined) == JOINS[text]
+
+
+@pytest.mark.parametrize(
+    ("kind", "by", "keys"),
+    [
+        ("JOIN", "a.k", ("k",)),
+        ("JOIN", "b.k", ("k",)),
+        ("JOIN", "a.j", ()),
+        ("LEFT JOIN", "a.k", ("k",)),
+        # A left row without a partner is in the group of NULL, wherever it was spread to.
+        ("LEFT JOIN", "b.k", ()),
+        ("RIGHT JOIN", "b.k", ("k",)),
+        ("RIGHT JOIN", "a.k", ()),
+        ("FULL JOIN", "a.k", ()),
+    ],
+)
+def test_an_aggregate_over_a_join_keeps_its_keys_where_they_are_groups(
+    kind: str, by: str, keys: Keys
+) -> None:
+    on = "b.ts" if kind == "RIGHT JOIN" else "a.ts"
+    text = f"""SELECT {by}, count(*) [RANGE 5 SECONDS, SLIDE 5 SECONDS, WA {on}] AS n
+        FROM a {kind} b ON a.k = b.k WITHIN 5 SECONDS GROUP BY {by}"""
+    assert partitioning(bound(text)) == {"a": keys, "b": keys}

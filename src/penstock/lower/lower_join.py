@@ -1,15 +1,35 @@
-"""WindowJoin: has its semantics in `windows.bands` and no operator yet; refused before it runs."""
+"""WindowJoin: OA-Join, which needs no order and makes nothing wait."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from penstock.errors import NotExecutable
+from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.lower.physical import Physical
+from penstock.model.joins import JoinKind
 from penstock.plan import nodes
 
 
 def lower_window_join(node: nodes.WindowJoin) -> Physical:
-    raise NotExecutable(
-        f"cannot run the join of `{node.names[0]}` and `{node.names[1]}`: "
-        "there is no operator for window joins",
-        hint="EXPLAIN shows its plan; queries over one stream or a union of streams run",
+    if node.kind is not JoinKind.INNER:
+        raise NotExecutable(
+            f"cannot run the {node.kind.value} join of `{node.names[0]}` and `{node.names[1]}`: "
+            "there is no operator for it",
+            hint="inner joins run",
+        )
+    return Physical(
+        (partial(OAJoin, join_spec(node)),),
+        ("OAJoin",),
+        "pairs leave as soon as they exist, in no order; rows stay until no partner can come",
     )
+
+
+def join_spec(node: nodes.WindowJoin) -> JoinSpec:
+    """What the node asks for, in the kernel's words."""
+    left, right = (
+        SideSpec(name, side.schema.columns, on)
+        for name, side, on in zip(node.names, node.inputs, node.on, strict=True)
+    )
+    return JoinSpec((left, right), node.band, node.equalities, node.residual, node.kind)

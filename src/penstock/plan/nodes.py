@@ -15,12 +15,12 @@ sub-plans, and whoever builds the running graph can make one operator of them (`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 from penstock.errors import CannotJoin, CannotWindow, TypeMismatch
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
 from penstock.model.streams import Stream
 from penstock.model.types import Type, common_type
@@ -223,17 +223,6 @@ class WindowAggregate(Node):
     def label(self) -> str:
         by = f" by {', '.join(self.groups)}" if self.groups else ""
         return f"WindowAggregate {', '.join(map(str, self.results))}{by} {self.window}"
-
-
-class JoinKind(Enum):
-    """Which rows without a partner are kept."""
-
-    INNER = "inner"
-    LEFT = "left"
-    RIGHT = "right"
-    FULL = "full"
-    SEMI = "semi"
-    ANTI = "anti"
 
 
 @dataclass(frozen=True)

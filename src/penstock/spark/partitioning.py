@@ -1,9 +1,10 @@
 """Partitioning: by which columns of each stream rows may be spread over groups.
 
-Rows that meet in a window aggregate must have come to the same group, from whatever stream. So an
-aggregate asks that its streams be spread by its group-by columns, each traced down to the column it
-is in every one of them; an operator that looks at single rows asks for nothing. Row numbers count
-all rows of a stream, which only one group can do.
+Rows that meet in a window aggregate or join must have come to the same group, from whatever stream.
+So an aggregate asks that its streams be spread by its group-by columns, and a join by the columns
+that must be equal, each traced down to the column it is in every one of them; an operator that
+looks at single rows asks for nothing. Row numbers count all rows of a stream, which only one group
+can do.
 
     None      no operator cares: rows are spread as they come
     ()        everything must meet in one group
@@ -20,7 +21,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.model.expressions import Ref
-from penstock.model.schema import ROW_NUM
+from penstock.model.joins import JoinKind
+from penstock.model.schema import ROW_NUM, Column
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 
@@ -78,7 +80,8 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 keys = (_trace(node.input, group) for group in node.groups)
                 yield Meeting(_streams(node), _distinct(key for key in keys if key is not None))
             case nodes.WindowJoin():
-                yield Meeting(_streams(node), ())
+                keys = (_trace_equality(node, pair) for pair in node.equalities)
+                yield Meeting(_streams(node), _distinct(key for key in keys if key is not None))
     for stream in _numbered(plan, frozenset(plan.schema.names)):
         yield Meeting(frozenset({stream}), ())
 
@@ -103,17 +106,43 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
             return _trace_union(node, column)
         case nodes.WindowAggregate() if column in node.groups:
             return _trace(node.input, column)
+        case nodes.WindowJoin():
+            return _trace_join(node, column)
     return None
+
+
+#: Sides of which a join can give rows with NULL for every column: that is not what they were
+#: spread by.
+_PADDED = {JoinKind.LEFT: (1,), JoinKind.RIGHT: (0,), JoinKind.FULL: (0, 1)}
+
+
+def _trace_join(join: nodes.WindowJoin, column: str) -> Key | None:
+    """A column that must be equal on both sides is a column of both."""
+    for pair in join.equalities:
+        for side, (name, own) in enumerate(zip(join.names, pair, strict=True)):
+            if column == f"{name}.{own}" and side not in _PADDED.get(join.kind, ()):
+                return _trace_equality(join, pair)
+    return None
+
+
+def _trace_equality(join: nodes.WindowJoin, pair: tuple[str, str]) -> Key | None:
+    sides = zip(join.inputs, pair, strict=True)
+    return _trace_all([(side, side.schema[name]) for side, name in sides])
 
 
 def _trace_union(union: nodes.Union, column: str) -> Key | None:
     place = union.schema.names.index(column)
+    parts = [(part, part.schema.columns[place]) for part in union.parts]
+    return _trace_all(parts) if parts[0][1].type is union.schema.columns[place].type else None
+
+
+def _trace_all(columns: list[tuple[nodes.Node, Column]]) -> Key | None:
+    """Columns of several inputs as one key."""
     traced: Key = {}
-    for part in union.parts:
-        found = part.schema.columns[place]
-        key = _trace(part, found.name)
+    for node, column in columns:
+        key = _trace(node, column.name)
         # Equal values of different types do not have equal hashes.
-        if key is None or found.type is not union.schema.columns[place].type:
+        if key is None or column.type is not columns[0][1].type:
             return None
         if any(traced.get(stream, name) != name for stream, name in key.items()):
             return None  # one stream, twice, by different columns
@@ -142,7 +171,16 @@ def _numbered(node: nodes.Node, used: frozenset[str]) -> Iterator[str]:
             refs = (name for a in arguments if a is not None for name in a.refs)
             below = frozenset((*node.groups, *node.window.columns(), *refs))
             yield from _numbered(node.input, below)
-        # A join has one group anyway.
+        case nodes.WindowJoin():
+            residual = node.residual.refs if node.residual is not None else frozenset[str]()
+            for place, (name, side) in enumerate(zip(node.names, node.inputs, strict=True)):
+                own = {
+                    column.removeprefix(f"{name}.")
+                    for column in used | residual
+                    if column.startswith(f"{name}.")
+                }
+                keys = {pair[place] for pair in node.equalities}
+                yield from _numbered(side, frozenset({*own, *keys, node.on[place]}))
 
 
 def _distinct(keys: Iterator[Key]) -> tuple[Key, ...]:

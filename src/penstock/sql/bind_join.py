@@ -20,7 +20,8 @@ from sqlglot import exp
 
 from penstock.errors import CannotJoin, NotExecutable
 from penstock.model.expressions import Call, Expression, Ref
-from penstock.plan.nodes import JoinKind, Node, Select, WindowJoin
+from penstock.model.joins import JoinKind
+from penstock.plan.nodes import Node, Select, WindowJoin
 from penstock.sql.bind_expression import ExpressionBinder
 from penstock.sql.bind_from import Input
 from penstock.sql.conditions import conjunction, conjuncts

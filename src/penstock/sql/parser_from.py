@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.model.joins import JoinKind
 from penstock.model.schema import suggest
-from penstock.plan.nodes import JoinKind
 from penstock.sql.parser_window import WindowParser
 from penstock.sql.places import cover
 from penstock.sql.syntax import (

@@ -1,0 +1,1 @@
+"""Window joins: one algorithm a file, on stores that they share."""

@@ -1,0 +1,59 @@
+"""JoinSpec: what a window join computes, whichever algorithm does it.
+
+`sides` are 0, left, and 1, right. Columns of both are called `name.column` from the moment a row
+comes in, so that stored rows, results and conditions speak of the same names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.model.expressions import Call, Expression, Ref
+from penstock.model.joins import JoinKind
+from penstock.model.schema import Column
+from penstock.windows import JoinBand
+
+
+@dataclass(frozen=True)
+class SideSpec:
+    """One input: its name in the join, its columns as they come, and the one that carries time."""
+
+    name: str
+    columns: tuple[Column, ...]
+    on: str
+
+    def column(self, name: str) -> str:
+        """What a column is called in the join."""
+        return f"{self.name}.{name}"
+
+    def ref(self, name: str) -> Ref:
+        """The column as an expression over the join's own columns."""
+        of = next(column.type for column in self.columns if column.name == name)
+        return Ref(self.column(name), of)
+
+
+@dataclass(frozen=True)
+class JoinSpec:
+    """Pairs of rows within a band that have equal keys and satisfy the residual condition."""
+
+    sides: tuple[SideSpec, SideSpec]
+    band: JoinBand
+    equalities: tuple[tuple[str, str], ...] = ()
+    residual: Expression | None = None
+    kind: JoinKind = JoinKind.INNER
+
+    @cached_property
+    def keys(self) -> tuple[tuple[Ref, ...], tuple[Ref, ...]]:
+        """The columns that must be equal, of each side."""
+        left, right = self.sides
+        return (
+            tuple(left.ref(name) for name, _ in self.equalities),
+            tuple(right.ref(name) for _, name in self.equalities),
+        )
+
+    @cached_property
+    def conditions(self) -> tuple[Expression, ...]:
+        """Everything a pair within the band must satisfy."""
+        equal = (Call("=", pair) for pair in zip(*self.keys, strict=True))
+        return (*equal, *(() if self.residual is None else (self.residual,)))

@@ -1,0 +1,103 @@
+"""Store: the rows of one side of a join that may still find partners.
+
+A list of runs (`run`), as segments of the operator's state. A block adds a run; a run goes as a
+whole when its newest row can be forgotten. Small runs are merged, several at a time and only with
+runs of about their size, so that a row is copied a logarithmic number of times; and only as long as
+the merged run spans a fraction of the time the store covers, so that little is kept for longer than
+it must be. Nothing else is ever rewritten.
+
+A probe looks only at runs whose times can hold partners, and in them only at its candidates: what
+it costs follows the new rows and the results, not the length of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.joins.partners import Times
+from penstock.kernel.joins.run import Index, Needles, Run, epochs, merge
+from penstock.kernel.state import Segment, Table
+
+#: Runs of about one size that are merged at a time.
+FAN_IN = 4
+#: A merged run spans at most this fraction of the store's time, or has at most so many rows.
+SPANS, SMALL = 2, 256
+
+
+class Store:
+    """Runs over a table of the state; `on` is the time column."""
+
+    def __init__(self, on: str, shift: int) -> None:
+        self._on = on
+        self._shift = shift
+        self._runs: dict[int, Run] = {}
+
+    def runs(self, table: Table) -> list[Run]:
+        """The table's segments, as runs."""
+        self._runs = {
+            segment.id: self._runs.get(segment.id) or Run(segment.rows, self._on)
+            for segment in table.segments
+        }
+        return list(self._runs.values())
+
+    def add(self, table: Table, rows: pl.DataFrame, times: Times) -> None:
+        """Store rows that are sorted by code."""
+        for part in _by_epoch(rows, epochs(times, self._shift)):
+            table.append(part)
+        self._tidy(table)
+
+    def candidates(self, table: Table, needles: Needles) -> Iterator[tuple[Run, Index, Index]]:
+        """Runs, and in each the pairs of a needle and a row that may be partners."""
+        if not table.segments:
+            return
+        first, last = int(needles.first.min()), int(needles.last.max())
+        for run in self.runs(table):
+            if run.first <= last and first <= run.last:
+                mine, theirs = run.candidates(needles, self._shift)
+                if len(mine):
+                    yield run, mine, theirs
+
+    def purge(self, table: Table, keep_from: int) -> None:
+        """Forget runs of which no row is at or behind `keep_from`."""
+        runs = self.runs(table)
+        table.segments = [
+            segment
+            for segment, run in zip(table.segments, runs, strict=True)
+            if run.last >= keep_from
+        ]
+
+    def _tidy(self, table: Table) -> None:
+        """Merge the newest runs as long as they are of about one size."""
+        segments = table.segments
+        while len(segments) >= FAN_IN:
+            runs = self.runs(table)
+            tail = runs[-FAN_IN:]
+            sizes = [run.rows.height for run in tail]
+            if sizes[0] > sum(sizes[1:]) or not self._may_merge(runs, tail):
+                return
+            segments[-FAN_IN:] = [Segment(merge(tail).rows)]
+
+    def _may_merge(self, runs: list[Run], tail: list[Run]) -> bool:
+        if len(np.unique(epochs(np.array([run.first for run in tail]), self._shift))) > 1:
+            return False
+        if sum(run.rows.height for run in tail) <= SMALL:
+            return True
+        return SPANS * _span(tail) <= _span(runs)
+
+
+def _span(runs: list[Run]) -> int:
+    return max(run.last for run in runs) - min(run.first for run in runs)
+
+
+def _by_epoch(rows: pl.DataFrame, of: Times) -> Iterator[pl.DataFrame]:
+    """Rows of one epoch each; nearly always there is only one."""
+    if not len(of):
+        return
+    if of.min() == of.max():
+        yield rows
+        return
+    for epoch in np.unique(of):
+        yield rows[np.flatnonzero(of == epoch)]

@@ -1,0 +1,109 @@
+"""Texts of window joins at random: every way to bound them, every kind, with and without keys.
+
+bounds     RANGE on both sides, a tumbling bracket, WITHIN, conditions on the timestamps
+inputs     streams, a stream with itself, subqueries, unions, three streams
+keys       none, one, two, of different types, with NULLs; and conditions of any other shape
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.engine.draw import Draw
+from tests.engine.random_streams import MOSTLY_A
+
+KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+KEYS = ("l.k = r.k", "l.k = r.k", "l.v = r.v", "l.k = r.k AND r.v = l.v", "l.v = r.d", "")
+RESIDUALS = (
+    "",
+    "",
+    "l.v < r.v",
+    "(l.k <> r.k OR l.d > r.d)",
+    "coalesce(l.v, 0) + coalesce(r.v, 0) > 0",
+    "r.v > 0",
+    "l.d IS NOT NULL",
+)
+COLUMNS = "l.k AS lk, l.v AS lv, l.ts AS lt, r.k AS rk, r.d AS rd, r.ts AS rt"
+LEFT_COLUMNS = "l.k AS lk, l.v AS lv, l.d AS ld, l.ts AS lt"
+
+
+def side(draw: Draw) -> str:
+    """One input of a join."""
+    name = draw.choose(MOSTLY_A)
+    match draw.choose(["stream", "stream", "stream", "subquery", "union"]):
+        case "subquery":
+            return f"(SELECT k, v + 1 AS v, d, ts FROM {name} WHERE v <> 3)"
+        case "union":
+            return f"(SELECT k, v, d, ts FROM {name} UNION ALL SELECT k, v, d, ts FROM c)"
+    return name
+
+
+def join_queries(draw: Draw, unit: str, kinds: Sequence[str] = KINDS) -> str:
+    """A join of two inputs."""
+    kind = draw.choose(kinds)
+    left, right = side(draw), side(draw)
+    conditions = [draw.choose(KEYS), draw.choose(RESIDUALS)]
+    before, after = draw.between(0, 9), draw.between(0, 9)
+    left_window = right_window = within = ""
+    match draw.choose(["ranges", "tumbling", "within", "between"]):
+        case "ranges":
+            left_window = f" [RANGE {after}{unit}, WA ts]"
+            right_window = f" [RANGE {before}{unit}, WA ts]"
+        case "tumbling":
+            right_window = f" [RANGE TUMBLING {after + 1}{unit}, WA ts]"
+        case "within":
+            within = f" WITHIN {after}{unit}"
+        case "between":
+            low, high = sorted((after - 4, before - 2))
+            conditions.append(
+                f"r.ts BETWEEN l.ts + {_length(low, unit)} AND l.ts + {_length(high, unit)}"
+            )
+    on = " AND ".join(filter(None, conditions)) or "TRUE"
+    columns = LEFT_COLUMNS if kind in ("LEFT SEMI JOIN", "LEFT ANTI JOIN") else COLUMNS
+    return (
+        f"SELECT {columns} FROM {left} AS l{left_window} "
+        f"{kind} {right} AS r{right_window} ON {on}{within}"
+    )
+
+
+def joins_of_three(draw: Draw, unit: str) -> str:
+    """Three inputs: every pair of rows in a result lies within its own window."""
+    keys = ["l.k = r.k", draw.choose(["r.k = m.k", "l.v < m.v", "l.k = m.k AND r.v >= m.v"])]
+    names = [f"{draw.choose(MOSTLY_A)} AS {name}" for name in ("l", "r", "m")]
+    columns = "l.ts AS lt, r.ts AS rt, m.ts AS mt, l.k AS k, m.v AS v, r.d AS d"
+    if draw.choose([True, False]):
+        ranges = [f" [RANGE {draw.between(0, 9)}{unit}]" for _ in names]
+    else:
+        ranges = ["", "", f" [RANGE TUMBLING {draw.between(1, 9)}{unit}]"]
+    inputs = ", ".join(map("".join, zip(names, ranges, strict=True)))
+    return f"SELECT {columns} FROM {inputs} WHERE {' AND '.join(keys)}"
+
+
+def aggregated_joins(draw: Draw, unit: str) -> str:
+    """An aggregate over a join, by either timestamp."""
+    on, group = draw.choose(["l.ts", "r.ts"]), draw.choose(["l.k", "r.v"])
+    range_, slide = draw.between(1, 9), draw.between(1, 9)
+    return (
+        f"SELECT {group} AS g, count(*) [RANGE {range_}{unit}, SLIDE {slide}{unit}, WA {on}] AS n "
+        f"FROM {draw.choose(MOSTLY_A)} AS l, {draw.choose(MOSTLY_A)} AS r "
+        f"[RANGE TUMBLING {draw.between(1, 9)}{unit}] WHERE l.k = r.k GROUP BY {group}"
+    )
+
+
+def joined_aggregates(draw: Draw, unit: str) -> str:
+    """A join of aggregates, by the ends of their windows."""
+    size, reach = draw.between(1, 9), draw.between(0, 9)
+    parts = [
+        f"(SELECT k, count(*) AS n FROM {draw.choose(MOSTLY_A)} "
+        f"[RANGE {size}{unit}, SLIDE {size}{unit}, WA ts] GROUP BY k) AS {name} "
+        f"[RANGE {reach}{unit}, WA window_end]"
+        for name in ("l", "r")
+    ]
+    return (
+        "SELECT l.k AS k, l.n AS n, r.n AS m, l.window_end AS le, r.window_end AS re "
+        f"FROM {', '.join(parts)} WHERE l.k = r.k"
+    )
+
+
+def _length(ticks: int, unit: str) -> str:
+    return f"INTERVAL '{ticks}' MICROSECOND" if unit else f"({ticks})"

@@ -1,0 +1,78 @@
+"""Window joins against the slow evaluator, which tries every pair of rows.
+
+Random joins over random streams, in disorder within what was declared, cut into any blocks, under
+every strategy and step size. What can go wrong beyond a wrong condition: pairs within one batch
+found twice or not at all, rows purged or skipped too early, rows kept for ever, promises that later
+results break (an aggregate over the join would lose them), sides that fall silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.draw import Draw, Drawn, check_seeds
+from tests.engine.random_joins import (
+    aggregated_joins,
+    join_queries,
+    joined_aggregates,
+    joins_of_three,
+)
+from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
+from tests.engine.running import assert_right, feed, how, started
+
+
+def check(draw: Draw, make: Callable[[Draw, str], str]) -> None:
+    declared = declarations(draw)
+    text = make(draw, UNITS[declared[0].time])
+    events = arrivals(draw, declared, blocks=8)
+    engine = started(declared, *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
+def a_join_gives_the_oracles_answer(draw: Draw) -> None:
+    check(draw, lambda draw, unit: join_queries(draw, unit, ["JOIN"]))
+
+
+def a_join_of_three_streams_gives_the_oracles_answer(draw: Draw) -> None:
+    check(draw, joins_of_three)
+
+
+def an_aggregate_over_a_join_gives_the_oracles_answer(draw: Draw) -> None:
+    check(draw, aggregated_joins)
+
+
+def a_join_of_aggregates_gives_the_oracles_answer(draw: Draw) -> None:
+    check(draw, joined_aggregates)
+
+
+#: Law -> how many seeds.
+LAWS: dict[Callable[[Draw], None], int] = {
+    a_join_gives_the_oracles_answer: 150,
+    a_join_of_three_streams_gives_the_oracles_answer: 60,
+    an_aggregate_over_a_join_gives_the_oracles_answer: 50,
+    a_join_of_aggregates_gives_the_oracles_answer: 30,
+}
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+
+
+@each_law
+def test_it_holds_over_many_seeds(law: Callable[[Draw], None]) -> None:
+    check_seeds(LAWS[law], law)
+
+
+@each_law
+def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
+    @settings(max_examples=20)
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        law(Drawn(data))
+
+    holds()

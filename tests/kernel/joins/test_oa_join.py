@@ -1,0 +1,121 @@
+"""OA-Join by itself: what it stores, what it forgets, what it promises, and at what cost.
+
+Answers are judged in `tests/engine/test_joins_against_oracle.py`; here are larger blocks, so that
+runs are merged and dropped, and cases that SQL cannot reach.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from penstock.kernel.joins.oa_join import OAJoin
+from penstock.model.timestamps import END
+from penstock.windows import Band, JoinBand, TumblingBand
+from tests.kernel.joins.feeding import SCHEMA, Collected, promise, push, rows, spec
+
+
+def test_a_pair_goes_out_once_whichever_side_comes_first() -> None:
+    join, out = OAJoin(spec(Band(-2, 3), "k")), Collected()
+    push(join, 0, rows(("x", 1, 10), ("y", 2, 10)), out)
+    push(join, 1, rows(("x", 3, 13), ("x", 4, 14), ("x", 5, 8), ("x", 6, 7), ("y", 7, 9)), out)
+    push(join, 0, rows(("y", 8, 11)), out)
+    assert sorted(row[1::3] for row in out.rows) == [(1, 3), (1, 5), (2, 7), (8, 7)]
+
+
+def test_a_row_whose_partners_have_all_come_is_joined_and_not_stored() -> None:
+    join, out = OAJoin(spec(Band(-2, 3), "k")), Collected()
+    push(join, 1, rows(("x", 1, 10)), out)
+    promise(join, 1, 14, out)
+    push(join, 0, rows(("x", 2, 10), ("x", 3, 11)), out)
+    assert len(out.rows) == 2
+    assert join.state.left.rows == 1  # the partners of 10 end with 13
+
+
+def test_promises_purge_the_other_side_and_become_promises_on_both_times() -> None:
+    join, out = OAJoin(spec(Band(-2, 3), "k")), Collected()
+    push(join, 0, rows(("x", 1, 10)), out)
+    push(join, 1, rows(("y", 1, 10)), out)
+    promise(join, 0, 20, out)
+    assert (join.state.left.rows, join.state.right.rows) == (1, 0)
+    assert out.promises == []  # the right side has promised nothing
+    promise(join, 1, 12, out)
+    assert out.promises == [("l.ts", 9), ("r.ts", 12)]
+    promise(join, 1, 12, out)
+    assert len(out.promises) == 2, "nothing new to say"
+    promise(join, 0, END, out)
+    promise(join, 1, END, out)
+    assert out.promises[2:] == [("l.ts", END), ("r.ts", END)]
+    assert join.state.left.rows == 0
+
+
+def test_null_keys_meet_nothing() -> None:
+    join, out = OAJoin(spec(Band(0, 0), "k", "v")), Collected()
+    push(join, 0, rows((None, 1, 10), ("x", None, 10), ("x", 1, None), ("x", 1, 10)), out)
+    push(join, 1, rows((None, 1, 10), ("x", None, 10), ("x", 1, 10)), out)
+    assert [row[:2] for row in out.rows] == [("x", 1)]
+
+
+def random_side(rng: np.random.Generator, count: int, span: int, keys: int) -> pl.DataFrame:
+    """Rows in disorder of up to a twentieth of the span."""
+    arrival = np.sort(rng.integers(0, span, count))
+    times = arrival - rng.integers(0, max(span // 20, 1), count)
+    keyed = [None if key == 0 else f"key {key}" for key in rng.integers(0, keys, count)]
+    return pl.DataFrame({"k": keyed, "v": np.arange(count), "ts": times}, schema=SCHEMA)
+
+
+def expected(sides: list[pl.DataFrame], band: JoinBand) -> set[tuple[int, int]]:
+    distance, width = pl.col("ts_r") - pl.col("ts"), getattr(band, "width", 1)
+    near = (
+        distance.is_between(band.low, band.high)
+        if isinstance(band, Band)
+        else pl.col("ts") // width == pl.col("ts_r") // width
+    )
+    left, right = sides
+    return set(left.join(right, on="k", suffix="_r").filter(near).select("v", "v_r").rows())
+
+
+@pytest.mark.parametrize("keys", [3, 300])
+@pytest.mark.parametrize("size", [1, 40, 3000])
+@pytest.mark.parametrize(
+    "band", [Band(-50, 70), Band(30, 90), TumblingBand(64)], ids=["around", "after", "tumbling"]
+)
+def test_blocks_of_any_size_give_all_pairs_and_old_rows_are_forgotten(
+    band: JoinBand, size: int, keys: int
+) -> None:
+    rng = np.random.default_rng(size * keys)
+    count, span = (300, 1000) if size == 1 else (3000, 10_000)
+    sides = [random_side(rng, count, span, keys) for _ in range(2)]
+    join, out = OAJoin(spec(band, "k")), Collected()
+    most = 0
+    for start in range(0, count, size):
+        for port, side in enumerate(sides):
+            push(join, port, side.slice(start, size), out)
+            coming = side.slice(start + size).get_column("ts").min()
+            promise(join, port, END if coming is None else int(coming), out)  # type: ignore[arg-type]
+        most = max(most, join.state.left.rows)
+    found = [row[1::3] for row in out.rows]
+    assert len(found) == len(set(found))
+    assert set(found) == expected(sides, band)
+    assert join.state.left.rows == join.state.right.rows == 0
+    if size == 40:
+        assert most < count // 3, "rows are kept for much longer than they can match"
+
+
+def test_state_saved_and_restored_goes_on_and_other_hashes_are_made_again() -> None:
+    rng = np.random.default_rng(7)
+    sides = [random_side(rng, 400, 500, 20) for _ in range(2)]
+    band = Band(-40, 40)
+    first, out = OAJoin(spec(band, "k")), Collected()
+    for port, side in enumerate(sides):
+        push(first, port, side.slice(0, 200), out)
+    saved = first.state.save()
+    saved.facts["hashed_by"] = "polars 0.1"
+    second = OAJoin(spec(band, "k"))
+    second.state.restore(saved)
+    for port, side in enumerate(sides):
+        push(second, port, side.slice(200), out)
+    found = [row[1::3] for row in out.rows]
+    assert len(found) == len(set(found))
+    assert set(found) == expected(sides, band)

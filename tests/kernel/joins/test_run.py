@@ -1,0 +1,80 @@
+"""Runs: searching codes finds the rows that comparing keys and times finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from penstock.kernel.joins.run import CELL_BITS, CODE, Needles, Run, encode, epochs, merge
+from penstock.kernel.joins.store import Store
+from penstock.kernel.state import Table
+
+
+def run_of(hashes: np.ndarray, times: np.ndarray, shift: int) -> Run:
+    codes = encode(hashes, times, shift)
+    order = np.argsort(codes)
+    return Run(pl.DataFrame({"ts": times[order], "h": hashes[order], CODE: codes[order]}), "ts")
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+@pytest.mark.parametrize("origin", [0, -500, 1_700_000_000_000_000, (1 << CELL_BITS) - 300])
+def test_candidates_are_the_rows_with_the_same_hash_within_the_times(
+    shift: int, origin: int
+) -> None:
+    rng = np.random.default_rng(shift)
+    hashes = rng.integers(0, 5, 200).astype(np.uint64)
+    times = origin + rng.integers(0, 250, 200)
+    times = times[epochs(times, shift) == epochs(times, shift)[0]]
+    run = run_of(hashes[: len(times)], times, shift)
+    first = origin + rng.integers(-100, 350, 60)
+    needles = Needles(rng.integers(0, 6, 60).astype(np.uint64), first, first + 40)
+    mine, theirs = run.candidates(needles, shift)
+    stored_hashes = run.rows.get_column("h").to_numpy()
+    expected = {
+        (i, j)
+        for i in range(60)
+        for j in range(len(times))
+        if needles.hashes[i] == stored_hashes[j]
+        and needles.first[i] <= run.times[j] <= needles.last[i]
+    }
+    assert set(zip(mine.tolist(), theirs.tolist(), strict=True)) == expected
+    assert len(mine) == len(expected)
+
+
+def test_a_merged_run_is_sorted_and_has_all_rows() -> None:
+    rng = np.random.default_rng(3)
+    runs = [
+        run_of(rng.integers(0, 9, 50).astype(np.uint64), rng.integers(0, 99, 50), 0)
+        for _ in range(4)
+    ]
+    merged = merge(runs)
+    assert merged.rows.height == 200
+    assert np.all(np.diff(merged.codes.astype(object)) >= 0)
+
+
+def test_a_store_keeps_rows_of_different_epochs_apart() -> None:
+    store, table = Store("ts", 0), Table()
+    times = np.array([5, 6, (1 << CELL_BITS) + 5, (1 << CELL_BITS) + 6])
+    run = run_of(np.zeros(4, np.uint64), times, 0)
+    store.add(table, run.rows, run.times)
+    assert [segment.rows.height for segment in table.segments] == [2, 2]
+    needles = Needles(np.zeros(1, np.uint64), np.array([5]), np.array([5 + (1 << CELL_BITS)]))
+    found = [run.times[old].tolist() for run, _, old in store.candidates(table, needles)]
+    assert found == [[5, 6], [5 + (1 << CELL_BITS)]]
+
+
+def test_many_small_blocks_make_few_runs_and_copy_a_row_a_few_times() -> None:
+    store, table = Store("ts", 0), Table()
+    written = 0
+    for block in range(400):
+        before = {segment.id for segment in table.segments}
+        times = np.arange(block * 10, block * 10 + 10)
+        run = run_of((times % 7).astype(np.uint64), times, 0)
+        store.add(table, run.rows, run.times)
+        new = [segment for segment in table.segments if segment.id not in before]
+        written += sum(segment.rows.height for segment in new)
+        store.purge(table, times[0] - 1500)
+        assert table.rows <= 1500 * 2
+    assert len(table.segments) < 16
+    assert written < 400 * 10 * 6
