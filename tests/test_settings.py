@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import BadSetting
+from penstock.model.ets import ON_DEMAND, periodic
 from penstock.settings import CHOICES, Duration, Settings
 
 
@@ -18,7 +19,7 @@ def test_the_defaults() -> None:
 )
 def test_every_value_that_is_listed_can_be_set(name: str, value: str) -> None:
     changed = getattr(Settings().with_value(name.upper(), value.upper()), name)
-    assert changed == (None if value == "unlimited" else value)
+    assert changed is None if value == "unlimited" else str(changed) == value.replace("on_", "on ")
 
 
 def test_a_step_may_be_limited_and_unlimited_again() -> None:
@@ -57,3 +58,17 @@ def test_any_other_name_is_a_parameter() -> None:
 def test_what_does_not_fit_is_refused(name: str, value: str | int | Duration, reason: str) -> None:
     with pytest.raises(BadSetting, match=reason):
         Settings().with_value(name, value)
+
+
+def test_enabling_timestamps_can_be_periodic() -> None:
+    assert Settings().ets == ON_DEMAND
+    assert Settings().with_value("ets", periodic(5)).ets.every == 5
+    assert Settings().with_value("ets", "on_demand").ets == ON_DEMAND
+    for value in ("sometimes", 5, Duration(5)):
+        with pytest.raises(BadSetting, match="on demand, periodic 1 SECOND, none"):
+            Settings().with_value("ets", value)
+
+
+def test_a_parameter_cannot_be_a_way_to_make_timestamps() -> None:
+    with pytest.raises(BadSetting, match="no setting `n`"):
+        Settings().with_value("n", ON_DEMAND)

@@ -72,6 +72,14 @@ class LocalEngine(Declarations):
         self._host.punctuate(self.declared_stream(stream).name, bound)
         self._host.run()
 
+    def advance(self) -> None:
+        """Let the time that has passed take effect: what waits for nothing but it comes out.
+
+        Pushing does so as well; this is for when nothing comes. Streams that can tell the time
+        while they are silent are asked for it: see `SET ets`.
+        """
+        self._host.run()
+
     def read_files(self) -> Iterator[tuple[str, int]]:
         """Read the streams that name files, a block of each in turn.
 
@@ -155,3 +163,4 @@ class LocalEngine(Declarations):
         settings = self.catalog.settings
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.set_strategy(strategy_named(settings.strategy))
+        self._host.set_ets(settings.ets, by_arcs=settings.ets_by == "arcs")

@@ -4,6 +4,8 @@
     union           meld | merge                         meld      whether unions wait to keep order
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
+    ets             on demand | periodic length | none   on demand when silent streams give the time
+    ets_by          rows | arcs                          rows      how that travels
 
 Any other name holds a *parameter*: a duration or an integer that queries use as a length, as in
 `[RANGE n]`. A name that looks like a misspelt setting is refused, so that a typo never becomes a
@@ -19,6 +21,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from penstock.errors import BadSetting
+from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import format_duration
 
 
@@ -32,8 +35,8 @@ class Duration:
         return format_duration(self.ticks)
 
 
-Value: TypeAlias = str | int | Duration
-"""What SET can assign: a word, a number, or a length of time."""
+Value: TypeAlias = str | int | Duration | Ets
+"""What SET can assign: a word, a number, a length of time, or a way to make timestamps."""
 
 #: Setting -> the words it can be.
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -41,6 +44,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "union": ("meld", "merge"),
         "strategy": ("dfs", "bfs", "round_robin", "batched"),
         "rows_per_step": ("unlimited",),
+        "ets": ("on_demand", "none"),
+        "ets_by": ("rows", "arcs"),
     }
 )
 
@@ -52,6 +57,8 @@ class Settings:
     union: str = "meld"
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
+    ets: Ets = ON_DEMAND
+    ets_by: str = "rows"
     parameters: Mapping[str, int | Duration] = field(default_factory=dict)
 
     def with_value(self, name: str, value: Value) -> Settings:
@@ -69,13 +76,17 @@ class Settings:
             return replace(self, union=_choice(key, value))
         if key == "strategy":
             return replace(self, strategy=_choice(key, value))
+        if key == "ets_by":
+            return replace(self, ets_by=_choice(key, value))
+        if key == "ets":
+            return replace(self, ets=_ets(value))
         near = difflib.get_close_matches(key, CHOICES, n=1, cutoff=0.7)
         if near:
             raise BadSetting(
                 f"no setting `{name}`",
                 hint=f"did you mean `{near[0]}`? parameters need a name that is less like it",
             )
-        if isinstance(value, str):
+        if isinstance(value, str | Ets):
             raise BadSetting(
                 f"no setting `{name}`, and a parameter cannot be `{value}`",
                 hint=f"settings are: {', '.join(CHOICES)}; "
@@ -93,6 +104,19 @@ def _choice(key: str, value: Value) -> str:
     if isinstance(value, str) and value.lower() in CHOICES[key]:
         return value.lower()
     raise BadSetting(f"`{key}` cannot be `{value}`", hint=f"it can be: {', '.join(CHOICES[key])}")
+
+
+def _ets(value: Value) -> Ets:
+    """When enabling timestamps are made."""
+    if isinstance(value, Ets):
+        return value
+    named = {str(ets): ets for ets in (ON_DEMAND, NO_ETS)}
+    word = value.lower().replace("_", " ") if isinstance(value, str) else None
+    if word in named:
+        return named[word]
+    raise BadSetting(
+        f"`ets` cannot be `{value}`", hint="it can be: on demand, periodic 1 SECOND, none"
+    )
 
 
 def _count(key: str, value: Value) -> int | None:

@@ -246,7 +246,10 @@ def test_punctuation_costs_what_it_is_declared_to_cost() -> None:
     host.add_query("q", host.graph.add(Select(ODD), [source], cost=10))
     host.push("s", rows(1, 2))
     host.run()
-    assert clock.now() == 2 * 10 + 2 * 3  # two rows; a promise on ts and one on row_num
+    assert clock.now() == 2 * 10  # nobody here has any use for what the rows promise
+    host.punctuate("s", 7)
+    host.run()
+    assert clock.now() == 2 * 10 + 3
 
 
 def test_a_subscriber_may_stop_its_query() -> None:

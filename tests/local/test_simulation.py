@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from penstock.kernel.scheduling.strategy import Strategy
 from penstock.local.clock import VirtualClock
 from penstock.local.host import LocalHost
 from penstock.local.simulation import Arrival, Report, simulate
+from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.expressions import Literal, Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
@@ -107,24 +109,67 @@ def test_the_longest_queue_is_measured() -> None:
         host = two_streams_and_a_union(1, strategy)
         return simulate(host, [burst(t, "a", size) for t, size in enumerate(sizes)]).peak_queue
 
-    # Ten rows and the promise that their numbers are over.
-    assert peak(DEPTH_FIRST, [10]) == 11
-    assert peak(BREADTH_FIRST, [10]) == 11
+    assert peak(DEPTH_FIRST, [10]) == 10
+    assert peak(BREADTH_FIRST, [10]) == 10
     # One row a tick where each needs two: they pile up.
     assert peak(DEPTH_FIRST, [1] * 10) > peak(DEPTH_FIRST, [1])
 
 
-def test_a_waiting_union_delays_rows_until_the_other_stream_speaks() -> None:
-    host = LocalHost(clock=VirtualClock(), rows_per_step=1)
+def union_of_internal_streams(ets: Ets, **options: Any) -> LocalHost:
+    host = LocalHost(clock=VirtualClock(), rows_per_step=1, ets=ets, **options)
     columns = (*COLUMNS, Column("ts", Type.TIMESTAMP))
     sources = [
         host.add_stream(Stream(name, columns, TimestampKind.INTERNAL, "ts")) for name in ("a", "b")
     ]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources, cost=1))
-    report = simulate(
-        host, [burst(0, "a", 2), burst(10, "a", 1), burst(500, "b", 1), burst(600, "a", 1)]
-    )
+    return host
+
+
+BUSY_AND_QUIET = [burst(0, "a", 2), burst(10, "a", 1), burst(500, "b", 1), burst(600, "a", 1)]
+
+
+def test_a_waiting_union_delays_rows_until_the_other_stream_speaks() -> None:
+    report = simulate(union_of_internal_streams(NO_ETS), BUSY_AND_QUIET)
     assert report.latencies["q"] == [501, 502, 493, 101]
+    # From 0 to 500 for b, from 503 to 600 for a; what comes at 600 waits for b again.
+    assert report.idle_waiting == 500 + 97
+    assert report.peak_queue == 4
+
+
+def test_an_enabling_timestamp_on_demand_lets_rows_pass_at_once() -> None:
+    for by_arcs in (False, True):
+        host = union_of_internal_streams(ON_DEMAND, ets_by_arcs=by_arcs)
+        report = simulate(host, BUSY_AND_QUIET)
+        assert report.latencies["q"] == [1, 2, 1, 1, 1]
+        assert report.idle_waiting == 0
+
+
+def test_periodic_ones_let_rows_pass_when_they_are_due() -> None:
+    report = simulate(union_of_internal_streams(periodic(100)), BUSY_AND_QUIET, until=700)
+    assert report.latencies["q"] == [101, 102, 93, 1, 1]
+    # At 500 and 600 the beat and the row come at the same moment.
+    assert report.idle_waiting == 100
+
+
+def test_punctuation_costs_time_that_arcs_save() -> None:
+    def latency(by_arcs: bool) -> int:
+        host = LocalHost(
+            clock=VirtualClock(), rows_per_step=1, punctuation_cost=10, ets_by_arcs=by_arcs
+        )
+        columns = (*COLUMNS, Column("ts", Type.TIMESTAMP))
+        selections = [
+            host.graph.add(
+                Select(Literal(True, Type.BOOLEAN)),
+                [host.add_stream(Stream(name, columns, TimestampKind.INTERNAL, "ts"))],
+            )
+            for name in ("a", "b")
+        ]
+        host.add_query("q", host.graph.add(Merge(2, "ts"), selections))
+        [one] = simulate(host, [burst(0, "a", 1)]).latencies["q"]
+        return one
+
+    assert latency(by_arcs=False) == 10  # through the selection to where the union sees it
+    assert latency(by_arcs=True) == 0
 
 
 def test_a_simulation_is_the_same_every_time() -> None:

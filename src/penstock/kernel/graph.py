@@ -18,6 +18,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Buffer, Cursor, Item
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.fork import Fork
+from penstock.kernel.progress.arcs import Arc, ArcOutput
 from penstock.kernel.state import SavedState, from_ipc, to_ipc
 from penstock.model.punctuation import Punctuation
 
@@ -34,6 +35,8 @@ class Node:
     consumers: list[Node] = field(default_factory=list)  # operators only; sinks are not scheduled
     sinks: dict[str, Cursor] = field(default_factory=dict)
     cost: int = 0
+    arcs: list[Arc] = field(default_factory=list)  # of the enhanced query graph, if it is on
+    active: list[tuple[int, Punctuation]] = field(default_factory=list)  # registers just written
 
     @property
     def is_source(self) -> bool:
@@ -45,7 +48,9 @@ class Node:
 
     def more(self) -> bool:
         """Whether executing it would consume something."""
-        return self.operator is not None and self.operator.more(self.inputs)
+        if self.operator is None:
+            return False
+        return bool(self.active) or self.operator.more(self.inputs)
 
     def yields(self, consumer: Node) -> bool:
         """Whether its output holds something unread by `consumer`."""
@@ -57,7 +62,16 @@ class Node:
         """Execute once; gives the number of rows consumed."""
         if self.operator is None:
             return 0
+        if self.active and not self.operator.more(self.inputs):
+            # What stands at the front of an input tells more than its register.
+            port, promise = self.active.pop(0)
+            self.operator.on_punctuation(port, promise, ArcOutput(self.output, self.arcs))
+            return 0
         return self.operator.step(self.inputs, self.output, limit)
+
+    def tsm_successor(self) -> Node | None:
+        """An operator whose register this one has written and that has not used it yet."""
+        return next((arc.target for arc in self.arcs if arc.target.active), None)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -150,6 +164,7 @@ class Graph:
                 state=node.operator.state.save() if node.operator else None,
                 items=[] if node.is_fork else [_pack(item) for item in node.output.items],
                 places=[] if node.is_fork else node.output.places(),
+                active=[(port, asdict(promise)) for port, promise in node.active],
             )
             for name, node in self.nodes.items()
         }
@@ -162,6 +177,7 @@ class Graph:
             packed = saved[name]
             if node.operator is not None and packed.state is not None:
                 node.operator.state.restore(packed.state)
+            node.active = [(port, Punctuation(**promise)) for port, promise in packed.active]
             if not node.is_fork:  # its buffer is its producer's
                 node.output.refill([_unpack(item) for item in packed.items], packed.places)
 
@@ -237,6 +253,7 @@ class SavedNode:
     state: SavedState | None
     items: list[bytes | dict[str, Any]]
     places: list[tuple[int, int]]
+    active: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 
 def _pack(item: Item) -> bytes | dict[str, Any]:

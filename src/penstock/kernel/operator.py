@@ -4,14 +4,15 @@ What to do with rows is `on_batch`, what to do with a promise is `on_punctuation
 `out`. A *step* takes at most `limit` rows off one input and hands them over: with a limit of 1 this
 is the tuple-at-a-time model, without one it is vectorised. The same operator code serves both.
 
-An ordinary operator can always consume what is there. Operators that must know the time on all
-inputs before they move (idle-waiting-prone) override `more`, `starved` and `step`.
-Spec: execution-model 1, 2, 4.
+An ordinary operator can always consume what is there, and does nothing with a promise but
+`translate` it. One that needs promises to move is *idle-waiting-prone*: rows or results wait in it
+until the time on its inputs is known. If it also must not consume before that, it overrides `more`,
+`starved` and `step`.  Spec: execution-model 1, 2, 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from penstock.kernel.block import Block
@@ -33,6 +34,8 @@ class Operator:
 
     ports: int = 1
     state: State
+    #: Whether it does more with a promise than translate it; then it has TSM registers.
+    idle_waiting_prone: bool = True
 
     def __init__(self) -> None:
         self.state = State()
@@ -45,7 +48,30 @@ class Operator:
         raise NotImplementedError
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        for translated in self.translate(punctuation):
+            out.punctuation(translated)
+
+    def translate(self, punctuation: Punctuation) -> Iterable[Punctuation]:
+        """What a promise about the input says about the output, for one that keeps no rows."""
         raise NotImplementedError
+
+    def hear(self, port: int, punctuation: Punctuation) -> None:
+        """Set the register of an input by an arc; what follows from it is for later steps."""
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        """The attributes whose promises are of use here, if `wanted` are of use behind it.
+
+        None stands for all of them: of use are then all that there may be.
+        """
+        return None
+
+    def waits(self, inputs: Sequence[Cursor]) -> bool:
+        """Whether it holds something that a promise on some input would set free."""
+        if not self.idle_waiting_prone:
+            return False
+        if any(table.segments for _, table in self.state.tables()):
+            return True
+        return any(cursor.rows for cursor in inputs) and not self.more(inputs)
 
     def more(self, inputs: Sequence[Cursor]) -> bool:
         """Whether a step would consume something."""

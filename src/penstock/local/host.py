@@ -33,8 +33,10 @@ from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.state import SavedState
 from penstock.local.clock import Clock, RealClock
+from penstock.local.enabling import Enabling
 from penstock.local.query_output import QueryOutput
 from penstock.local.stream_input import SetAside, StreamCounts, StreamInput
+from penstock.model.ets import ON_DEMAND, Ets
 from penstock.model.schema import Schema, suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
@@ -56,7 +58,8 @@ class LocalHost:
 
     `aside` collects rows that could not go in; without one of your own they are in `set_aside`.
     On a virtual clock a step costs its operator's `cost` for each row it consumes, and
-    `punctuation_cost` for a punctuation.
+    `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps, and
+    `ets_by_arcs` whether these skip the operators that only pass them on.
     """
 
     def __init__(
@@ -70,11 +73,17 @@ class LocalHost:
         late: LatePolicy = LatePolicy.KEEP,
         aside: Callable[[SetAside], None] | None = None,
         punctuation_cost: int = 0,
+        ets: Ets = ON_DEMAND,
+        ets_by_arcs: bool = False,
     ) -> None:
         self.graph = graph or Graph()
         self.clock = clock or RealClock()
         self.executor = Executor(
-            self.graph, table, rows_per_step=rows_per_step, after_step=self._after_step
+            self.graph,
+            table,
+            rows_per_step=rows_per_step,
+            after_step=self._after_step,
+            at_empty_source=self._asked,
         )
         self.set_aside: list[SetAside] = []
         self._late = late
@@ -83,11 +92,13 @@ class LocalHost:
         self._fed: list[Node] = []  # sources that got rows since the last step
         self._inputs: dict[str, StreamInput] = {}
         self._outputs: dict[str, QueryOutput] = {}
+        self._progress = Enabling(self.graph, self._inputs, self.clock, ets, by_arcs=ets_by_arcs)
         for node, stream in (streams or {}).values():
             self._inputs[stream.name] = self._input(stream, node)
         for node in self.graph.nodes.values():
             for name, sink in node.sinks.items():
                 self._outputs[name] = QueryOutput(sink)
+        self._progress.rebuild()
 
     # -- streams and queries ------------------------------------------------------------------
 
@@ -97,21 +108,21 @@ class LocalHost:
             raise DuplicateName(f"stream `{stream.name}` exists already")
         node = self.graph.add_source(stream.name)
         self._inputs[stream.name] = self._input(stream, node)
-        self.executor.rebuild()
+        self._rebuild()
         return node
 
     def remove_stream(self, name: str) -> None:
         """Forget a stream that no query reads."""
         self.graph.remove_source(self._stream(name).node.name)
         del self._inputs[name]
-        self.executor.rebuild()
+        self._rebuild()
 
     def add_query(self, name: str, node: Node, schema: Schema | None = None) -> None:
         """Hand out what `node` puts out from now on."""
         if name in self._outputs:
             raise DuplicateName(f"query `{name}` exists already")
         self._outputs[name] = QueryOutput(self.graph.add_sink(name, node), schema)
-        self.executor.rebuild()
+        self._rebuild()
         # New operators have heard no promise yet and would wait for one that was made long ago.
         behind = _upstream(node)
         for stream in self._inputs.values():
@@ -123,7 +134,7 @@ class LocalHost:
         self._query(name)
         self.graph.remove_sink(name)
         del self._outputs[name]
-        self.executor.rebuild()
+        self._rebuild()
 
     def subscribe(self, query: str, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have results handed to `callback` instead of waiting for `results`."""
@@ -150,16 +161,37 @@ class LocalHost:
         """Promise that nothing comes any more at all."""
         self._stream(stream).end()
 
+    def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
+        """Make enabling timestamps in another way from now on."""
+        self._progress.change(ets, by_arcs=by_arcs)
+
+    def beat(self) -> None:
+        """Make the periodic enabling timestamps that are due; every step does so as well."""
+        self._progress.beat()
+
+    def next_beat(self) -> int | None:
+        """When the next periodic enabling timestamp is due, if there are any."""
+        return self._progress.next_beat()
+
+    def waits(self) -> bool:
+        """Whether some operator holds what only a promise would set free."""
+        return any(
+            node.operator is not None and node.operator.waits(node.inputs)
+            for node in self.graph.nodes.values()
+        )
+
     # -- running ------------------------------------------------------------------------------
 
     def step(self) -> Step | None:
         """Execute one operator once; None if nothing can move."""
         self._drain_fed()
+        self._progress.beat()
         return self.executor.step()
 
     def run(self) -> None:
-        """Until nothing can move."""
-        while self.step() is not None:
+        """Until nothing can move, and no stream that is asked has anything new to promise."""
+        self._progress.begin()
+        while self.step() is not None or self._progress.ask_all():
             pass
 
     def finish(self) -> None:
@@ -177,6 +209,10 @@ class LocalHost:
     @property
     def queries(self) -> list[str]:
         return list(self._outputs)
+
+    @property
+    def streams(self) -> list[str]:
+        return list(self._inputs)
 
     def source(self, stream: str) -> Node:
         return self._stream(stream).node
@@ -213,7 +249,16 @@ class LocalHost:
     def _after_step(self, step: Step) -> None:
         cost = step.node.cost * step.rows if step.rows else self._punctuation_cost
         self.clock.spend(cost)
+        if step.rows:
+            self._progress.begin()
         self._drain(step.node)
+
+    def _asked(self, source: Node) -> bool:
+        return self._progress.ask(source)
+
+    def _rebuild(self) -> None:
+        self.executor.rebuild()
+        self._progress.rebuild()
 
     def _drain_fed(self) -> None:
         """A query that is nothing but a stream has no step after which it could be drained."""

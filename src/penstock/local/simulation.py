@@ -41,6 +41,7 @@ class Report:
     latencies: dict[str, list[int]] = field(default_factory=dict)
     peak_queue: int = 0  # rows and punctuation waiting in all buffers
     steps: int = 0
+    idle_waiting: int = 0  # how long nothing could move although some operator held something
     ended: int = 0  # the time at which everything was done
 
     def average_latency(self, query: str) -> Fraction:
@@ -48,8 +49,17 @@ class Report:
         return Fraction(sum(values), len(values))
 
 
-def simulate(host: LocalHost, arrivals: Iterable[Arrival], *, arrival: str = ARRIVAL) -> Report:
-    """Run a host that has a virtual clock until all arrivals are dealt with."""
+def simulate(
+    host: LocalHost,
+    arrivals: Iterable[Arrival],
+    *,
+    arrival: str = ARRIVAL,
+    until: int | None = None,
+) -> Report:
+    """Run a host that has a virtual clock until all arrivals are dealt with.
+
+    Periodic enabling timestamps go on for ever; they are made up to `until`, or the last arrival.
+    """
     clock = host.clock
     if not isinstance(clock, VirtualClock):
         raise BadSetting(
@@ -70,10 +80,21 @@ def simulate(host: LocalHost, arrivals: Iterable[Arrival], *, arrival: str = ARR
         if step is not None:
             report.steps += 1
             meter.touch(step.node)
-        elif coming:
-            clock.wait_until(coming[-1].time)
-        else:
+            continue
+        beat = host.next_beat()
+        events = [coming[-1].time] if coming else []
+        if beat is not None and (coming or (until is not None and beat <= until)):
+            events.append(beat)
+        if not events:
             break
+        before = clock.now()
+        clock.wait_until(min(events))
+        if host.waits():
+            report.idle_waiting += clock.now() - before
+        if beat == min(events):
+            host.beat()
+            for stream in host.streams:
+                meter.touch(host.source(stream))
     report.peak_queue, report.ended = meter.peak, clock.now()
     return report
 

@@ -18,16 +18,17 @@ from penstock.kernel.block import Block
 from penstock.kernel.fit import Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import LatePolicy, Split, split
+from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.state import SavedState, State
 from penstock.model.punctuation import Punctuation
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 
 
 class Reason(Enum):
     """Why rows are set aside."""
 
     LATE = "late"
+    AHEAD = "ahead"
     MALFORMED = "malformed"
 
 
@@ -35,8 +36,8 @@ class Reason(Enum):
 class SetAside:
     """Rows that did not go in.
 
-    Late ones are in the stream's own columns. Malformed ones are text, because nothing else holds
-    them all, with a further column `reason`.
+    Late ones, and those ahead of their time, are in the stream's own columns. Malformed ones are
+    text, because nothing else holds them all, with a further column `reason`.
     """
 
     stream: str
@@ -51,6 +52,7 @@ class StreamCounts(State):
     rows: int = 0
     late: int = 0
     malformed: int = 0
+    ahead: int = 0
 
 
 class StreamInput:
@@ -69,6 +71,7 @@ class StreamInput:
         self._policy = policy
         self._set_aside = set_aside
         self._generator = Generator(stream)
+        self.useful: frozenset[str] | None = None  # what promises are used about; None: anything
 
     @property
     def bound(self) -> int:
@@ -77,11 +80,15 @@ class StreamInput:
 
     def push(self, rows: Rows, now: int) -> None:
         fitted = fit(self.stream, rows)
-        parts = self._judge(self._generator.stamp(fitted.rows, now))
+        stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)
+        parts = self._generator.judge(stamped)
         if parts.late.height and self._policy is LatePolicy.FAIL:
             raise self._late_row(parts.late)
         if fitted.misfits is not None:
             self._keep_malformed(fitted.misfits)
+        if ahead is not None:
+            self.counts.ahead += ahead.height
+            self._set_aside(SetAside(self.stream.name, Reason.AHEAD, ahead))
         if parts.timeless.height:
             self._keep_malformed(timeless_as_text(self.stream, parts.timeless))
         if parts.late.height:
@@ -89,7 +96,10 @@ class StreamInput:
             self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
         self.counts.rows += parts.on_time.height
         self.node.output.batch(Block(self._generator.number(parts.on_time)))
-        self._promise(self._generator.after(parts.on_time))
+        on = self.stream.timestamp
+        came = stamped.get_column(on) if on is not None and parts.late.height else None
+        promises = self._generator.after(parts.on_time, now, came)
+        self._promise(p for p in promises if self.useful is None or p.on in self.useful)
 
     def reject(self, texts: Sequence[str]) -> None:
         """Set aside what is no row at all, such as a line of a file that cannot be read."""
@@ -105,6 +115,10 @@ class StreamInput:
     def end(self) -> None:
         self._promise(self._generator.end())
 
+    def enabling(self, now: int) -> list[Punctuation]:
+        """An enabling timestamp, to be delivered by the caller; empty if there is nothing new."""
+        return self._generator.enable(now)
+
     def repeat_promises(self) -> None:
         """Say again what holds, for readers that came after it was said."""
         self._promise(self._generator.standing())
@@ -116,13 +130,13 @@ class StreamInput:
         self._generator.state.restore(saved["promises"])
         self.counts.restore(saved["counts"])
 
-    def _judge(self, rows: pl.DataFrame) -> Split:
-        nothing = rows.clear()
-        if self._generator.state.ended:
-            return Split(nothing, rows, nothing)
-        if self.stream.kind is not TimestampKind.EXTERNAL or self.stream.timestamp is None:
-            return Split(rows, nothing, nothing)
-        return split(rows, self.stream.timestamp, self.bound, self._generator.slack)
+    def _not_ahead(self, rows: pl.DataFrame, now: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """Rows without those from the future, which would close everything before it; and those."""
+        limit, on = self.stream.timing.max_ahead, self.stream.timestamp
+        if limit is None or on is None:
+            return rows, None
+        ahead = (rows.get_column(on).cast(pl.Int64) > now + limit).fill_null(False)
+        return (rows.filter(~ahead), rows.filter(ahead)) if ahead.any() else (rows, None)
 
     def _promise(self, promises: Iterable[Punctuation]) -> None:
         for promise in promises:

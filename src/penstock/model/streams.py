@@ -37,6 +37,31 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """What else is known of a stream's time; lengths are in ticks, None: nothing is known.
+
+    `skew` and `lull` tie its timestamps to the clock, so that silence can be told from slowness:
+    see `kernel/progress/ets.py`.
+    """
+
+    rows_late: int | None = None  # a row comes at most so many places too late
+    skew: int | None = None  # how far the stream's time may lag behind the clock
+    lull: int | None = None  # when silent for so long, its time goes on with the clock
+    heartbeat: int | None = None  # an enabling timestamp every so often, asked or not
+    max_ahead: int | None = None  # rows further ahead of the clock are set aside
+
+    def clauses(self) -> list[str]:
+        """As the declaration spells it."""
+        named = {
+            "skew": self.skew,
+            "lull": self.lull,
+            "heartbeat": self.heartbeat,
+            "max ahead": self.max_ahead,
+        }
+        return [f"{name} {format_duration(v)}" for name, v in named.items() if v is not None]
+
+
+@dataclass(frozen=True)
 class Stream:
     """A declared stream.
 
@@ -50,6 +75,7 @@ class Stream:
     timestamp: str | None = None
     slack: int | None = 0
     origin: Origin = field(default_factory=Origin)
+    timing: Timing = field(default_factory=Timing)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -75,6 +101,44 @@ class Stream:
                 )
         if self.slack is not None and self.slack < 0:
             raise CannotWindow(f"stream `{self.name}`: SLACK must not be negative")
+        self._check_timing()
+
+    def _check_timing(self) -> None:
+        timing, name = self.timing, self.name
+        tied = {
+            "SKEW": timing.skew,
+            "LULL": timing.lull,
+            "HEARTBEAT": timing.heartbeat,
+            "MAX AHEAD": timing.max_ahead,
+        }
+        given = {word: value for word, value in tied.items() if value is not None}
+        for word, value in given.items():
+            if value < 0 or (word == "HEARTBEAT" and not value):
+                raise CannotWindow(f"stream `{name}`: {word} must be a length of time")
+        if not given and timing.rows_late is None:
+            return
+        if self.timestamp is None:
+            raise CannotWindow(
+                f"stream `{name}` has no time that {' or '.join(given) or 'SLACK'} could be about",
+                hint="declare it with TIMESTAMP BY",
+            )
+        is_time = Schema(self.columns)[self.timestamp].type is Type.TIMESTAMP
+        if given and not is_time:
+            raise CannotWindow(
+                f"stream `{name}`: {' and '.join(given)} compare `{self.timestamp}` with the "
+                "clock, and it is no TIMESTAMP",
+                hint="leave them out, or declare the column as TIMESTAMP",
+            )
+        if self.kind is TimestampKind.INTERNAL and (given.keys() - {"HEARTBEAT"}):
+            raise CannotWindow(
+                f"stream `{name}` is stamped by the clock: {' and '.join(given)} cannot be about "
+                "it",
+                hint="only HEARTBEAT goes with TIMESTAMP INTERNAL",
+            )
+        if timing.rows_late is not None and (timing.rows_late < 0 or self.slack is not None):
+            raise CannotWindow(
+                f"stream `{name}`: SLACK is a number of rows or a length of time, not both"
+            )
 
     @property
     def schema(self) -> Schema:
@@ -99,12 +163,15 @@ class Stream:
     def disorder(self) -> str:
         """The promise, as the declaration spells it."""
         if self.kind is not TimestampKind.EXTERNAL:
-            return f"{self.kind.value} timestamps"
+            return ", ".join([f"{self.kind.value} timestamps", *self.timing.clauses()])
+        return ", ".join([f"by {self.timestamp}", self._lateness(), *self.timing.clauses()])
+
+    def _lateness(self) -> str:
+        if self.timing.rows_late is not None:
+            return f"slack {self.timing.rows_late} rows"
         if self.slack is None:
-            return f"by {self.timestamp}, punctuated"
+            return "punctuated"
         if self.slack == 0:
-            return f"by {self.timestamp}, ordered"
+            return "ordered"
         is_time = self.schema[str(self.timestamp)].type is Type.TIMESTAMP
-        return (
-            f"by {self.timestamp}, slack {format_duration(self.slack) if is_time else self.slack}"
-        )
+        return f"slack {format_duration(self.slack) if is_time else self.slack}"

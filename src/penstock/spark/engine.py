@@ -36,6 +36,7 @@ from penstock.spark.session import local_session, ship_package
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
+from penstock.spark.timing import check_timing
 
 
 class Engine(Declarations):
@@ -191,6 +192,7 @@ class Engine(Declarations):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry) -> None:
+        check_timing(entry.plan)
         sink = entry.sink
         if sink is not None and sink.format in FILE_FORMATS and sink.path is None:
             raise NotExecutable(

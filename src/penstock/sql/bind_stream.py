@@ -3,26 +3,37 @@
     TIMESTAMP BY ts                     external, rows come in order
     TIMESTAMP BY ts ORDERED             the same, said aloud
     TIMESTAMP BY ts SLACK 5 SECONDS     external, rows may be that late
+    TIMESTAMP BY ts SLACK 5 ROWS        external, rows may be that many places late
     TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
     WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
     TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
     LATENT, or nothing                  no time at all
 
-Spec: timestamps 2.
+SKEW, LULL, HEARTBEAT and MAX AHEAD say how such a time and the clock go together.
+Spec: timestamps 2; window-queries 1.4.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
 from penstock.model.schema import ROW_NUM, Column
-from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.streams import Origin, Stream, TimestampKind, Timing
 from penstock.model.types import Type
 from penstock.sql.places import located
 from penstock.sql.syntax import Length, Span
 
 ARRIVAL_TS = "arrival_ts"
+
+#: Clauses with a length of time -> the field of `Timing` that holds it.
+TIMING_WORDS = {
+    "SKEW": "skew",
+    "LULL": "lull",
+    "HEARTBEAT": "heartbeat",
+    "MAX AHEAD": "max_ahead",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,7 @@ class StreamDeclaration:
     time: TimeDeclaration | None
     origin: Origin
     span: Span
+    timing: Mapping[str, Length] = field(default_factory=dict)  # by word
 
 
 def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
@@ -63,17 +75,32 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
             hint="declare at least one: (ts TIMESTAMP)",
         )
     columns = _distinct(declared, text)
+    timing = _timing(declared, text)
     time = declared.time
     if time is None or time.kind is TimestampKind.LATENT:
-        return Stream(declared.name, columns, origin=declared.origin)
+        return Stream(declared.name, columns, origin=declared.origin, timing=timing)
     with located(text, time.span):
         if time.kind is TimestampKind.INTERNAL:
             name, columns = _arrival_column(time.column or ARRIVAL_TS, columns)
-            return Stream(declared.name, columns, time.kind, name, 0, declared.origin)
+            return Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
         name = _spelled(str(time.column), columns)
-        stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin)
+        stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
+        if time.slack is not None and time.slack.unit == "rows":
+            return replace(stream, slack=None, timing=replace(timing, rows_late=time.slack.value))
         slack = None if time.slack is None else _slack_of(stream, time.slack)
-        return Stream(declared.name, columns, time.kind, name, slack, declared.origin)
+        return replace(stream, slack=slack)
+
+
+def _timing(declared: StreamDeclaration, text: str) -> Timing:
+    """What the clauses about the clock say."""
+    for word, length in declared.timing.items():
+        if length.unit != "time":
+            raise CannotWindow(
+                f"stream `{declared.name}`: {word} {length} is no length of time",
+                position=Position(text, length.span.start, length.span.end),
+                hint=f"write a length of time, such as {word} 5 SECONDS",
+            )
+    return Timing(**{TIMING_WORDS[word]: v.value for word, v in declared.timing.items()})
 
 
 def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:

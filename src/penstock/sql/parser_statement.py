@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Position
+from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
 from penstock.settings import Duration, Value
 from penstock.sql.parser_expression import WINDOW_PLACES
@@ -146,8 +147,24 @@ class StatementParser(StreamParser):
             self.refuse(f"expected the name of a setting, not {self.found()}")
         self._advance()
         self.expect("=")
-        value = self._value()
+        value = (self._ets() if name.lower() == "ets" else None) or self._value()
         return Set(self.position_since(start), name, value)
+
+    def _ets(self) -> Ets | None:
+        """`on demand` and `periodic 1 SECOND`, which are more than one word."""
+        start = self._curr
+        if self._match_text_seq("ON", "DEMAND"):
+            return ON_DEMAND
+        if not self._match_text_seq("PERIODIC"):
+            return None
+        length = self._fixed_length()
+        if length.unit != "time" or length.value <= 0:
+            self.refuse(
+                f"`periodic {length}` has no period",
+                self.span_since(start),
+                hint="write a length of time, such as periodic 1 SECOND",
+            )
+        return periodic(length.value)
 
     def _value(self) -> Value:
         token = self._curr

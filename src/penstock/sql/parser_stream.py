@@ -4,6 +4,7 @@ CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS col
   [FROM format ['path']] [OPTIONS (key 'value', …)]
   [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED] | TIMESTAMP INTERNAL [AS column]
    | LATENT]
+  [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from penstock.errors import Position, SyntaxFault
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Origin, TimestampKind
 from penstock.sql.bind_stream import (
+    TIMING_WORDS,
     ColumnDeclaration,
     StreamDeclaration,
     TimeDeclaration,
@@ -88,8 +90,15 @@ class StreamParser(FromParser):
         origin = Origin()
         format_: str | None = None
         options: tuple[tuple[str, str], ...] | None = None
+        timing: dict[str, Length] = {}
         while self._curr:
             clause = self._curr
+            word = self._timing_word()
+            if word is not None:
+                if word in timing:
+                    self.refuse(f"{word} is given twice", clause, hint="keep one of them")
+                timing[word] = self._fixed_length()
+                continue
             if self._match_text_seq("FROM") and format_ is None:
                 format_ = self.word("a format such as parquet").lower()
                 origin = Origin(format_, self.string())
@@ -107,11 +116,20 @@ class StreamParser(FromParser):
                     "TIMESTAMP BY column [SLACK …]",
                 )
         origin = Origin(origin.format, origin.path, options or ())
-        declared = StreamDeclaration(name, tuple(columns), time, origin, self.span_since(start))
+        declared = StreamDeclaration(
+            name, tuple(columns), time, origin, self.span_since(start), timing
+        )
         with located(self.sql, self.span_since(start)):
             return CreateStream(
                 self.position_since(start), declare_stream(declared, self.sql), replace
             )
+
+    def _timing_word(self) -> str | None:
+        """The word of a clause that ties a stream's time to the clock, read if it is one."""
+        for word in TIMING_WORDS:
+            if self._match_text_seq(*word.split()):
+                return word
+        return None
 
     def _second_time(self, place: Token | None = None) -> NoReturn:
         self.refuse("the stream's time is declared twice", place, hint="keep one declaration")

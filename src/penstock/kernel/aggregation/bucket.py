@@ -43,6 +43,7 @@ class Bucket(Operator):
     """Adds WID_START and WID_END."""
 
     state: BucketState
+    idle_waiting_prone = False
 
     def __init__(self, window: Sliding) -> None:
         super().__init__()
@@ -73,12 +74,18 @@ class Bucket(Operator):
         return first, first + window.range // window.slide
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        for translated in self.translate(punctuation):
+            if translated.bound > self.state.sent:
+                self.state.sent = translated.bound
+                out.punctuation(translated)
+
+    def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         window = self._window
         if punctuation.on != window.on or punctuation.bound <= BEGINNING:
-            return
-        bound = END
-        if not punctuation.is_final:
-            bound = closed_below(punctuation.bound, window.slide, window.origin)
-        if bound > self.state.sent:
-            self.state.sent = bound
-            out.punctuation(Punctuation(WID, bound))
+            return ()
+        if punctuation.is_final:
+            return (Punctuation(WID, END),)
+        return (Punctuation(WID, closed_below(punctuation.bound, window.slide, window.origin)),)
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([self._window.on])

@@ -87,6 +87,9 @@ class WidAggregate(Operator):
         self._computed[name] = compile_expression(argument)
         return FUNCTIONS[aggregate.function](name, argument.type)
 
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([WID])
+
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:

@@ -33,6 +33,9 @@ class Meld(Operator):
         self.ports = ports
         self.state = MeldState()
 
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        return wanted
+
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(block)
 

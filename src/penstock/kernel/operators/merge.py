@@ -45,8 +45,16 @@ class Merge(Operator):
         self.on = on
         self.state = MergeState(registers.beginning(ports))
 
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        """Its inputs are ordered: their rows say how far they are, promises only what is behind."""
+        return frozenset([self.on]) if wanted is None or self.on in wanted else frozenset()
+
     def more(self, inputs: Sequence[Cursor]) -> bool:
         return self._holder(inputs) is not None
+
+    def hear(self, port: int, punctuation: Punctuation) -> None:
+        if punctuation.on == self.on:
+            self.state.registers[port] = max(self.state.registers[port], punctuation.bound)
 
     def starved(self, inputs: Sequence[Cursor]) -> int:
         empty = [port for port, cursor in enumerate(inputs) if cursor.empty]
@@ -71,7 +79,7 @@ class Merge(Operator):
         if punctuation.on != self.on:
             return
         state = self.state
-        state.registers[port] = max(state.registers[port], punctuation.bound)
+        self.hear(port, punctuation)
         low = min(state.registers)
         if low > state.sent:
             state.sent = low

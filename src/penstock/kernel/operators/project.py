@@ -18,6 +18,8 @@ from penstock.model.punctuation import Punctuation
 class Project(Operator):
     """Computes each output column from a row's own columns."""
 
+    idle_waiting_prone = False
+
     def __init__(self, columns: Sequence[Named]) -> None:
         super().__init__()
         self._project = compile_columns(columns)
@@ -29,6 +31,11 @@ class Project(Operator):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(self._project(block.rows)))
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        for name in self._renamed.get(punctuation.on, ()):
-            out.punctuation(Punctuation(name, punctuation.bound))
+    def translate(self, punctuation: Punctuation) -> list[Punctuation]:
+        names = self._renamed.get(punctuation.on, ())
+        return [Punctuation(name, punctuation.bound) for name in names]
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        if wanted is None:
+            return frozenset(self._renamed)
+        return frozenset(name for name, new in self._renamed.items() if wanted.intersection(new))

@@ -15,6 +15,8 @@ from penstock.model.punctuation import Punctuation
 class Select(Operator):
     """Keeps a row where the predicate is true; false and NULL drop it."""
 
+    idle_waiting_prone = False
+
     def __init__(self, predicate: Expression) -> None:
         super().__init__()
         self._predicate = compile_expression(predicate)
@@ -22,5 +24,8 @@ class Select(Operator):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(block.rows.filter(self._predicate)))
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        out.punctuation(punctuation)
+    def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
+        return (punctuation,)
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
+        return wanted

@@ -3,22 +3,26 @@
     declaration       after some rows with newest timestamp t     from outside
     ordered           t                                           may raise it
     slack d           t - d                                       may raise it
+    slack n rows      the newest, leaving out the last n rows     may raise it
     no promise        -                                           the only way
     internal          the time they were stamped with             may raise it
     latent            -                                           there is nothing to promise
 
 A promise only rises; one that says nothing new is not made. Every stream also numbers its rows from
 1 in the order of arrival, and promises after each block that the numbers so far are over. When a
-stream ends, both promises become END.  Spec: timestamps 2, 3; window-queries 1.2.
+stream ends, both promises become END. A stream that is asked while it has nothing may promise an
+enabling timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from penstock.errors import BadPunctuation
+from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.kernel.progress.late import Split, split, split_by_place
 from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
 from penstock.model.punctuation import Punctuation
@@ -35,6 +39,9 @@ class GeneratorState(State):
     bound: int = BEGINNING
     numbered: int = 0
     ended: bool = False
+    newest: int = BEGINNING  # the largest timestamp so far
+    arrived: int = 0  # when it came, by the clock
+    last: list[int] = field(default_factory=list)  # of the last rows, if lateness counts rows
 
 
 class Generator:
@@ -63,16 +70,55 @@ class Generator:
         columns = [rows.get_column(column.name) for column in self.stream.columns]
         return pl.DataFrame([*columns, numbers.alias(ROW_NUM)])
 
-    def after(self, rows: pl.DataFrame) -> list[Punctuation]:
-        """What is promised once these rows have come."""
-        if not rows.height:
+    def judge(self, rows: pl.DataFrame) -> Split:
+        """Sort rows out by what the stream has promised, before they are taken in."""
+        nothing = rows.clear()
+        if self.state.ended:
+            return Split(nothing, rows, nothing)
+        if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
+            return Split(rows, nothing, nothing)
+        late = self.stream.timing.rows_late
+        if late is None:
+            return split(rows, self._on, self.state.bound, self.slack)
+        return split_by_place(rows, self._on, self.state.bound, self.state.last, late)
+
+    def after(
+        self, rows: pl.DataFrame, now: int = 0, came: pl.Series | None = None
+    ) -> list[Punctuation]:
+        """What is promised once these rows, none of them late, have come at `now`.
+
+        `came` are the timestamps of all that came, with those of late rows among them.
+        """
+        promises = []
+        if self._on is not None:
+            times = rows.get_column(self._on)
+            newest = times.max()
+            if isinstance(newest, int) and newest > self.state.newest:
+                self.state.newest, self.state.arrived = newest, now
+            bound = self._bound_after(times if came is None else came)
+            promises = [] if bound is None else self._raise(bound)
+        if rows.height:
+            promises.append(Punctuation(ROW_NUM, self.state.numbered + 1))
+        return promises
+
+    def _bound_after(self, came: pl.Series) -> int | None:
+        late = self.stream.timing.rows_late
+        if late is None:
+            if self.slack is None or self.state.newest <= BEGINNING:
+                return None
+            return self.state.newest - self.slack
+        seen = [*self.state.last, *came.drop_nulls().to_list()]
+        over = max(0, len(seen) - late)
+        self.state.last = seen[over:]
+        return max(seen[:over], default=None)
+
+    def enable(self, now: int) -> list[Punctuation]:
+        """An enabling timestamp, if the stream can give one that says something new."""
+        if self.state.ended:
             return []
-        numbers = Punctuation(ROW_NUM, self.state.numbered + 1)
-        if self._on is None or self.slack is None:
-            return [numbers]
-        newest = rows.get_column(self._on).max()
-        assert isinstance(newest, int)
-        return [*self._raise(newest - self.slack), numbers]
+        state = self.state
+        bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
+        return [] if bound is None else self._raise(bound)
 
     def punctuate(self, bound: int) -> list[Punctuation]:
         """A promise from outside."""

@@ -9,9 +9,11 @@ it is *timeless*.  Spec: timestamps 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
 import polars as pl
 
 from penstock.model.timestamps import BEGINNING, END
@@ -43,6 +45,24 @@ def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list(), parts.timeless.height
     ([5, 9, 6], [4], 1)
     """
+    return _split(rows, on, lambda times: is_on_time(times, bound, slack))
+
+
+def split_by_place(
+    rows: pl.DataFrame, on: str, bound: int, last: Sequence[int], late: int
+) -> Split:
+    """The same where a row may come at most `late` places too late.
+
+    `last` are the timestamps of the last rows before these, at most `late` of them.
+
+    >>> parts = split_by_place(pl.DataFrame({"ts": [5, 9, 6, 4]}), "ts", 0, last=[], late=2)
+    >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list()
+    ([5, 9, 6], [4])
+    """
+    return _split(rows, on, lambda times: _is_in_place(times, bound, last, late))
+
+
+def _split(rows: pl.DataFrame, on: str, is_on_time: Callable[[pl.Series], pl.Series]) -> Split:
     nothing = rows.clear()
     times = rows.get_column(on).cast(pl.Int64)
     placed = times.is_between(BEGINNING, END, closed="none").fill_null(False)
@@ -51,10 +71,21 @@ def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     else:
         dated, timeless = rows.filter(placed), rows.filter(~placed)
         times = times.filter(placed)
-    on_time = is_on_time(times, bound, slack)
+    on_time = is_on_time(times)
     if on_time.all():
         return Split(dated, nothing, timeless)
     return Split(dated.filter(on_time), dated.filter(~on_time), timeless)
+
+
+def _is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
+    """Whether each timestamp keeps what all rows but the last `late` before it have promised.
+
+    A row that is late still takes its place: it has come.
+    """
+    came = np.concatenate([np.asarray([bound, *last], dtype=np.int64), times.to_numpy()])
+    newest = np.maximum.accumulate(came)
+    places = np.arange(1 + len(last), len(came))
+    return pl.Series(times.to_numpy() >= newest[np.maximum(places - 1 - late, 0)])
 
 
 def is_on_time(times: pl.Series, bound: int, slack: int | None) -> pl.Series:

@@ -5,7 +5,7 @@ something for its successor, and `more`, it can consume again. Four words are al
 made of; each gives a move, or None where it does not apply, so that a rule is read as it is told:
 `forward(at) or encore(at) or backtrack(at)`.
 
-    forward     if yield, execute the successor
+    forward     if yield, execute the successor; else the operator whose register this one wrote
     encore      if more, execute the same operator again
     serve       (a Fork) execute the next branch in turn that has something to read
     backtrack   go to the producer of an input that is empty, and decide there, executing nothing
@@ -95,7 +95,10 @@ class Control:
 
 def forward(at: Control) -> Execute | None:
     succ = at.row.succ
-    return Execute(succ) if succ is not None and at.node.yields(succ) else None
+    if succ is not None and at.node.yields(succ):
+        return Execute(succ)
+    told = at.node.tsm_successor()
+    return Execute(told) if told is not None else None
 
 
 def encore(at: Control) -> Execute | None:

@@ -1,0 +1,36 @@
+"""The enabling timestamp of a stream that is asked and has nothing.
+
+    timestamps   what can be promised
+    internal     the clock: whatever comes later is stamped later
+    external     t + tau - delta, where t is the newest row's timestamp, tau the time since it came
+                 and delta the SKEW that was declared; before the first row, the clock less delta
+                 the clock less the LULL, once the stream has been silent in its own time for longer
+    latent       nothing, and nobody needs it
+
+An external stream that declares neither can promise nothing by itself: its rows might be a replay,
+whose time has nothing to do with the clock.  Spec: timestamps 2; window-queries 1.4.
+"""
+
+from __future__ import annotations
+
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING
+
+
+def enabling_timestamp(stream: Stream, *, now: int, newest: int, arrived: int) -> int | None:
+    """The bound that the stream can promise at `now`; None if it can promise none.
+
+    `newest` is the largest timestamp so far (BEGINNING: no row has come), `arrived` when it came.
+    """
+    if stream.timestamp is None or stream.kind is TimestampKind.LATENT:
+        return None
+    if stream.kind is TimestampKind.INTERNAL:
+        return now
+    skew, lull = stream.timing.skew, stream.timing.lull
+    spoken = newest > BEGINNING
+    bounds = []
+    if skew is not None:
+        bounds.append(newest + (now - arrived) - skew if spoken else now - skew)
+    if lull is not None and (not spoken or now - newest > lull):
+        bounds.append(now - lull)
+    return max(bounds, default=None)

@@ -1,0 +1,20 @@
+"""What a stream may declare about its time that this host cannot keep yet, refused in time."""
+
+from __future__ import annotations
+
+from penstock.errors import NotExecutable
+from penstock.model.streams import Timing
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Node, Source
+
+
+def check_timing(plan: Node) -> None:
+    """Refuse a query over a stream whose time is tied to the clock, or counted in rows."""
+    for node in walk(plan):
+        if isinstance(node, Source) and node.stream.timing != Timing():
+            raise NotExecutable(
+                f"cannot run over `{node.stream.name}` on Spark: it is declared "
+                f"{node.stream.disorder()}",
+                hint="SLACK in time, ORDERED, PUNCTUATED and INTERNAL run; "
+                "the rest runs in this process (--local)",
+            )
