@@ -36,6 +36,7 @@ ALLOWED = {
         "plan",
         "results",
         "sql",
+        "windows",
         "workloads",
     },
     "workloads": {"model", "kernel"},

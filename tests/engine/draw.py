@@ -66,4 +66,5 @@ def check_seeds(count: int, check: Callable[[Draw], None]) -> None:
         try:
             check(Seeded(seed))
         except Exception as error:
-            raise AssertionError(f"{check.__name__}(Seeded({seed})) fails") from error
+            name = getattr(check, "__name__", str(check))
+            raise AssertionError(f"{name}(Seeded({seed})) fails") from error

@@ -3,6 +3,7 @@
     rows      columns and expressions of a stream, a union or a subquery, with WHERE
     windows   aggregates over sliding or tumbling windows, of time or of rows, in brackets behind
               the input or the aggregates, as `window()`, HOP or TUMBLING, or by grouping on time
+    kinds     aggregates over windows of all other kinds
     nested    aggregates of such aggregates, over the ends of their windows
 
 RANGE may be shorter than SLIDE and need not be a multiple of it. `unit` is what measures the
@@ -52,9 +53,11 @@ HAVING = ("count(*) > 1", "max(v) >= 0", "count(v) <> 2 AND sum(v) < 9")
 
 def queries(draw: Draw, time: str) -> str:
     """Any query over streams whose time is of that type; mostly windows."""
-    match draw.choose(["rows", "windows", "windows", "windows", "nested"]):
+    match draw.choose(["rows", "windows", "windows", "windows", "kinds", "kinds", "nested"]):
         case "rows":
             return row_queries(draw)
+        case "kinds":
+            return kind_queries(draw, UNITS[time])
         case "nested":
             return nested_queries(draw, UNITS[time])
     return window_queries(draw, UNITS[time])
@@ -140,6 +143,43 @@ def window_queries(draw: Draw, unit: str) -> str:
 
 def _argument(ticks: int, unit: str) -> str:
     return f"INTERVAL '{ticks}' MICROSECOND" if unit else str(ticks)
+
+
+def kind_queries(draw: Draw, unit: str) -> str:
+    """Aggregates over landmark, cumulating, partitioned, session and slide-by-tuple windows."""
+    group = draw.choose(["", "k", "v % 2"])
+    range_, n = draw.between(1, 20), draw.between(1, 5)
+    stream, calls = draw.choose(MOSTLY_A), "count(*) AS n, sum(v) AS s, max(d) AS m"
+    where = sometimes(draw, "WHERE", CONDITIONS)
+    by = [group] if group else []
+    match draw.choose(
+        ["landmark", "cumulate", "partitioned", "session", "sessions", "by row", "rank"]
+    ):
+        case "landmark":
+            # Each of its steps has a result, and streams may go a long way at once.
+            source = f"{inputs(draw)} [RANGE ALL, SLIDE {draw.between(5, 9)}000000{unit}, WA ts]"
+        case "cumulate":
+            sizes = f"{_argument(n, unit)}, {_argument(n * draw.between(1, 6), unit)}"
+            source = f"CUMULATE(TABLE {stream}, DESCRIPTOR(ts), {sizes})"
+            by.append("window_start, window_end")
+        case "partitioned":
+            source = f"{stream} [RANGE {range_} ROWS, SLIDE {n} ROWS, PA k]"
+        case "session":
+            partition = draw.choose(["", " PARTITION BY k", " PARTITION BY (k, v)"])
+            source = f"SESSION(TABLE {stream}{partition}, DESCRIPTOR(ts), {_argument(n, unit)})"
+            by.append("window_start, window_end")
+        case "sessions" if unit:
+            source = inputs(draw)
+            by.append(f"session_window(ts, '{n} microseconds')")
+        case "by row":
+            source = f"{stream} [RANGE {range_}{unit}, RATTR ts, SLIDE {n} ROWS, SATTR row-num]"
+        case _:
+            source = (
+                f"{inputs(draw)} [RANGE {range_}{unit}, RATTR ts, SLIDE {n} ROWS, SATTR rank(ts)]"
+            )
+    keys = f"{group} AS g, " if group else ""
+    grouped = f" GROUP BY {', '.join(by)}" if by else ""
+    return f"SELECT {keys}{calls} FROM {source}{where}{grouped}"
 
 
 def nested_queries(draw: Draw, unit: str) -> str:

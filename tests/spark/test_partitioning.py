@@ -43,6 +43,18 @@ def bound(text: str) -> Node:
         ("SELECT k, v % 2 AS m, count(*) AS n FROM a {w} GROUP BY k, v % 2", {"a": ("k",)}),
         ("SELECT x, count(*) AS n FROM (SELECT j AS x, ts FROM a) {w} GROUP BY x", {"a": ("j",)}),
         ("SELECT k, count(*) AS n FROM a UNION b {w} GROUP BY k", {"a": ("k",), "b": ("k",)}),
+        # Rows of all keys decide which windows there are.
+        ("SELECT k, count(*) AS n FROM a [RANGE ALL, SLIDE 1 SECOND] GROUP BY k", {"a": ()}),
+        (
+            "SELECT k, count(*) [RANGE 1 SECOND, RATTR ts, SLIDE 2 ROWS, SATTR rank(ts)] "
+            "FROM a GROUP BY k",
+            {"a": ()},
+        ),
+        (
+            "SELECT k, j, count(*) AS n FROM SESSION(TABLE a PARTITION BY k, DESCRIPTOR(ts), "
+            "INTERVAL '5' SECOND) GROUP BY k, j, window_start, window_end",
+            {"a": ("k",)},
+        ),
     ],
 )
 def test_streams_are_spread_by_what_the_rows_of_a_group_share(

@@ -1,31 +1,52 @@
-"""WindowAggregate: Bucket and WID for windows whose ids depend on nothing but the row.
-
-Partitioned, landmark, cumulating and slide-by-tuple windows have their semantics in `windows` and
-no operator yet; they are refused here, before anything runs.
-"""
+"""WindowAggregate: an algorithm for every kind of window."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from penstock.errors import NotExecutable
+from penstock.errors import PenstockBug
+from penstock.kernel.aggregation.bins import BinsAggregate
 from penstock.kernel.aggregation.bucket import Bucket
+from penstock.kernel.aggregation.landmark import LandmarkAggregate
+from penstock.kernel.aggregation.partitioned import PartitionedAggregate
+from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.lower.physical import Physical
 from penstock.plan import nodes
-from penstock.windows import Sliding
+from penstock.windows import Cumulating, EndedByRows, Landmark, Partitioned, Session, Sliding
 
 
 def lower_window_aggregate(node: nodes.WindowAggregate) -> Physical:
-    window = node.window
-    if not isinstance(window, Sliding):
-        raise NotExecutable(
-            f"cannot run {window}: there is no operator for {type(window).__name__} windows",
-            hint="sliding and tumbling windows run: [RANGE r, SLIDE s] over time or row numbers",
-        )
     results = tuple((result.name, result.aggregate) for result in node.results)
-    return Physical(
-        (partial(Bucket, window), partial(WidAggregate, node.groups, results, window)),
-        ("Bucket", "WidAggregate"),
-        "ids follow from the row alone; one partial aggregate per group and open window",
-    )
+    match node.window:
+        case Sliding() | Cumulating() as window:
+            return Physical(
+                (partial(Bucket, window), partial(WidAggregate, node.groups, results, window)),
+                ("Bucket", "WidAggregate"),
+                "ids follow from the row alone; one partial aggregate per group and open window",
+            )
+        case Landmark() as window:
+            return Physical(
+                (partial(Bucket, window), partial(LandmarkAggregate, node.groups, results, window)),
+                ("Bucket", "LandmarkAggregate"),
+                "one partial aggregate per group and open step, and one of everything before",
+            )
+        case EndedByRows() as window:
+            return Physical(
+                (partial(Bucket, window), partial(BinsAggregate, node.groups, results, window)),
+                ("Bucket", "BinsAggregate"),
+                "rows yet to come decide where windows end; one bin per place where it can change",
+            )
+        case Partitioned() as window:
+            return Physical(
+                (partial(PartitionedAggregate, node.groups, results, window),),
+                ("PartitionedAggregate",),
+                "each partition counts its own rows; one partial aggregate per group and pane",
+            )
+        case Session() as window:
+            return Physical(
+                (partial(SessionAggregate, node.groups, results, window),),
+                ("SessionAggregate",),
+                "one partial aggregate per group and piece of a session, joined when it is over",
+            )
+    raise PenstockBug(f"no operator for {type(node.window).__name__} windows")

@@ -24,7 +24,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
 from penstock.model.streams import Stream
 from penstock.model.types import Type, common_type
-from penstock.windows import Band, TumblingBand, Window
+from penstock.windows import Band, Partitioned, Session, TumblingBand, Window
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,13 @@ class WindowAggregate(Node):
             if result.aggregate.argument is not None:
                 _check_refs(self.input, result.aggregate.argument)
         check_progress(self.input, self.window.on)
+        if isinstance(self.window, (Partitioned, Session)):
+            for name in self.window.partition:
+                if name not in self.groups:
+                    raise CannotWindow(
+                        f"windows of each `{name}` need a group for each `{name}`",
+                        hint=f"add {name} to GROUP BY",
+                    )
         _ = self.schema
 
     @property
@@ -216,7 +223,13 @@ class WindowAggregate(Node):
                 Column(WINDOW_START, bound_type),
                 Column(WINDOW_END, bound_type),
             ),
-            (WINDOW_START, WINDOW_END),
+            (
+                end
+                for end, progresses in zip(
+                    (WINDOW_START, WINDOW_END), self.window.progresses, strict=True
+                )
+                if progresses
+            ),
         )
 
     @property

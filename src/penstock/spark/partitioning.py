@@ -25,6 +25,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, Column
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.windows import EndedByRows, Landmark, Session
 
 Keys: TypeAlias = tuple[str, ...] | None
 
@@ -77,13 +78,23 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
     for node in walk(plan):
         match node:
             case nodes.WindowAggregate():
-                keys = (_trace(node.input, group) for group in node.groups)
+                keys = (_trace(node.input, group) for group in _groups(node))
                 yield Meeting(_streams(node), _distinct(key for key in keys if key is not None))
             case nodes.WindowJoin():
                 keys = (_trace_equality(node, pair) for pair in node.equalities)
                 yield Meeting(_streams(node), _distinct(key for key in keys if key is not None))
     for stream in _numbered(plan, frozenset(plan.schema.names)):
         yield Meeting(frozenset({stream}), ())
+
+
+def _groups(node: nodes.WindowAggregate) -> tuple[str, ...]:
+    """The columns by which an aggregate's rows can be told apart before it sees them."""
+    match node.window:
+        case Landmark() | EndedByRows():
+            return ()  # rows of all groups decide which windows there are
+        case Session() as window:
+            return window.partition
+    return node.groups
 
 
 def _streams(plan: nodes.Node) -> frozenset[str]:

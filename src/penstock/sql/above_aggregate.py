@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError, SyntaxFault
@@ -9,12 +11,13 @@ from penstock.model.aggregates import AGGREGATES, Aggregate
 from penstock.model.expressions import Expression, Ref
 from penstock.sql.aggregate_shape import ENDS, Shape
 from penstock.sql.bind_expression import OTHER_AGGREGATES, ExpressionBinder, is_aggregate
-from penstock.sql.bind_window_function import bind_window_call, is_window_call
+from penstock.sql.bind_window_function import SESSION_WINDOW, bind_window_call, is_window_call
 from penstock.sql.context import Context
 from penstock.sql.find_window import aggregate_calls
 from penstock.sql.output_names import WINDOW_FIELDS, Item, default_name
 from penstock.sql.scope import Field, Scope
 from penstock.sql.syntax import Windowed
+from penstock.windows import Session
 
 
 class AboveAggregate(ExpressionBinder):
@@ -90,6 +93,8 @@ class AboveAggregate(ExpressionBinder):
         """`window(ts, '10 minutes').start`, where GROUP BY has the same window."""
         name = node.expression.name.lower()
         window = bind_window_call(node.this, self.scope, self.context)
+        if isinstance(window, Session) and isinstance(self.shape.window, Session):
+            window = replace(window, partition=self.shape.window.partition)
         if window != self.shape.window or name not in WINDOW_FIELDS:
             raise SyntaxFault(
                 f"`{self.context.written(node)}` is not of this query's window",
@@ -133,7 +138,8 @@ def _window_end(name: str, qualifier: str | None) -> str | None:
     """The end of the window that `window_start` or `window.start` names."""
     if qualifier is None:
         return name if name in ENDS else None
-    return WINDOW_FIELDS.get(name) if qualifier.lower() == "window" else None
+    is_window = qualifier.lower() in ("window", SESSION_WINDOW)
+    return WINDOW_FIELDS.get(name) if is_window else None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

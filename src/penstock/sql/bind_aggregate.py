@@ -12,6 +12,8 @@ whose start is the key itself, so that the key still progresses in the result.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError
@@ -23,13 +25,13 @@ from penstock.sql.aggregate_shape import ENDS, Shape
 from penstock.sql.bind_expression import ExpressionBinder
 from penstock.sql.bind_from import Input
 from penstock.sql.bind_window import BoundWindow, counted_in
-from penstock.sql.bind_window_function import is_window_call
+from penstock.sql.bind_window_function import is_session_call, is_window_call
 from penstock.sql.context import Context
 from penstock.sql.find_window import aggregate_calls, find_window
 from penstock.sql.group_keys import group_trees, is_window_end
 from penstock.sql.output_names import Item
 from penstock.sql.scope import Field, Scope, unique
-from penstock.windows import Cumulating, Window, tumbling
+from penstock.windows import Cumulating, Session, Window, tumbling
 
 
 def bind_aggregation(
@@ -56,12 +58,16 @@ def bind_aggregation(
         _check_grouped_by_window(input_.window, groups, input_, context)
     keys = _bind_keys(groups, bound, scope, context)
     if bound is not None:
-        shape = Shape(node, bound.window, _named(keys, items, node, scope, context))
+        named = _named(keys, items, node, scope, context)
+        window = bound.window
+        if isinstance(window, Session) and any(map(is_session_call, groups)):
+            window = replace(window, partition=tuple(named.values()))
+        shape = Shape(node, window, named)
     else:
         on = _progressing_key(keys, scope, context, calls[0].call)
         others = _named([k for k in keys if k != on.ref], items, node, scope, context)
-        window = tumbling(on.column, 1, unit=counted_in(on))
-        shape = Shape(node, window, others, key_of_window=on.ref)
+        instant = tumbling(on.column, 1, unit=counted_in(on))
+        shape = Shape(node, instant, others, key_of_window=on.ref)
     binder = AboveAggregate(context, scope, shape)
     outputs = [Named(item.name, binder.item(item)) for item in items]
     condition = binder.bind(having.this) if having else None

@@ -19,6 +19,7 @@ from penstock.sql.bind_window_function import bind_window_call, is_window_call
 from penstock.sql.context import Context
 from penstock.sql.scope import Scope
 from penstock.sql.syntax import Windowed
+from penstock.windows import Session, Window
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _outside(
     if input_ is not None and input_.clause is not None:
         found.append((bind_window(input_.clause, scope, context), input_.place))
     if input_ is not None and input_.window is not None:
-        found.append((BoundWindow(input_.window), input_.place))
+        found.append((_with_partition(input_.window, scope), input_.place))
     for group in groups:
         if is_window_call(group):
             assert isinstance(group, exp.Anonymous)
@@ -101,3 +102,9 @@ def _outside(
             "there are two windows", position=context.position(found[1][1]), hint="keep one"
         )
     return found[0][0] if found else None
+
+
+def _with_partition(window: Window, scope: Scope) -> BoundWindow:
+    """A window, and its partition as columns to group by."""
+    columns = window.partition if isinstance(window, Session) else ()
+    return BoundWindow(window, tuple(f for c in columns for f in scope.fields if f.column == c))

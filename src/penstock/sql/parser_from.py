@@ -39,6 +39,7 @@ WINDOW_FUNCTIONS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "*OFFSET"),
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "*OFFSET"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "*OFFSET"),
+    "SESSION": ("DATA", "TIMECOL", "GAP"),
 }
 
 _JOIN_KINDS = {
@@ -263,6 +264,8 @@ class FromParser(WindowParser):
                     hint=_signature(function),
                 )
             relation = Relation(this=self._relation_part(nested=False))
+            if function == "SESSION" and self._match(TokenType.PARTITION_BY):
+                relation.set("partition", self._partition())
             cover(relation, self.span_since(start))
             return relation
         if name == "TIMECOL":
@@ -275,6 +278,11 @@ class FromParser(WindowParser):
             self._close()
             return attribute
         return self.length()
+
+    def _partition(self) -> tuple[Attribute, ...]:
+        """A column, or several in parentheses: behind a comma the next argument begins."""
+        is_list = self._match(TokenType.L_PAREN, advance=False)
+        return self._attributes() if is_list else (self._attribute(),)
 
     def _parse_join(
         self,
@@ -329,7 +337,8 @@ def _united(parts: list[exp.Expr], keep_all: bool) -> exp.Expr:
 
 
 def _signature(function: str) -> str:
-    spelled = {"DATA": "TABLE stream", "TIMECOL": "DESCRIPTOR(column)"}
+    by = " [PARTITION BY column]" if function == "SESSION" else ""
+    spelled = {"DATA": f"TABLE stream{by}", "TIMECOL": "DESCRIPTOR(column)"}
     names = ", ".join(
         f"[{name[1:].lower()}]" if name.startswith("*") else spelled.get(name, name.lower())
         for name in WINDOW_FUNCTIONS[function]

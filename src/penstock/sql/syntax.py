@@ -88,9 +88,14 @@ class Windowed(exp.Expression):
 
 
 class Relation(exp.Expression):
-    """One input in FROM: what it is, what it is called, and its window."""
+    """One input in FROM: what it is, what it is called, its window, and PARTITION BY."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False, "clause": False}
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "alias": False,
+        "clause": False,
+        "partition": False,
+    }
 
 
 class StreamUnion(exp.Expression):

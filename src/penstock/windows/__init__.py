@@ -5,6 +5,7 @@
     Cumulating                  integers            CF
     Partitioned                 (integer, values)   FCF
     Landmark                    integers            FCF
+    Session                     (start, values)     FCA
     SlideByTuple                values of RATTR     FCA
     SlideByRowNumber            values of RATTR     FCA
     SlideByRank                 values of RATTR     FCA
@@ -19,22 +20,27 @@ from penstock.windows.context import Context
 from penstock.windows.cumulating import Cumulating
 from penstock.windows.landmark import Landmark
 from penstock.windows.partitioned import Partitioned
-from penstock.windows.slide_by_tuple import SlideByRank, SlideByRowNumber, SlideByTuple
+from penstock.windows.session import Session
+from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 from penstock.windows.sliding import Sliding, origin_for_aligned_starts, tumbling
+from penstock.windows.tagged import Tagged
 from penstock.windows.window import Row, Unit, Wid, Window
 
 __all__ = [
     "Band",
     "Context",
     "Cumulating",
+    "EndedByRows",
     "JoinBand",
     "Landmark",
     "Partitioned",
     "Row",
+    "Session",
     "SlideByRank",
     "SlideByRowNumber",
     "SlideByTuple",
     "Sliding",
+    "Tagged",
     "TumblingBand",
     "Unit",
     "Wid",

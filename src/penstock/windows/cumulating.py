@@ -22,7 +22,8 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.errors import CannotWindow
 from penstock.windows.context import Context
-from penstock.windows.window import Row, Window, format_length, present, require_positive
+from penstock.windows.tagged import Tagged
+from penstock.windows.window import Row, format_length, present, require_positive
 
 Ticks = TypeVar("Ticks")
 
@@ -49,7 +50,7 @@ def extent(wid: int, step: int, size: int, origin: int = 0) -> range:
 
 
 @dataclass(frozen=True)
-class Cumulating(Window):
+class Cumulating(Tagged):
     """Periods of `size`, each reported at every `step`."""
 
     step: int
@@ -82,9 +83,16 @@ class Cumulating(Window):
             return ()
         return range(*wid_bounds(value, self.step, self.size, self.origin))
 
-    def bounds(self, wid: int) -> tuple[int, int]:
-        values = extent(wid, self.step, self.size, self.origin)
-        return values.start, values.stop
+    def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
+        return wid_bounds(value, self.step, self.size, self.origin)
+
+    def closed_below(self, bound: int) -> int:
+        return (bound - self.origin) // self.step
+
+    def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
+        number: Any = wid
+        start = self.origin + number // (self.size // self.step) * self.size
+        return start, self.origin + (number + 1) * self.step
 
     def __str__(self) -> str:
         step, size = format_length(self.step, "time"), format_length(self.size, "time")

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from penstock.model.timestamps import END
 from penstock.windows.context import Context
+from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
     Unit,
-    Window,
     format_length,
     format_origin,
     present,
@@ -38,7 +39,7 @@ def first_wid(value: Ticks, slide: int, origin: int = 0) -> Ticks:
 
 
 @dataclass(frozen=True)
-class Landmark(Window):
+class Landmark(Tagged):
     """Extents that all begin with the stream and end one slide apart."""
 
     slide: int
@@ -63,7 +64,7 @@ class Landmark(Window):
         return range(first, last + 1)
 
     def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
-        _, end = self.bounds(wid)
+        _, end = self.covers(wid)
         return [row for row in present(rows, self.on) if row[self.on] < end]
 
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
@@ -73,8 +74,20 @@ class Landmark(Window):
             return ()
         return range(first_wid(value, self.slide, self.origin), self.windows(rows)[-1] + 1)
 
-    def bounds(self, wid: int) -> tuple[None, int]:
-        return None, self.origin + (wid + 1) * self.slide
+    def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
+        first: Any = first_wid(value, self.slide, self.origin)
+        return first, first * 0 + END
+
+    def closed_below(self, bound: int) -> int:
+        return first_wid(bound, self.slide, self.origin)
+
+    def covers(self, wid: Ticks) -> tuple[None, Ticks]:
+        number: Any = wid
+        return None, self.origin + (number + 1) * self.slide
+
+    @property
+    def progresses(self) -> tuple[bool, bool]:
+        return False, True  # there is no start
 
     def __str__(self) -> str:
         slide = format_length(self.slide, self.unit)

@@ -76,6 +76,10 @@ class Partitioned(Window):
         ranks = sliding.extent(wid[0], self.range, self.slide)
         return ranks.start, ranks.stop
 
+    @property
+    def progresses(self) -> tuple[bool, bool]:
+        return False, False  # a new partition counts from 0 again
+
     def columns(self) -> frozenset[str]:
         return frozenset({self.on, *self.partition})
 

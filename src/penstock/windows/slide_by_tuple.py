@@ -22,14 +22,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from penstock.windows.context import Context
-from penstock.windows.window import Row, Window, format_length, present, require_positive
+from penstock.windows.tagged import Tagged, Ticks
+from penstock.windows.window import Row, format_length, present, require_positive
 
 
 @dataclass(frozen=True)
-class _EndedByRows(Window):
+class EndedByRows(Tagged):
     """What the three kinds share: all but the choice of the rows that end an extent."""
 
     range: int
@@ -55,9 +56,21 @@ class _EndedByRows(Window):
             return ()
         return [wid for wid in self.windows(rows) if value <= wid < value + self.range]
 
-    def bounds(self, wid: int) -> tuple[int, int]:
+    def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
+        number: Any = value
+        return number, number + self.range
+
+    def closed_below(self, bound: int) -> int:
+        return bound
+
+    def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
         """(w - r, w] written half-open."""
-        return wid - self.range + 1, wid + 1
+        number: Any = wid
+        return number - self.range + 1, number + 1
+
+    @property
+    def equally_long(self) -> bool:
+        return True
 
     def _clause(self, slide: str, slide_on: str) -> str:
         range_ = format_length(self.range, "time")
@@ -65,7 +78,7 @@ class _EndedByRows(Window):
 
 
 @dataclass(frozen=True)
-class SlideByTuple(_EndedByRows):
+class SlideByTuple(EndedByRows):
     """`SLIDE 1 row`: every row ends an extent, so by number or by rank is all the same."""
 
     def ending_rows(self, rows: Sequence[Row]) -> list[Row]:
@@ -76,7 +89,7 @@ class SlideByTuple(_EndedByRows):
 
 
 @dataclass(frozen=True)
-class SlideByRowNumber(_EndedByRows):
+class SlideByRowNumber(EndedByRows):
     """`SLIDE n rows, SATTR row-num`: every n-th row in order of arrival ends an extent."""
 
     every: int
@@ -97,7 +110,7 @@ class SlideByRowNumber(_EndedByRows):
 
 
 @dataclass(frozen=True)
-class SlideByRank(_EndedByRows):
+class SlideByRank(EndedByRows):
     """`SLIDE n rows, SATTR rank(RATTR)`: every n-th row in logical order ends an extent."""
 
     every: int

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.windows.context import Context
+from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
     Unit,
-    Window,
     format_length,
     format_origin,
     present,
@@ -86,7 +86,7 @@ def origin_for_aligned_starts(range_: int, slide: int, offset: int = 0) -> int:
 
 
 @dataclass(frozen=True)
-class Sliding(Window):
+class Sliding(Tagged):
     """`[RANGE r, SLIDE s, WA on]`; tumbling where the two are equal."""
 
     range: int
@@ -116,9 +116,31 @@ class Sliding(Window):
         value = row[self.on]
         return () if value is None else wids(value, self.range, self.slide, self.origin)
 
+    def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
+        if self.range % self.slide:
+            return wid_bounds(value, self.range, self.slide, self.origin)
+        # All values are in as many windows; and the first is the first open one at that time.
+        first: Any = closed_below(value, self.slide, self.origin)
+        return first, first + self.range // self.slide
+
+    def closed_below(self, bound: int) -> int:
+        return closed_below(bound, self.slide, self.origin)
+
+    def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
+        number: Any = wid
+        end = self.origin + (number + 1) * self.slide
+        return end - self.range, end
+
     def bounds(self, wid: int) -> tuple[int, int]:
-        values = extent(wid, self.range, self.slide, self.origin)
-        return values.start, values.stop
+        return self.covers(wid)
+
+    @property
+    def equally_long(self) -> bool:
+        return self.range % self.slide == 0
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.slide > self.range
 
     def __str__(self) -> str:
         range_ = format_length(self.range, self.unit)

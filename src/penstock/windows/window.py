@@ -58,6 +58,11 @@ class Window(ABC):
     def bounds(self, wid: Wid) -> tuple[int | None, int]:
         """What the extent covers, half-open, for presentation; None: without beginning."""
 
+    @property
+    def progresses(self) -> tuple[bool, bool]:
+        """Whether the starts and the ends of windows progress as `on` does."""
+        return True, True
+
     def columns(self) -> frozenset[str]:
         """The attributes the window reads."""
         return frozenset({self.on})

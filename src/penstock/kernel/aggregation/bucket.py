@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from penstock.kernel.aggregates import Ids
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
-from penstock.windows.sliding import Sliding, closed_below, wid_bounds
+from penstock.windows.tagged import Tagged
 
 #: First wid of a row, and the first after it that does not hold the row.
 WID_START = "__wid_start"
@@ -45,7 +44,7 @@ class Bucket(Operator):
     state: BucketState
     idle_waiting_prone = False
 
-    def __init__(self, window: Sliding) -> None:
+    def __init__(self, window: Tagged) -> None:
         super().__init__()
         self._window = window
         self.state = BucketState()
@@ -58,20 +57,11 @@ class Bucket(Operator):
             self.state.unplaced += missing
             rows = rows.drop_nulls(window.on)
         values = rows.get_column(window.on).cast(pl.Int64).to_numpy()
-        start, end = self._wids(values)
+        start, end = window.wid_range(values)  # in NumPy, which divides faster than Polars
         rows = rows.hstack([pl.Series(WID_START, start), pl.Series(WID_END, end)])
-        if window.slide > window.range:
+        if window.has_gaps:
             rows = rows.filter(start < end)
         out.batch(Block(rows))
-
-    def _wids(self, values: Ids) -> tuple[Ids, Ids]:
-        # In NumPy, which divides by a constant several times faster than Polars does.
-        window = self._window
-        if window.range % window.slide:
-            return wid_bounds(values, window.range, window.slide, window.origin)
-        # All rows are in as many windows; and a row's first is the first open one at its time.
-        first = closed_below(values, window.slide, window.origin)
-        return first, first + window.range // window.slide
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         for translated in self.translate(punctuation):
@@ -85,7 +75,7 @@ class Bucket(Operator):
             return ()
         if punctuation.is_final:
             return (Punctuation(WID, END),)
-        return (Punctuation(WID, closed_below(punctuation.bound, window.slide, window.origin)),)
+        return (Punctuation(WID, window.closed_below(punctuation.bound)),)
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self._window.on])

@@ -15,28 +15,26 @@ Spec: window-queries 3.3, 3.4, Fig 6-4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import FUNCTIONS, Function, Ids, take
+from penstock.kernel.aggregates import Columns, Ids, take
 from penstock.kernel.aggregation.bucket import WID, WID_END, WID_START
+from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, combine, group_rows
 from penstock.kernel.aggregation.overlay import overlay, repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.block import Block
-from penstock.kernel.expressions import compile_expression
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.state import Segment, State, Table
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
-from penstock.windows.sliding import Sliding
+from penstock.windows.tagged import Tagged
 
 #: Layers of ranges merged in one go: more would cut each range into more pieces at once.
 FAN_IN = 32
@@ -50,6 +48,7 @@ class WidState(State):
 
     partials: Table = field(default_factory=Table)
     closed: int = BEGINNING
+    started: int = BEGINNING  # what was promised last about the windows' starts
     late: int = 0
 
 
@@ -62,30 +61,12 @@ class WidAggregate(Operator):
         self,
         groups: Sequence[str],
         results: Sequence[tuple[str, Aggregate]],
-        window: Sliding,
+        window: Tagged,
     ) -> None:
         super().__init__()
         self.state = WidState()
-        self._groups = list(groups)
         self._window = window
-        self._computed: dict[str, pl.Expr] = {}
-        self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
-        functions = [function for _, function in self._functions]
-        self._parts = list(dict.fromkeys(part for f in functions for part in f.parts))
-        self._arguments = {part.argument for part in self._parts if part.argument is not None}
-        self._partials = [name for part in self._parts for name in part.columns]
-        # Where all ranges are equally long, the end of one tells its beginning.
-        self._equally_long = window.range % window.slide == 0
-
-    def _function(self, aggregate: Aggregate) -> Function:
-        argument = aggregate.argument
-        if argument is None:
-            return FUNCTIONS[aggregate.function](None, None)
-        if isinstance(argument, Ref):
-            return FUNCTIONS[aggregate.function](argument.name, argument.type)
-        name = f"__{argument}"
-        self._computed[name] = compile_expression(argument)
-        return FUNCTIONS[aggregate.function](name, argument.type)
+        self._calculation = Calculation(groups, results)
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([WID])
@@ -96,17 +77,16 @@ class WidAggregate(Operator):
         rows = self._open(block.rows)
         if not rows.height:
             return
-        if self._computed:
-            rows = rows.with_columns(**self._computed)
+        rows = self._calculation.prepare(rows)
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
-        keys = {name: rows.get_column(name) for name in self._groups}
+        keys = {name: rows.get_column(name) for name in self._calculation.groups}
         digits = [*map(code_column, keys.values()), code_integers(stop)]
-        if not self._equally_long:
+        # Where all ranges are equally long, the end of one tells its beginning.
+        if not self._window.equally_long:
             digits.append(code_integers(stop - start))
         cells = combine(digits, rows.height).groups()
         one = cells.members
-        values = {name: rows.get_column(name) for name in self._arguments}
-        partials = self._named(part.start(values, cells) for part in self._parts)
+        partials = self._calculation.start(rows, cells)
         added = Ranges(start[one], stop[one], take(keys, one) | partials)
         self._append(self._merge(added, _layers(added)))
 
@@ -128,11 +108,20 @@ class WidAggregate(Operator):
             return
         closing = self._close(bound)
         if closing is not None:
-            out.batch(Block(self._present(closing)))
+            rows = self._present(closing)
+            if rows.height:
+                out.batch(Block(rows))
         self.state.closed = bound
-        start, end = (END, END) if punctuation.is_final else self._window.bounds(bound)
+        self._promise(bound, out)
+
+    def _promise(self, bound: int, out: Output) -> None:
+        """What the end of windows below the bound says about results to come."""
+        start, end = (END, END) if bound >= END else self._window.covers(bound)
         out.punctuation(Punctuation(WINDOW_END, end))
-        out.punctuation(Punctuation(WINDOW_START, start))
+        # Several windows may begin together, or all with the stream.
+        if start is not None and start > self.state.started:
+            self.state.started = start
+            out.punctuation(Punctuation(WINDOW_START, start))
 
     def _close(self, bound: int) -> Ranges | None:
         """Take what belongs to windows below the bound out of the state."""
@@ -158,15 +147,19 @@ class WidAggregate(Operator):
 
     def _present(self, ranges: Ranges) -> pl.DataFrame:
         """One result per group and window."""
-        rows = self._keys(ranges)
-        rows |= {name: function.result(ranges.columns) for name, function in self._functions}
-        wids, lengths = ranges.start, ranges.stop - ranges.start
-        if lengths.max() > 1:
-            rows = take(rows, np.repeat(np.arange(len(ranges)), lengths))
-            wids = repeat_ranges(ranges.start, lengths)
-        ends = self._window.origin + (wids + 1) * self._window.slide
-        rows[WINDOW_START], rows[WINDOW_END] = pl.Series(ends - self._window.range), pl.Series(ends)
-        return pl.DataFrame([column.alias(name) for name, column in rows.items()])
+        columns = self._calculation.keys(ranges.columns)
+        columns |= self._calculation.results(ranges.columns)
+        source, wids = self._windows(ranges)
+        columns = take(columns, source) if source is not None else columns
+        return present(columns, *self._window.covers(wids))
+
+    def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
+        """The windows in each range: the number of its range (None: one in each), and its wid."""
+        lengths = ranges.stop - ranges.start
+        if lengths.max() == 1:
+            return None, ranges.start
+        source = np.repeat(np.arange(len(ranges)), lengths)
+        return source, repeat_ranges(ranges.start, lengths)
 
     # -- state --------------------------------------------------------------------------------
 
@@ -185,24 +178,18 @@ class WidAggregate(Operator):
         count = int(layers.max()) + 1
         if count == 1:
             return ranges
-        groups = group_rows(self._keys(ranges).values(), len(ranges))
+        groups = group_rows(self._calculation.keys(ranges.columns).values(), len(ranges))
         ids = groups.ids
         while count > 1:
             layers, count = layers // FAN_IN, -(-count // FAN_IN)
             apart = Codes(ids * count + layers, groups.size * count)
             cut = overlay(apart, ranges.start, ranges.stop)
-            pieces = take({name: ranges.columns[name] for name in self._partials}, cut.source)
-            partials = self._named(part.merge(pieces, cut.pieces) for part in self._parts)
-            keys = take(self._keys(ranges), cut.relative)
+            pieces = take(self._calculation.kept(ranges.columns), cut.source)
+            partials = self._calculation.merge(pieces, cut.pieces)
+            keys = take(self._calculation.keys(ranges.columns), cut.relative)
             ranges = Ranges(cut.start, cut.stop, keys | partials)
             ids, layers = ids[cut.relative], layers[cut.relative]
         return ranges
-
-    def _keys(self, ranges: Ranges) -> dict[str, pl.Series]:
-        return {name: ranges.columns[name] for name in self._groups}
-
-    def _named(self, partials: Iterable[tuple[pl.Series, ...]]) -> dict[str, pl.Series]:
-        return dict(zip(self._partials, chain.from_iterable(partials), strict=True))
 
 
 def _layers(added: Ranges) -> Ids:
@@ -214,3 +201,14 @@ def _layers(added: Ranges) -> Ids:
     lengths = added.stop - added.start
     begins = code_integers(added.start % lengths.max())
     return combine((begins, code_integers(lengths)), len(added)).compact().codes
+
+
+def present(columns: Columns, start: Ids | None, end: Ids) -> pl.DataFrame:
+    """Results with what their windows cover."""
+    starts = (
+        pl.Series(start)
+        if start is not None
+        else pl.Series([None], dtype=pl.Int64).new_from_index(0, len(end))
+    )
+    rows = {**columns, WINDOW_START: starts, WINDOW_END: pl.Series(end)}
+    return pl.DataFrame([column.alias(name) for name, column in rows.items()])

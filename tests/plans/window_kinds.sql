@@ -1,4 +1,4 @@
--- Windows that have a meaning and no operator: landmark, partitioned, cumulating, slide by tuple.
+-- Windows of the other kinds: landmark, partitioned, cumulating, slide by tuple.
 CREATE STREAM Main (srcIP STRING, length INT, ts TIMESTAMP) TIMESTAMP BY ts;
 
 CREATE VIEW landmark AS

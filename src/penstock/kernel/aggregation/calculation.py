@@ -1,0 +1,67 @@
+"""Calculation: the functions of one aggregate, computed together for many groups at once.
+
+Every algorithm of window aggregation keeps partials per group and something else: a window, a range
+of windows, a pane, a session. What it does with the partials is the same and stands here: make them
+of rows, join them, and read the results off them. Parts that several functions need are kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import polars as pl
+
+from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping
+from penstock.kernel.expressions import compile_expression
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Ref
+
+
+class Calculation:
+    """The results of `groups`; `partials` are the columns that are kept of each."""
+
+    def __init__(self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]]) -> None:
+        self.groups = list(groups)
+        self._computed: dict[str, pl.Expr] = {}
+        self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
+        functions = [function for _, function in self._functions]
+        self.parts = list(dict.fromkeys(part for f in functions for part in f.parts))
+        self._arguments = {part.argument for part in self.parts if part.argument is not None}
+        self.partials = [name for part in self.parts for name in part.columns]
+
+    def _function(self, aggregate: Aggregate) -> Function:
+        argument = aggregate.argument
+        if argument is None:
+            return FUNCTIONS[aggregate.function](None, None)
+        if isinstance(argument, Ref):
+            return FUNCTIONS[aggregate.function](argument.name, argument.type)
+        name = f"__{argument}"
+        self._computed[name] = compile_expression(argument)
+        return FUNCTIONS[aggregate.function](name, argument.type)
+
+    def prepare(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with what the functions are of as columns."""
+        return rows.with_columns(**self._computed) if self._computed else rows
+
+    def start(self, rows: pl.DataFrame, groups: Grouping) -> dict[str, pl.Series]:
+        """Partials of prepared rows, one per group."""
+        values = {name: rows.get_column(name) for name in self._arguments}
+        return self._named(part.start(values, groups) for part in self.parts)
+
+    def merge(self, partials: Columns, groups: Grouping) -> dict[str, pl.Series]:
+        """Partials of partials, one per group."""
+        return self._named(part.merge(partials, groups) for part in self.parts)
+
+    def results(self, partials: Columns) -> dict[str, pl.Series]:
+        """The answer for each row of partials, under the names of the query."""
+        return {name: function.result(partials) for name, function in self._functions}
+
+    def keys(self, columns: Columns) -> dict[str, pl.Series]:
+        return {name: columns[name] for name in self.groups}
+
+    def kept(self, columns: Columns) -> dict[str, pl.Series]:
+        return {name: columns[name] for name in self.partials}
+
+    def _named(self, partials: Iterable[tuple[pl.Series, ...]]) -> dict[str, pl.Series]:
+        return dict(zip(self.partials, chain.from_iterable(partials), strict=True))

@@ -1,0 +1,189 @@
+"""SessionAggregate: one partial aggregate per group and piece of a session.
+
+Rows of a batch that follow each other closely make a *piece*: where it begins, where its last row
+is, and the partials of its groups. A piece may turn out to go on in another batch, or to fill the
+gap between two that are there; so pieces stay as they came until a promise says that some of them
+can meet no new row. These are put together with whatever they touch:
+
+    pieces  ├──┤  ├────┤   ├──┤          ├──┤
+                └──┘ a late row           └────┘ still open
+    close   ├─────────────────┤          both wait
+
+What touches a piece that is still open waits with it: its `due` is put off to the open piece's end.
+Segments are sorted by `due`, so what a promise can close stands at the front of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregation.calculation import Calculation
+from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
+from penstock.kernel.aggregation.levels import append_level
+from penstock.kernel.aggregation.wid import present
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.state import State, Table
+from penstock.model.aggregates import Aggregate
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import WINDOW_END
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.session import Session
+
+_FIRST, _LAST, _DUE = "__first", "__last", "__due"
+
+
+@dataclass
+class SessionState(State):
+    """Pieces; rows below `closed` come too late; rows without a time are `unplaced`."""
+
+    pieces: Table = field(default_factory=Table)
+    closed: int = BEGINNING
+    late: int = 0
+    unplaced: int = 0
+
+
+class SessionAggregate(Operator):
+    """Aggregates rows that come at most one gap after each other."""
+
+    state: SessionState
+
+    def __init__(
+        self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: Session
+    ) -> None:
+        super().__init__()
+        self.state = SessionState()
+        self._window = window
+        self._calculation = Calculation(groups, results)
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([self._window.on])
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        on = self._window.on
+        rows = block.rows.drop_nulls(on)
+        self.state.unplaced += len(block) - rows.height
+        in_time = rows.filter(pl.col(on) >= self.state.closed)
+        self.state.late += rows.height - in_time.height
+        if not in_time.height:
+            return
+        rows = self._calculation.prepare(in_time)
+        times = rows.get_column(on).cast(pl.Int64).to_numpy()
+        sessions, first, last = self._sessions(rows, times, times)
+        cells = self._cells(rows, sessions)
+        keys = {name: rows.get_column(name) for name in self._calculation.groups}
+        one = sessions[cells.members]
+        columns = take(keys, cells.members) | self._calculation.start(rows, cells)
+        self._append(columns, first[one], last[one], last[one])
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        bound = punctuation.bound
+        if punctuation.on != self._window.on or bound <= self.state.closed:
+            return
+        self.state.closed = bound
+        # A row at the bound may go on with what ended one gap before it, but no longer.
+        pieces = self._due_below(bound - self._window.gap if bound < END else END)
+        if pieces is not None:
+            self._close(pieces, out)
+        out.punctuation(Punctuation(WINDOW_END, bound))
+
+    def _due_below(self, horizon: int) -> pl.DataFrame | None:
+        """Take out what is due."""
+        taken, kept = [], []
+        for segment in self.state.pieces.segments:
+            split = int(np.searchsorted(segment.rows.get_column(_DUE).to_numpy(), horizon))
+            if split:
+                taken.append(segment.rows.slice(0, split))
+            if split < segment.rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        self.state.pieces = Table(kept)
+        return pl.concat(taken) if taken else None
+
+    def _close(self, due: pl.DataFrame, out: Output) -> None:
+        """Put out the sessions that are over; put back what touches one that is not."""
+        touching = self._of_same_partition(due)
+        pieces = pl.concat([due, *touching])
+        first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
+        sessions, begin, end = self._sessions(pieces, first, last)
+        is_open = np.zeros(len(begin), dtype=np.bool_)
+        is_open[sessions[due.height :]] = True
+        waiting = is_open[sessions[: due.height]]
+        over = np.flatnonzero(~waiting)
+        if len(over):
+            columns, ids = self._merged(due[over], sessions[over])
+            answers = self._calculation.keys(columns) | self._calculation.results(columns)
+            out.batch(Block(present(answers, begin[ids], end[ids] + self._window.gap)))
+        again = np.flatnonzero(waiting)
+        if len(again):
+            columns, ids = self._merged(due[again], sessions[again])
+            self._append(columns, begin[ids], end[ids], end[ids])
+
+    def _of_same_partition(self, due: pl.DataFrame) -> list[pl.DataFrame]:
+        """What is left of the partitions that have something due."""
+        names = list(self._window.partition)
+        if not names:
+            return list(self.state.pieces)
+        partitions = due.select(names).unique()
+        return [
+            rows.join(partitions, on=names, how="semi", nulls_equal=True)
+            for rows in self.state.pieces
+        ]
+
+    def _sessions(self, rows: pl.DataFrame, first: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
+        """The session of each piece, and where each session begins and has its last row."""
+        codes = combine(map(code_column, map(rows.get_column, self._window.partition)), len(first))
+        partitions = codes.groups().ids
+        order = np.lexsort((first, partitions))
+        begins, partitions = first[order], partitions[order]
+        reach = _running_max(last[order], partitions)
+        cut = np.ones(len(order), dtype=np.bool_)
+        cut[1:] = (begins[1:] - reach[:-1] > self._window.gap) | (partitions[1:] != partitions[:-1])
+        numbers = np.cumsum(cut) - 1
+        sessions = np.empty(len(order), dtype=np.int64)
+        sessions[order] = numbers
+        starts = np.flatnonzero(cut)
+        stops = np.append(starts[1:], len(order)) - 1
+        return sessions, begins[starts], reach[stops]
+
+    def _cells(self, rows: pl.DataFrame, sessions: Ids) -> Groups:
+        keys = map(code_column, map(rows.get_column, self._calculation.groups))
+        return combine((*keys, code_integers(sessions)), rows.height).groups()
+
+    def _merged(self, rows: pl.DataFrame, sessions: Ids) -> tuple[dict[str, pl.Series], Ids]:
+        """One entry per group and session, and the session of each."""
+        cells = self._cells(rows, sessions)
+        columns = {name: rows.get_column(name) for name in rows.columns}
+        partials = self._calculation.merge(self._calculation.kept(columns), cells)
+        keys = take(self._calculation.keys(columns), cells.members)
+        return keys | partials, sessions[cells.members]
+
+    def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> None:
+        append_level(self.state.pieces, _segment(columns, first, last, due), self._level)
+
+    def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        rows = pl.concat(segments)
+        first, last = rows.get_column(_FIRST).to_numpy(), rows.get_column(_LAST).to_numpy()
+        sessions, begin, end = self._sessions(rows, first, last)
+        columns, ids = self._merged(rows, sessions)
+        due = np.full(len(begin), BEGINNING)
+        np.maximum.at(due, sessions, rows.get_column(_DUE).to_numpy())
+        return _segment(columns, begin[ids], end[ids], due[ids])
+
+
+def _segment(columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> pl.DataFrame:
+    times = {_FIRST: pl.Series(first), _LAST: pl.Series(last), _DUE: pl.Series(due)}
+    rows = pl.DataFrame([c.alias(name) for name, c in (columns | times).items()])
+    return rows.sort(_DUE, maintain_order=True)
+
+
+def _running_max(values: Ids, partitions: Ids) -> Ids:
+    """The greatest value so far, beginning afresh in each partition; partitions ascend."""
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    highest = np.maximum.accumulate(ranks + partitions * len(values)) - partitions * len(values)
+    found: Ids = np.sort(values)[highest]
+    return found

@@ -1,0 +1,200 @@
+"""Every kind of window against the slow evaluator; see `chains` for what is random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from penstock.kernel.aggregation import levels, wid
+from penstock.kernel.aggregation.bins import BinsAggregate
+from penstock.kernel.aggregation.bucket import Bucket
+from penstock.kernel.aggregation.landmark import LandmarkAggregate
+from penstock.kernel.aggregation.partitioned import PartitionedAggregate
+from penstock.kernel.aggregation.session import SessionAggregate
+from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.windows import (
+    Cumulating,
+    Landmark,
+    Partitioned,
+    Session,
+    SlideByRank,
+    SlideByRowNumber,
+    SlideByTuple,
+    Sliding,
+    Window,
+)
+from tests.engine.draw import Draw, check_seeds
+from tests.kernel.aggregation.chains import GROUPS, Build, Chain, aggregates, check, judge, runs
+
+
+def behind_bucket(operator: type[WidAggregate]) -> Build:
+    return lambda groups, results, window: (Bucket(window), operator(groups, results, window))
+
+
+def alone(operator: type[PartitionedAggregate] | type[SessionAggregate]) -> Build:
+    return lambda groups, results, window: (operator(groups, results, window),)
+
+
+BINS = behind_bucket(BinsAggregate)
+
+
+def length(draw: Draw) -> int:
+    return draw.between(1, 25)
+
+
+def few(draw: Draw) -> int:
+    return draw.between(1, 9)
+
+
+def origin(draw: Draw) -> int:
+    return draw.between(-5, 5)
+
+
+def cumulating(draw: Draw) -> Cumulating:
+    step = few(draw)
+    return Cumulating("ts", step, step * few(draw), origin(draw))
+
+
+#: Kind -> its windows, and what computes them.
+KINDS: dict[str, tuple[Callable[[Draw], Window], Build]] = {
+    "sliding": (lambda d: Sliding("ts", length(d), few(d), origin(d)), behind_bucket(WidAggregate)),
+    "cumulating": (cumulating, behind_bucket(WidAggregate)),
+    "landmark": (lambda d: Landmark("ts", few(d), origin(d)), behind_bucket(LandmarkAggregate)),
+    "slide by tuple": (lambda d: SlideByTuple("ts", length(d)), BINS),
+    "slide by row number": (lambda d: SlideByRowNumber("ts", length(d), few(d), "n"), BINS),
+    "slide by rank": (lambda d: SlideByRank("ts", length(d), few(d)), BINS),
+    "partitioned": (
+        lambda d: Partitioned("ts", few(d), few(d), d.choose([("a",), ("a", "b")])),
+        alone(PartitionedAggregate),
+    ),
+    "session": (
+        lambda d: Session("ts", few(d), d.choose([(), ("a",), ("a", "b")])),
+        alone(SessionAggregate),
+    ),
+}
+
+
+def results_are_those_of_the_extents_each_exactly_once(kind: str, draw: Draw) -> None:
+    windows, build = KINDS[kind]
+    window, groups = windows(draw), draw.choose(GROUPS)
+    if isinstance(window, (Partitioned, Session)):
+        groups = tuple(dict.fromkeys((*window.partition, *groups)))
+    # Every step of a landmark window has a result, however many there are.
+    run = runs(draw, far=kind != "landmark")
+    fan_in, segments = draw.choose([(wid.FAN_IN, wid.SEGMENTS), (2, 2), (3, 4)])
+    limit = draw.choose([1, 3, None])
+    with pytest.MonkeyPatch.context() as patch:  # small numbers merge often, in many rounds
+        patch.setattr(wid, "FAN_IN", fan_in)
+        patch.setattr(wid, "SEGMENTS", segments)
+        patch.setattr(levels, "SEGMENTS", segments)
+        judge(build, window, run, groups, aggregates("sum", "max", "var_pop"), limit)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_those_of_the_extents_each_exactly_once(kind: str) -> None:
+    check_seeds(25, partial(results_are_those_of_the_extents_each_exactly_once, kind))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_those_of_the_extents_over_thousands_of_cases(kind: str) -> None:
+    check_seeds(3000, partial(results_are_those_of_the_extents_each_exactly_once, kind))
+
+
+def chain_of(build: Build, window: object, *groups: str) -> Chain:
+    return Chain(build(groups, tuple(aggregates().items()), window), "ts")
+
+
+def row(ts: int, n: int = 0, a: int = 0) -> dict[str, object]:
+    return {"ts": ts, "n": n, "a": a, "b": None, "v": None, "d": None}
+
+
+def test_a_late_row_falls_between_bins_and_starts_from_the_bin_below_it():
+    # The worked example: t1, t2, t3 ascending, t4 after t1 has left, then t5 between t1 and t2.
+    chain = chain_of(BINS, SlideByTuple("ts", 10))
+    for ts in (1, 4, 6, 12, 2):
+        assert chain.rows([row(ts)]) == []
+    first = check(chain.promise(5))
+    assert [(r["window_end"] - 1, r["n"]) for r in first] == [(1, 1), (2, 2), (4, 3)]
+    rest = check(chain.promise(100))
+    assert [(r["window_end"] - 1, r["n"]) for r in rest] == [(6, 4), (12, 3)]
+
+
+def test_what_a_promise_leaves_open_still_counts_rows_that_came_before_it():
+    chain = chain_of(BINS, SlideByTuple("ts", 10))
+    chain.rows([row(1), row(3)])
+    check(chain.promise(4))
+    chain.rows([row(5)])
+    [(after)] = check(chain.promise(6))
+    assert after["n"] == 3
+
+
+def test_ranks_go_on_counting_from_what_is_closed():
+    chain = chain_of(BINS, SlideByRank("ts", 100, 3))
+    chain.rows([row(1), row(2)])
+    assert check(chain.promise(5)) == []
+    chain.rows([row(9), row(7), row(8), row(6)])
+    found = check(chain.promise(100))
+    assert [(r["window_end"] - 1, r["n"]) for r in found] == [(6, 3), (9, 6)]
+
+
+def test_partitions_count_their_rows_separately():
+    chain = chain_of(alone(PartitionedAggregate), Partitioned("ts", 3, 2, ("a",)), "a")
+    chain.rows([row(1, a=1), row(2, a=2), row(3, a=1), row(4, a=1), row(5, a=1)])
+    found = check(chain.promise(6))
+    assert [(r["a"], r["window_start"], r["window_end"], r["n"]) for r in found] == [
+        (1, -1, 2, 2),
+        (1, 1, 4, 3),
+    ]
+
+
+def test_partitions_forget_the_panes_of_windows_that_are_over():
+    chain = chain_of(alone(PartitionedAggregate), Partitioned("ts", 4, 2, ("a",)), "a")
+    for ts in range(300):
+        chain.rows([row(ts, a=1)])
+        chain.promise(ts + 1)
+    assert sum(rows for table, rows in chain.kept.items() if "panes" in table) < 30
+
+
+def test_a_late_row_joins_two_sessions():
+    chain = chain_of(alone(SessionAggregate), Session("ts", 5))
+    chain.rows([row(0), row(10)])
+    chain.rows([row(5)])
+    assert check(chain.promise(15)) == []
+    [found] = check(chain.promise(16))
+    assert (found["window_start"], found["window_end"], found["n"]) == (0, 15, 3)
+
+
+def test_a_session_that_goes_on_keeps_what_it_had():
+    chain = chain_of(alone(SessionAggregate), Session("ts", 5, ("a",)), "a")
+    for ts in range(0, 100, 4):
+        chain.rows([row(ts, a=1), row(ts, a=2)] if ts < 50 else [row(ts, a=1)])
+        for found in check(chain.promise(ts + 1)):
+            assert (found["a"], found["n"], found["window_end"]) == (2, 13, 53)
+    [found] = check(chain.promise(200))
+    assert (found["a"], found["n"], found["window_start"]) == (1, 25, 0)
+
+
+def test_a_landmark_window_in_a_lull_waits_for_the_stream_to_go_on():
+    chain = chain_of(behind_bucket(LandmarkAggregate), Landmark("ts", 10))
+    chain.rows([row(5)])
+    assert [r["window_end"] for r in check(chain.promise(40))] == [10]
+    found = check(chain.rows([row(47)]))
+    assert [(r["window_end"], r["n"]) for r in found] == [(20, 1), (30, 1), (40, 1)]
+    assert [(r["window_end"], r["n"]) for r in check(chain.promise(60))] == [(50, 2)]
+
+
+def test_cumulating_windows_start_together():
+    chain = chain_of(behind_bucket(WidAggregate), Cumulating("ts", 10, 30))
+    chain.rows([row(1), row(12), row(35)])
+    found = check(chain.promise(100))
+    assert [(r["window_start"], r["window_end"], r["n"]) for r in found] == [
+        (0, 10, 1),
+        (0, 20, 2),
+        (0, 30, 2),
+        (30, 40, 1),
+        (30, 50, 1),
+        (30, 60, 1),
+    ]
