@@ -6,6 +6,7 @@
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
     ets             on demand | periodic length | none   on demand when silent streams give the time
     ets_by          rows | arcs                          rows      how that travels
+    lowering        auto | native | kernel               auto      who computes a query on Spark
 
 Any other name holds a *parameter*: a duration or an integer that queries use as a length, as in
 `[RANGE n]`. A name that looks like a misspelt setting is refused, so that a typo never becomes a
@@ -46,6 +47,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rows_per_step": ("unlimited",),
         "ets": ("on_demand", "none"),
         "ets_by": ("rows", "arcs"),
+        "lowering": ("auto", "native", "kernel"),
     }
 )
 
@@ -59,6 +61,7 @@ class Settings:
     rows_per_step: int | None = None  # None: unlimited
     ets: Ets = ON_DEMAND
     ets_by: str = "rows"
+    lowering: str = "auto"
     parameters: Mapping[str, int | Duration] = field(default_factory=dict)
 
     def with_value(self, name: str, value: Value) -> Settings:
@@ -80,6 +83,8 @@ class Settings:
             return replace(self, ets_by=_choice(key, value))
         if key == "ets":
             return replace(self, ets=_ets(value))
+        if key == "lowering":
+            return replace(self, lowering=_choice(key, value))
         near = difflib.get_close_matches(key, CHOICES, n=1, cutoff=0.7)
         if near:
             raise BadSetting(

@@ -105,7 +105,7 @@ def describe(program: Program) -> dict[str, str]:
         f"query {name}": explain_graph(QueryGraph({name: plan}))
         for name, plan in program.queries.items()
     }
-    return {**streams, **queries, "union": program.union}
+    return {**streams, **queries, "union": program.union, "lowering": program.lowering}
 
 
 def _difference(theirs: dict[str, str], mine: dict[str, str]) -> str:

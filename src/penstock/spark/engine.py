@@ -30,6 +30,7 @@ from penstock.model.timestamps import END
 from penstock.results import FILE_FORMATS
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
+from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.query import Query
 from penstock.spark.running import Running
 from penstock.spark.session import local_session, ship_package
@@ -87,7 +88,9 @@ class Engine(Declarations):
             for entry in self.catalog.queries
             if self._running_of(entry.name) is None
         }
-        for share in shares(waiting):
+        alone = self.catalog.settings.lowering == NATIVE
+        together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
+        for share in (share for queries in together for share in shares(queries)):
             running = Running(self, share)
             self._running.append(running)
             running.start(interval)
@@ -132,8 +135,13 @@ class Engine(Declarations):
 
     def counts(self, stream: str) -> StreamCounts:
         """Rows of a stream that were set aside since `start`."""
-        name = self.declared_stream(stream).name
-        return self._counts.setdefault(name, StreamCounts())
+        for running in self._running:
+            running.pipeline.refresh()
+        return self.counting(self.declared_stream(stream).name)
+
+    def counting(self, stream: str) -> StreamCounts:
+        """Where rows of a declared stream are counted."""
+        return self._counts.setdefault(stream, StreamCounts())
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
@@ -193,6 +201,7 @@ class Engine(Declarations):
 
     def _check(self, entry: QueryEntry) -> None:
         check_timing(entry.plan)
+        choose({entry.name: entry.plan}, self.catalog.settings.lowering)
         sink = entry.sink
         if sink is not None and sink.format in FILE_FORMATS and sink.path is None:
             raise NotExecutable(

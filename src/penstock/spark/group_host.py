@@ -37,6 +37,7 @@ class Program:
     streams: tuple[Stream, ...]
     queries: Mapping[str, Node]
     union: str = "meld"
+    lowering: str = "kernel"
 
 
 @dataclass

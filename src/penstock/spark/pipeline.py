@@ -9,32 +9,21 @@ Spark owns offsets, scheduling, state and recovery; what is ours is in the funct
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Any
 
-import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.state import from_ipc
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.delivery import Delivery, Report
 from penstock.spark.group_host import Program
 from penstock.spark.groups import group_keys
 from penstock.spark.partitioning import Keys
 from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor
 from penstock.spark.pulse import Pulse
 from penstock.spark.sources import exchange
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """What one micro-batch put out: (name, rows) by kind, and each group's progress."""
-
-    batch: int
-    lines: Sequence[tuple[int, str, str, pl.DataFrame]]  # (group, name, kind, rows)
-    progress: Sequence[dict[str, Any]]
 
 
 class Pipeline:
@@ -48,10 +37,12 @@ class Pipeline:
         frames: Mapping[str, DataFrame],
         checkpoint: Checkpoint,
         deliver: Callable[[Delivery], None],
+        report: Callable[[Report], None],
     ) -> None:
         self.program = program
         self._spark = spark
         self._deliver = deliver
+        self._report = report
         self._checkpoint = checkpoint
         partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
         self.groups = checkpoint.groups(group_keys(partitions, partitions))
@@ -78,6 +69,9 @@ class Pipeline:
         )
         return self.query
 
+    def refresh(self) -> None:
+        """Nothing to do: a batch brings its report along."""
+
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
         lines, progress = [], []
         for line in frame.toArrow().to_pylist():
@@ -86,4 +80,13 @@ class Pipeline:
             else:
                 rows = from_ipc(line["payload"])
                 lines.append((line["g"], line["name"], line["kind"], rows))
-        self._deliver(Delivery(batch, lines, progress))
+        self._deliver(Delivery(batch, lines))
+        self._report(
+            Report(
+                batch,
+                progress[0]["rows"] if progress else {},
+                progress[0]["bounds"] if progress else {},
+                sum(group["state_rows"] for group in progress),
+                sum(group["state_bytes"] for group in progress),
+            )
+        )

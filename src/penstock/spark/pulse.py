@@ -41,6 +41,12 @@ class Pulse:
         hidden.rename(file)
         return file
 
+    def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
+        """The promises made for one stream, as the column `bound`."""
+        files = spark.readStream.format("text").load(str(self._folder.resolve()))
+        promised = F.from_json("value", "map<string, bigint>").getItem(stream)
+        return files.select(promised.alias("bound")).where(F.col("bound").isNotNull())
+
     def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
         """Promises as lines of the exchange, one per group."""
         files = spark.readStream.format("text").load(str(self._folder.resolve()))

@@ -5,19 +5,24 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Source
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.delivery import Delivery, Report
 from penstock.spark.failures import translated
 from penstock.spark.group_host import Program
-from penstock.spark.pipeline import Delivery, Pipeline
+from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.native.pipeline import NativePipeline
+from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import RESULT
 from penstock.spark.segment_cache import forget_shared
 from penstock.spark.shares import Share
@@ -44,8 +49,10 @@ class Running:
             for node in walk(plan)
             if isinstance(node, Source)
         }
+        settings = engine.catalog.settings
+        self.choice = choose(share.queries, settings.lowering)
         self.program = Program(
-            tuple(streams.values()), dict(share.queries), engine.catalog.settings.union
+            tuple(streams.values()), dict(share.queries), settings.union, self.choice.lowering
         )
         # A stream that several pipelines read is counted by the first of them.
         self._counted = streams.keys() - engine.streams_read()
@@ -56,12 +63,16 @@ class Running:
             self._check_sinks()
             frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
             with translated():
-                self.pipeline = Pipeline(
-                    engine.spark, self.program, share.keys, frames, self.checkpoint, self._deliver
-                )
+                self.pipeline = self._pipeline(frames)
         except BaseException:
             self.checkpoint.release()
             raise
+
+    def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
+        spark, hands = self._engine.spark, (self.checkpoint, self._deliver, self._report)
+        if self.choice.lowering == NATIVE:
+            return NativePipeline(spark, self.program, frames, *hands)
+        return Pipeline(spark, self.program, self.share.keys, frames, *hands)
 
     def start(self, interval: str) -> None:
         with translated():
@@ -81,6 +92,7 @@ class Running:
         with translated():
             self._wait_for_batch()
             self.query.stop()
+            self.pipeline.refresh()
             forget_shared(str(self.query.id))
         self.checkpoint.release()
         if self._temporary is not None:
@@ -126,13 +138,18 @@ class Running:
                 self._engine.query(name).receive(delivery.batch, pl.concat(parts))
         for (stream, kind), parts in aside.items():
             if stream in self._counted:
-                self._engine.counts(stream).add(kind, delivery.batch, pl.concat(parts))
-        for stream, rows in delivery.progress[0]["rows"].items() if delivery.progress else ():
+                self._engine.counting(stream).add(kind, delivery.batch, pl.concat(parts))
+
+    def _report(self, report: Report) -> None:
+        for stream, rows in report.rows.items():
             if stream in self._counted:
-                self._engine.counts(stream).rows_by_batch[delivery.batch] = rows
+                self._engine.counting(stream).rows_by_batch[report.batch] = rows
+        for (stream, kind), number in report.aside.items():
+            if stream in self._counted:
+                self._engine.counting(stream).count(kind, report.batch, number)
         self.progress = {
-            "batch": delivery.batch,
-            "bounds": delivery.progress[0]["bounds"] if delivery.progress else {},
-            "state_rows": sum(group["state_rows"] for group in delivery.progress),
-            "state_bytes": sum(group["state_bytes"] for group in delivery.progress),
+            "batch": report.batch,
+            "bounds": dict(report.bounds),
+            "state_rows": report.state_rows,
+            "state_bytes": report.state_bytes,
         }

@@ -42,8 +42,12 @@ class StreamCounts:
         return [(kind, rows) for (kind, _), rows in self._kept.items()]
 
     def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
-        by_batch = self.late_by_batch if kind == "late" else self.malformed_by_batch
-        by_batch[batch] = rows.height
+        self.count(kind, batch, rows.height)
         self._kept[kind, batch] = rows
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
+
+    def count(self, kind: str, batch: int, rows: int) -> None:
+        """Count rows that cannot be looked at."""
+        by_batch = self.late_by_batch if kind == "late" else self.malformed_by_batch
+        by_batch[batch] = rows

@@ -1,0 +1,1 @@
+"""Native lowering: whole queries as Spark SQL operators, with Penstock's promises as watermarks."""

@@ -1,0 +1,41 @@
+"""Native or kernel: which of the two lowerings a pipeline gets, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.errors import NotExecutable
+from penstock.plan.nodes import Node
+from penstock.spark.native.lowering import objection
+
+NATIVE, KERNEL = "native", "kernel"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A lowering and the reason for it."""
+
+    lowering: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.lowering}: {self.reason}"
+
+
+def choose(queries: Mapping[str, Node], wanted: str) -> Choice:
+    """The lowering for queries that share a pipeline; `wanted` is the setting of that name."""
+    if wanted == KERNEL:
+        return Choice(KERNEL, "as SET lowering wants it")
+    if len(queries) > 1:
+        return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
+    ((name, plan),) = queries.items()
+    against = objection(plan)
+    if against is None:
+        return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
+    if wanted == NATIVE:
+        raise NotExecutable(
+            f"`{name}` cannot run as Spark SQL alone: {against}",
+            hint="SET lowering = auto leaves it to the kernel",
+        )
+    return Choice(KERNEL, against)

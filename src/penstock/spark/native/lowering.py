@@ -1,0 +1,241 @@
+"""Which queries Spark can compute by itself, and the DataFrame that does.
+
+A query qualifies if it is one tumbling aggregate over event time, with selections and projections
+below and above it. Spark's own aggregation is then as good as any: there is no row to copy into
+several windows, and nothing has to cross to Python but results.
+
+What stays ours is progress. Each stream is united with promises from outside before Spark derives
+its watermark, so a silent stream can be spoken for, and the end of the input closes every window.
+A promise of bound b comes as a row with the time b + slack, which Spark turns back into b.
+
+Spark counts in milliseconds, so times of windows and slack must be whole ones. And it judges
+lateness by windows: a row below the bound is still taken in while its window is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.errors import PenstockBug
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Expression, Ref
+from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING, MILLISECOND, to_ticks
+from penstock.model.types import Type
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.spark.native import expressions
+from penstock.windows import Sliding
+
+_FUNCTIONS = frozenset(
+    ["count", "sum", "min", "max", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop"]
+)
+#: Types that leave a query as they are, or as ticks.
+_SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY}
+
+#: The last time that Spark can print: a promise to it closes everything.
+LAST = to_ticks(datetime(9999, 12, 31))
+
+PROMISE, WINDOW = "penstock_promise", "penstock_window"
+
+
+def objection(plan: nodes.Node) -> str | None:
+    """Why a query cannot run as Spark SQL alone; None: it can."""
+    aggregates = [node for node in walk(plan) if isinstance(node, nodes.WindowAggregate)]
+    if len(aggregates) != 1:
+        return "only a query with one window aggregate runs as Spark SQL alone"
+    for column in plan.schema:
+        if column.type not in _SHOWN:
+            return f"`{column.name}` is {column.type}, which only the kernel puts out"
+    for node in walk(plan):
+        found = _objection_to(node)
+        if found is not None:
+            return found
+    return (
+        None
+        if _is_event_time(aggregates[0].input, aggregates[0].window.on)
+        else (f"`{aggregates[0].window.on}` is not the time its streams are declared with")
+    )
+
+
+def _objection_to(node: nodes.Node) -> str | None:
+    match node:
+        case nodes.Source():
+            return _objection_to_stream(node.stream)
+        case nodes.Select():
+            return _objection_to_terms(node.predicate)
+        case nodes.Project():
+            return _objection_to_terms(*(c.value for c in node.columns))
+        case nodes.Union():
+            return None
+        case nodes.WindowAggregate():
+            return _objection_to_aggregate(node)
+    return "joins run in the kernel"
+
+
+def _objection_to_stream(stream: Stream) -> str | None:
+    if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
+        return f"`{stream.name}` has no time of its own"
+    if stream.schema[stream.timestamp].type is not Type.TIMESTAMP:
+        return f"the time of `{stream.name}` is no TIMESTAMP"
+    if stream.slack is None or stream.slack % MILLISECOND:
+        return f"the slack of `{stream.name}` is not a number of milliseconds"
+    return None
+
+
+def _objection_to_terms(*terms: Expression) -> str | None:
+    if any(ROW_NUM in term.refs for term in terms):
+        return "rows are numbered in the kernel"
+    return next((found for term in terms if (found := expressions.objection(term))), None)
+
+
+def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
+    window = node.window
+    if not isinstance(window, Sliding) or not window.is_tumbling or window.unit != "time":
+        return f"{window} is computed in the kernel: Spark would copy or keep every row"
+    if window.range % MILLISECOND:
+        return f"{window} is finer than Spark's clock"
+    for result in node.results:
+        aggregate = result.aggregate
+        if aggregate.function not in _FUNCTIONS:
+            return f"`{aggregate.function}` is computed in the kernel"
+        if aggregate.argument is not None:
+            found = _objection_to_terms(aggregate.argument)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_event_time(node: nodes.Node, name: str) -> bool:
+    """Whether a column is, in every stream below, the one that its bounds are about."""
+    match node:
+        case nodes.Source():
+            return node.stream.timestamp == name
+        case nodes.Select():
+            return _is_event_time(node.input, name)
+        case nodes.Project():
+            value = next(c.value for c in node.columns if c.name == name)
+            return isinstance(value, Ref) and _is_event_time(node.input, value.name)
+        case nodes.Union():
+            place = node.schema.names.index(name)
+            return all(_is_event_time(part, part.schema.names[place]) for part in node.parts)
+    return False
+
+
+def lowered(plan: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """The plan over streams that `promising` has prepared; times come out as ticks."""
+    frame = _lowered(plan, streams)
+    return frame.select(
+        *(
+            (
+                F.unix_micros(f"`{c.name}`") if c.type is Type.TIMESTAMP else F.col(f"`{c.name}`")
+            ).alias(c.name)
+            for c in plan.schema
+        )
+    )
+
+
+def promising(frame: DataFrame, promises: DataFrame, stream: Stream) -> DataFrame:
+    """A stream with the promises made for it, and Spark's watermark over both.
+
+    `promises` has one column, `bound`, in ticks.
+    """
+    assert stream.timestamp is not None and stream.slack is not None
+    on = f"`{stream.timestamp}`"
+    spoken = F.timestamp_micros(F.least(F.col("bound") + F.lit(stream.slack), F.lit(LAST)))
+    silent = [
+        (spoken if c.name == stream.timestamp else F.lit(None).cast(str(c.type))).alias(c.name)
+        for c in stream.columns
+    ]
+    both = frame.withColumn(PROMISE, F.lit(False)).union(
+        promises.select(*silent, F.lit(True).alias(PROMISE))
+    )
+    marked = both.withWatermark(stream.timestamp, f"{stream.slack // MILLISECOND} milliseconds")
+    # It looks at the time, or else Spark would filter before the watermark sees the promises.
+    return marked.where(~(F.col(PROMISE) & F.col(on).isNotNull())).drop(PROMISE)
+
+
+def _lowered(node: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """The aggregate and what is above it."""
+    match node:
+        case nodes.Select():
+            return _lowered(node.input, streams).where(expressions.column(node.predicate))
+        case nodes.Project():
+            return _lowered(node.input, streams).select(*map(expressions.column, node.columns))
+        case nodes.WindowAggregate():
+            return _aggregated(node, _below(node.input, node.window.on, streams))
+    raise PenstockBug(f"{type(node).__name__} was let through")
+
+
+def _below(node: nodes.Node, on: str, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """What is below the aggregate; `on` is the column of the event time."""
+    match node:
+        case nodes.Source():
+            return streams[node.stream.name]
+        case nodes.Select():
+            # It looks at the time as well, or Spark would filter before it has seen how far the
+            # stream has come, and throw out the promises.
+            never = F.col(f"`{on}`") < F.timestamp_micros(F.lit(BEGINNING))
+            return _below(node.input, on, streams).where(expressions.column(node.predicate) | never)
+        case nodes.Project():
+            return _below(node.input, _renamed(node, on), streams).select(
+                *map(expressions.column, node.columns)
+            )
+        case nodes.Union():
+            return reduce(DataFrame.union, (_part(node, part, on, streams) for part in node.parts))
+    raise PenstockBug(f"{type(node).__name__} was let through")
+
+
+def _renamed(project: nodes.Project, name: str) -> str:
+    """The column that is called `name` above it, by its name below."""
+    value = next(c.value for c in project.columns if c.name == name)
+    assert isinstance(value, Ref)
+    return value.name
+
+
+def _part(
+    union: nodes.Union, part: nodes.Node, on: str, streams: Mapping[str, DataFrame]
+) -> DataFrame:
+    below = _below(part, part.schema.names[union.schema.names.index(on)], streams)
+    columns = []
+    for mine, *others in zip(union.schema, *(p.schema for p in union.parts), strict=True):
+        if any(other.name == ROW_NUM for other in others):
+            continue  # rows have no numbers here, and nobody looks at them
+        theirs = others[union.parts.index(part)]
+        column = F.col(f"`{theirs.name}`")
+        # A cast that changes nothing would hide from Spark that it is the time.
+        cast = column if theirs.type is mine.type else column.cast(str(mine.type))
+        columns.append(cast.alias(mine.name))
+    return below.select(*columns)
+
+
+def _aggregated(node: nodes.WindowAggregate, frame: DataFrame) -> DataFrame:
+    window = node.window
+    assert isinstance(window, Sliding)
+    length = f"{window.range // MILLISECOND} milliseconds"
+    offset = f"{window.origin % window.range // MILLISECOND} milliseconds"
+    by = F.window(F.col(f"`{window.on}`"), length, startTime=offset).alias(WINDOW)
+    groups = [F.col(f"`{name}`") for name in node.groups]
+    results = [_aggregate(r.aggregate).alias(r.name) for r in node.results]
+    # Spark needs something to aggregate, also where only the groups are asked for.
+    aggregated = frame.groupBy(*groups, by).agg(*(results or [F.count(F.lit(1))]))
+    return aggregated.select(
+        *groups,
+        *(F.col(f"`{r.name}`") for r in node.results),
+        F.col(f"{WINDOW}.start").alias(WINDOW_START),
+        F.col(f"{WINDOW}.end").alias(WINDOW_END),
+    )
+
+
+def _aggregate(aggregate: Aggregate) -> Column:
+    if aggregate.argument is None:
+        return F.count(F.lit(1))
+    argument = expressions.column(aggregate.argument)
+    computed: Column = getattr(F, aggregate.function)(argument)
+    return computed.cast(str(aggregate.type))

@@ -1,0 +1,140 @@
+"""NativePipeline: one query as a Spark streaming query of Spark's own operators.
+
+    sources ─┬─ watermark ─► select, project, aggregate ─► deliver
+    pulse ───┘
+
+It has the face of `Pipeline`. What Spark says of a batch comes after the batch, so reports are
+taken from Spark's own as they appear, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.kernel.types import polars_type
+from penstock.model.streams import Stream
+from penstock.model.timestamps import BEGINNING, to_ticks
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.delivery import Delivery, Report
+from penstock.spark.group_host import Program
+from penstock.spark.native.lowering import lowered, promising
+from penstock.spark.processor import LATE, MALFORMED, RESULT
+from penstock.spark.pulse import Pulse
+
+#: Without batches for the watermark's sake the last windows would wait for the next row.
+_EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+
+
+class NativePipeline:
+    """One Spark streaming query for one query of ours, not started yet."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        program: Program,
+        frames: Mapping[str, DataFrame],
+        checkpoint: Checkpoint,
+        deliver: Callable[[Delivery], None],
+        report: Callable[[Report], None],
+    ) -> None:
+        ((self._name, self._plan),) = program.queries.items()
+        self._spark = spark
+        self._streams = program.streams
+        self._checkpoint = checkpoint
+        self._deliver = deliver
+        self._report = report
+        self._reported = -1
+        self.pulse = Pulse(checkpoint.pulse)
+        streams = {
+            stream.name: promising(
+                _observed(frames[stream.name], stream),
+                self.pulse.bounds(spark, stream.name),
+                stream,
+            )
+            for stream in program.streams
+        }
+        self._answers = lowered(self._plan, streams)
+        self.query: StreamingQuery | None = None
+
+    def start(self, *, interval: str = "0 seconds") -> StreamingQuery:
+        with _extra_batches(self._spark):
+            self.query = (
+                self._answers.writeStream.foreachBatch(self._hand_out)
+                .outputMode("append")
+                .option("checkpointLocation", str(self._checkpoint.spark))
+                .trigger(processingTime=interval)
+                .start()
+            )
+        return self.query
+
+    def refresh(self) -> None:
+        """Pass on every report of Spark's that is new."""
+        for progress in self.query.recentProgress if self.query else ():
+            self._pass_on(progress)
+
+    def _hand_out(self, frame: DataFrame, batch: int) -> None:
+        rows = pl.from_arrow(frame.toArrow())
+        assert isinstance(rows, pl.DataFrame)
+        if rows.height:
+            typed = rows.select(pl.col(c.name).cast(polars_type(c.type)) for c in self._plan.schema)
+            self._deliver(Delivery(batch, [(0, self._name, RESULT, typed)]))
+        latest = self.query.lastProgress if self.query else None
+        if latest is not None:
+            self._pass_on(latest)
+
+    def _pass_on(self, progress: Mapping[str, Any]) -> None:
+        batch = int(progress["batchId"])
+        if batch <= self._reported:
+            return
+        self._reported = batch
+        observed = progress.get("observedMetrics", {})
+        state = progress["stateOperators"][0] if progress["stateOperators"] else {}
+        aside = {
+            (name, MALFORMED): int(counts["timeless"])
+            for name, counts in observed.items()
+            if counts["timeless"]
+        }
+        late = int(state.get("numRowsDroppedByWatermark", 0))
+        if late:
+            aside[self._streams[0].name, LATE] = late
+        bound = _bound(progress.get("eventTime", {}).get("watermark"))
+        self._report(
+            Report(
+                batch,
+                {name: int(counts["rows"]) for name, counts in observed.items()},
+                {stream.name: bound for stream in self._streams},
+                int(state.get("numRowsTotal", 0)),
+                int(state.get("memoryUsedBytes", 0)),
+                aside,
+            )
+        )
+
+
+def _observed(frame: DataFrame, stream: Stream) -> DataFrame:
+    """The stream, with its rows counted on their way."""
+    timeless = F.count_if(F.col(f"`{stream.timestamp}`").isNull())
+    return frame.observe(stream.name, F.count(F.lit(1)).alias("rows"), timeless.alias("timeless"))
+
+
+def _bound(watermark: str | None) -> int:
+    if watermark is None or watermark.startswith("1970-01-01T00:00:00.000"):
+        return BEGINNING
+    return to_ticks(datetime.fromisoformat(watermark.replace("Z", "")))
+
+
+@contextmanager
+def _extra_batches(spark: SparkSession) -> Iterator[None]:
+    before = spark.conf.get(_EXTRA_BATCHES)
+    spark.conf.set(_EXTRA_BATCHES, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(_EXTRA_BATCHES, str(before))

@@ -1,0 +1,194 @@
+"""Queries that run as Spark SQL alone: the kernel's answers, and Penstock's promises."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import NotExecutable
+from penstock.kernel.types import polars_type
+from penstock.local_engine import LocalEngine
+from penstock.model.expressions import Expression, Literal, Named, Ref
+from penstock.model.types import Type
+from penstock.spark.engine import Engine
+from penstock.spark.native import expressions
+from penstock.spark.native.choice import choose
+from penstock.spark.native.lowering import objection
+from tests.kernel import random_expressions
+from tests.oracle import close
+from tests.oracle_expressions import value_of
+from tests.spark.test_engine_on_spark import (
+    by_local_engine,
+    same,
+    script,
+    write_file,
+    write_packets,
+)
+
+QUERIES = {
+    "subset": "SELECT srcIP, destIP, max(len) AS m, min(len + 0.5) AS l FROM packets "
+    "[RANGE 4 SECONDS] WHERE srcPort <> 80 OR len > 1000 GROUP BY srcIP, destIP",
+    "all": "SELECT count(*) AS n, stddev(len) AS s, avg(len) AS a, sum(len) * 2 AS b "
+    "FROM packets [RANGE 2 SECONDS] HAVING count(*) > 20",
+    "twice": "SELECT srcIP, count(*) AS n FROM packets UNION packets [RANGE 10 SECONDS] "
+    "GROUP BY srcIP",
+    "renamed": "SELECT who, count(*) AS n FROM (SELECT srcIP AS who, ts AS at FROM packets "
+    "WHERE len > 700) [RANGE 3 SECONDS, SLIDE 3 SECONDS, WA at] GROUP BY who",
+}
+
+
+def test_native_queries_give_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(2), rows=1500)
+    text = script(tmp_path / "in", QUERIES)
+    engine = Engine(spark)
+    engine.sql("SET lowering = native;" + text)
+    engine.start()
+    engine.finish()
+    expected = by_local_engine(text)
+    for name in QUERIES:
+        assert same(engine.query(name).results(), expected.query(name).results()), name
+    assert engine.counts("packets").rows == 3000
+
+
+def test_a_native_query_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    write_packets(tmp_path / "in", range(2), rows=1000)
+    text = script(tmp_path / "in", {"all": QUERIES["all"]}, tmp_path / "out")
+    first = Engine(spark)
+    first.sql(text)
+    first.start()
+    first.process_available()
+    first.stop()
+    write_packets(tmp_path / "in", range(2, 4), rows=1000)
+    second = Engine(spark)
+    second.sql(text)
+    second.start()
+    second.finish()
+    answer = pl.read_parquet(tmp_path / "out" / "all" / "*.parquet")
+    expected = by_local_engine(script(tmp_path / "in", {"all": QUERIES["all"]}))
+    assert same(answer, expected.query("all").results())
+
+
+def test_rows_that_do_not_go_in_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    def row(second: int | None) -> dict[str, Any]:
+        at = None if second is None else datetime(2026, 1, 1, 0, 0, second, tzinfo=timezone.utc)
+        return {"k": 1, "ts": at}
+
+    files: list[list[int | None]] = [[1, 2, None], [30], [31], [32, 3]]
+    for number, seconds in enumerate(files):
+        write_file(tmp_path / f"{number}.parquet", pl.DataFrame([row(s) for s in seconds]), number)
+    engine = Engine(spark)
+    engine.sql(
+        f"CREATE STREAM s (k BIGINT, ts TIMESTAMP) FROM parquet '{tmp_path}' "
+        "OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts SLACK 5 SECONDS;"
+        "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 SECONDS]"
+    )
+    engine.start()
+    engine.finish()
+    assert sorted(engine.query("q").results()["n"]) == [2, 3]
+    counts = engine.counts("s")
+    assert (counts.rows, counts.late, counts.malformed) == (5, 1, 1)
+
+
+def plan(sql: str, stream: str = "TIMESTAMP BY ts SLACK 5 SECONDS") -> Any:
+    engine = LocalEngine()
+    engine.sql(
+        f"CREATE STREAM s (k BIGINT, t STRING, ts TIMESTAMP) {stream}; CREATE QUERY q AS {sql}"
+    )
+    return engine.catalog.queries[0].plan
+
+
+@pytest.mark.parametrize(
+    ("sql", "stream", "reason"),
+    [
+        ("SELECT k FROM s", "", "one window aggregate"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]", "", "copy or keep"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 ROWS]", "", "copy or keep"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 MICROSECONDS]", "", "finer than Spark's clock"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE t LIKE 'a%'", "", "`like`"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE row_num > 3", "", "numbered"),
+        (
+            "SELECT count(*) AS n FROM s [RANGE 10 SECONDS]",
+            "TIMESTAMP BY ts SLACK 5 MICROSECONDS",
+            "number of milliseconds",
+        ),
+        (
+            "SELECT count(*) AS n FROM s [RANGE 10, SLIDE 10, WA k]",
+            "TIMESTAMP BY k",
+            "no TIMESTAMP",
+        ),
+    ],
+)
+def test_what_spark_cannot_do_by_itself_has_a_reason(sql: str, stream: str, reason: str) -> None:
+    found = objection(plan(sql, stream or "TIMESTAMP BY ts SLACK 5 SECONDS"))
+    assert found is not None and reason in found
+
+
+def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
+    one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]")
+    assert choose({"a": one}, "auto").lowering == "native"
+    assert choose({"a": one, "b": one}, "auto").lowering == "kernel"
+    assert choose({"a": one}, "kernel").lowering == "kernel"
+
+
+def test_native_is_refused_where_it_is_not_possible() -> None:
+    sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
+    with pytest.raises(NotExecutable, match="cannot run as Spark SQL alone"):
+        choose({"a": sliding}, "native")
+
+
+# -- expressions ---------------------------------------------------------------------------------
+
+#: Columns of the random rows that native expressions can read.
+READ = [t for t in random_expressions.TYPES if t not in (Type.INTERVAL, Type.BINARY, Type.DATE)]
+
+
+def drawn(wanted: int) -> tuple[list[Expression], list[dict[str, Any]]]:
+    """Random expressions that Spark may compute, and rows for them, always the same."""
+    found: list[Expression] = []
+    rows: list[dict[str, Any]] = []
+
+    @settings(
+        max_examples=2500,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.sampled_from(READ).flatmap(random_expressions.expressions), random_expressions.rows())
+    def draw(expression: Expression, some: list[dict[str, Any]]) -> None:
+        if expressions.objection(expression) is None and not isinstance(expression, Ref | Literal):
+            found.append(expression)
+            rows.extend(some)
+
+    draw()
+    return list(dict.fromkeys(found))[:wanted], rows[:40]
+
+
+def test_spark_computes_expressions_as_the_definition_does(spark: SparkSession) -> None:
+    found, rows = drawn(240)
+    assert len(found) == 240
+    frame = pl.DataFrame(
+        {t.name.lower(): [row[t.name.lower()] for row in rows] for t in READ},
+        schema={t.name.lower(): polars_type(t) for t in READ},
+    ).with_columns(pl.col("timestamp").cast(pl.Datetime("us", "UTC")))
+    spark_frame = spark.createDataFrame(frame.to_arrow())
+    for first in range(0, len(found), 60):
+        part = found[first : first + 60]
+        columns = [expressions.column(Named(f"c{n}", e)) for n, e in enumerate(part)]
+        shown = [
+            F.unix_micros(c) if e.type is Type.TIMESTAMP else c
+            for e, c in zip(part, columns, strict=True)
+        ]
+        answers = [list(row) for row in spark_frame.select(*shown).collect()]
+        for number, expression in enumerate(part):
+            for row, answer in zip(rows, answers, strict=True):
+                expected = value_of(expression, row)
+                assert close(answer[number], expected, 1e-6), (str(expression), row)
