@@ -19,6 +19,7 @@ from penstock.plan.nodes import Source
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.failures import translated
+from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
@@ -50,7 +51,9 @@ class Running:
             if isinstance(node, Source)
         }
         settings = engine.catalog.settings
-        self.choice = choose(share.queries, settings.lowering)
+        frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
+        doubtful = [name for name, frame in frames.items() if MALFORMED in frame.columns]
+        self.choice = choose(share.queries, settings.lowering, doubtful)
         self.program = Program(
             tuple(streams.values()), dict(share.queries), settings.union, self.choice.lowering
         )
@@ -61,7 +64,6 @@ class Running:
         self.checkpoint = Checkpoint(place or Path(str(self._temporary)), self.program)
         try:
             self._check_sinks()
-            frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
             with translated():
                 self.pipeline = self._pipeline(frames)
         except BaseException:

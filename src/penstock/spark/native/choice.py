@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from penstock.errors import NotExecutable
@@ -23,14 +23,17 @@ class Choice:
         return f"{self.lowering}: {self.reason}"
 
 
-def choose(queries: Mapping[str, Node], wanted: str) -> Choice:
-    """The lowering for queries that share a pipeline; `wanted` is the setting of that name."""
+def choose(queries: Mapping[str, Node], wanted: str, doubtful: Collection[str] = ()) -> Choice:
+    """The lowering for queries that share a pipeline; `wanted` is the setting of that name.
+
+    `doubtful` are streams whose rows may be malformed: only the kernel keeps those to be seen.
+    """
     if wanted == KERNEL:
         return Choice(KERNEL, "as SET lowering wants it")
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
-    against = objection(plan)
+    against = f"rows of `{min(doubtful)}` may be malformed" if doubtful else objection(plan)
     if against is None:
         return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
     if wanted == NATIVE:
