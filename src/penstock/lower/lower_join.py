@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from penstock.errors import NotExecutable
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.lower.physical import Physical
-from penstock.model.joins import JoinKind
 from penstock.plan import nodes
 
 
 def lower_window_join(node: nodes.WindowJoin) -> Physical:
-    if node.kind is not JoinKind.INNER:
-        raise NotExecutable(
-            f"cannot run the {node.kind.value} join of `{node.names[0]}` and `{node.names[1]}`: "
-            "there is no operator for it",
-            hint="inner joins run",
-        )
     return Physical(
         (partial(OAJoin, join_spec(node)),),
         ("OAJoin",),

@@ -14,3 +14,26 @@ class JoinKind(Enum):
     FULL = "full"
     SEMI = "semi"
     ANTI = "anti"
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether results are rows of the left side, not pairs."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI)
+
+    def keeps_alone(self, side: int) -> bool:
+        """Whether a row of that side comes out when it has no partner.
+
+        >>> JoinKind.LEFT.keeps_alone(0), JoinKind.LEFT.keeps_alone(1)
+        (True, False)
+        """
+        return self in _KEEPING[side]
+
+    def tells_apart(self, side: int) -> bool:
+        """Whether it must be known which rows of that side have met a partner."""
+        return self.keeps_alone(side) or (self is JoinKind.SEMI and side == 0)
+
+
+_KEEPING = (
+    (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI),
+    (JoinKind.RIGHT, JoinKind.FULL),
+)

@@ -96,6 +96,7 @@ class _Left:
     scope: Scope
     name: str
     inputs: tuple[Input, ...]
+    absent: frozenset[str] = frozenset()  # inputs of which an outer join may give no row
 
 
 class _Waiting:
@@ -148,7 +149,7 @@ def _join(
             with context.located(tree):
                 parts += conjuncts(condition)
     pairing = find_pairing(
-        left.inputs, right, both, parts, join.args.get("within"), inputs, context
+        left.inputs, right, both, parts, join.args.get("within"), inputs, left.absent, context
     )
     parts = [part for part in parts if part not in pairing.used] + list(pairing.residual)
     equalities = {part: pair for part in parts if (pair := _equality(part, sides, names))}
@@ -167,7 +168,12 @@ def _join(
     progressing = node.schema.progressing
     scope = Scope(tuple(replace(f, progresses=f.column in progressing) for f in scope.fields))
     name = unique("_".join(str(member.name) for member in members), map(_name_of, inputs))
-    return _Left(node, scope, name, members)
+    absent = left.absent
+    if kind.keeps_alone(1):
+        absent |= {str(input_.name) for input_ in left.inputs}
+    if kind.keeps_alone(0):
+        absent |= {str(right.name)}
+    return _Left(node, scope, name, members, absent)
 
 
 def _side_of(condition: Expression, sides: tuple[Scope, Scope]) -> int | None:

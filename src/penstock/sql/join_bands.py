@@ -52,10 +52,14 @@ def find_pairing(
     conditions: list[Expression],
     within: AnyLength | None,
     inputs: list[Input],
+    absent: frozenset[str],
     context: Context,
 ) -> Pairing:
-    """The band between what is joined already and the next input."""
-    finder = _Finder(left, right, both, context)
+    """The band between what is joined already and the next input.
+
+    `absent` are the inputs of which there may be no row: outer joins leave NULL in their place.
+    """
+    finder = _Finder(left, right, both, absent, context)
     windowed = [input_ for input_ in inputs if input_.clause is not None]
     if within is not None:
         if windowed:
@@ -69,10 +73,18 @@ def find_pairing(
 
 
 class _Finder:
-    def __init__(self, left: Sequence[Input], right: Input, both: Scope, context: Context) -> None:
+    def __init__(
+        self,
+        left: Sequence[Input],
+        right: Input,
+        both: Scope,
+        absent: frozenset[str],
+        context: Context,
+    ) -> None:
         self.left = left
         self.right = right
         self.both = both
+        self.absent = absent
         self.context = context
 
     def within(self, length: AnyLength) -> Pairing:
@@ -165,7 +177,7 @@ class _Finder:
         residual = [
             condition
             for left, (_, band) in zip(lefts[1:], bands[1:], strict=True)
-            for condition in _conditions(left, right, band)
+            for condition in _conditions(left, right, band, left.qualifier in self.absent)
         ]
         return Pairing((lefts[0].column, right.column), bands[0][1], residual=tuple(residual))
 
@@ -203,13 +215,16 @@ def _range_of(clause: WindowClause, input_: Input, context: Context) -> tuple[Fi
     return field, length
 
 
-def _conditions(left: Field, right: Field, band: JoinBand) -> list[Expression]:
-    """`low <= right - left <= high` as conditions."""
+def _conditions(left: Field, right: Field, band: JoinBand, absent: bool) -> list[Expression]:
+    """`low <= right - left <= high` as conditions; a row that is not there is near everything."""
     assert isinstance(band, Band)
-    return [
+    conditions = [
         Call(">=", (right.ref, _moved(left.ref, band.low))),
         Call("<=", (right.ref, _moved(left.ref, band.high))),
     ]
+    if not absent:
+        return list(conditions)
+    return [Call("or", (Call("is_null", (left.ref,)), each)) for each in conditions]
 
 
 def _moved(column: Ref, distance: int) -> Expression:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from penstock.kernel.joins.oa_join import OAJoin
+from penstock.model.joins import JoinKind
 from penstock.model.timestamps import END
 from penstock.windows import Band, JoinBand, TumblingBand
 from tests.kernel.joins.feeding import SCHEMA, Collected, promise, push, rows, spec
@@ -119,3 +120,44 @@ def test_state_saved_and_restored_goes_on_and_other_hashes_are_made_again() -> N
     found = [row[1::3] for row in out.rows]
     assert len(found) == len(set(found))
     assert set(found) == expected(sides, band)
+
+
+def test_a_row_without_a_partner_leaves_as_soon_as_none_can_come() -> None:
+    join, out = OAJoin(spec(Band(-2, 3), "k", kind=JoinKind.LEFT)), Collected()
+    push(join, 0, rows(("x", 1, 10), ("y", 2, 10), ("z", 3, 11), (None, 4, 10)), out)
+    assert [row[1] for row in out.rows] == [4], "NULL equals nothing: no need to wait"
+    push(join, 1, rows(("x", 5, 10), ("x", 6, 11)), out)
+    promise(join, 1, 13, out)
+    assert [row[1] for row in out.rows] == [4, 1, 1]
+    promise(join, 1, 14, out)
+    assert out.rows[3:] == [("y", 2, 10, None, None, None)]
+    push(join, 0, rows(("x", 7, 10)), out)  # comes when all its partners have come
+    push(join, 0, rows(("y", 8, 10)), out)
+    assert [row[1] for row in out.rows[4:]] == [7, 7, 8]
+    assert join.state.left_waiting.rows == 1
+
+
+def test_a_match_writes_a_number_and_no_stored_row_again() -> None:
+    join, out = OAJoin(spec(Band(-50, 50), "k", kind=JoinKind.FULL)), Collected()
+    push(join, 0, rows(*(("x", n, n) for n in range(40))), out)
+    before = [
+        segment.id for segment in (*join.state.left.segments, *join.state.left_waiting.segments)
+    ]
+    push(join, 1, rows(("x", 1, 20)), out)
+    after = [
+        segment.id for segment in (*join.state.left.segments, *join.state.left_waiting.segments)
+    ]
+    assert before == after
+    assert join.state.left_met.rows == 40
+    push(join, 1, rows(("x", 2, 20)), out)
+    assert join.state.left_met.rows == 40, "who has met once is not noted again"
+
+
+def test_a_left_row_of_a_semi_join_leaves_with_its_first_partner_and_only_once() -> None:
+    join, out = OAJoin(spec(Band(-5, 5), "k", kind=JoinKind.SEMI)), Collected()
+    push(join, 0, rows(("x", 1, 10)), out)
+    push(join, 1, rows(("x", 2, 10), ("x", 3, 11)), out)
+    push(join, 1, rows(("x", 4, 10)), out)
+    push(join, 0, rows(("x", 5, 12)), out)
+    assert out.rows == [("x", 1, 10), ("x", 5, 12)]
+    assert join.state.left.rows == 1, "matched at once: not stored"

@@ -27,7 +27,7 @@ class Keys:
     """The key columns of one side, in the types that both sides share."""
 
     def __init__(self, columns: Sequence[Ref], others: Sequence[Ref]) -> None:
-        self._names = [column.name for column in columns]
+        self.names = [column.name for column in columns]
         self._exprs = [
             compile_expression(_as(mine, theirs)).alias(f"__key{place}")
             for place, (mine, theirs) in enumerate(zip(columns, others, strict=True))
@@ -35,9 +35,9 @@ class Keys:
 
     def without_null(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that can have an equal at all."""
-        if not any(rows.get_column(name).null_count() for name in self._names):
+        if not any(rows.get_column(name).null_count() for name in self.names):
             return rows
-        return rows.drop_nulls(self._names)
+        return rows.drop_nulls(self.names)
 
     def hashes(self, rows: pl.DataFrame) -> Codes:
         """A hash of each row's keys, of as many bits as a code has room for."""

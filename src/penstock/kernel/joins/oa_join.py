@@ -4,6 +4,10 @@ Rows meet the stored rows of the other side when they come, and the pairs go out
 both timestamps. A row is stored unless all its partners have come already. A promise on one side
 purges the other's store, and becomes a promise on each of the timestamps in the results: a result
 needs a row of either side, new or still stored.  Spec: window-queries 6.1, 6.2, Fig 7-1, 7-2.
+
+Outer, semi and anti joins ask besides which rows have met a partner (`unmatched`). A row without
+one leaves when it could be purged, for then none can come any more; so promises stay as they are.
+A left row of a semi join leaves when its first partner comes, and is not stored if that is at once.
 """
 
 from __future__ import annotations
@@ -14,30 +18,46 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
-from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import HASHED_BY
+from penstock.kernel.joins.pairs import Pairing, Pairs
 from penstock.kernel.joins.purge import keep_from, output_bound
 from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.state import State, Table
+from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
 
 
 @dataclass
 class OAJoinState(State):
-    """Stored rows of both sides; what each input has promised, and what was promised on."""
+    """Stored rows of both sides; what each input has promised, and what was promised on.
+
+    Rows are numbered where it must be known which of them have met a partner.
+    """
 
     left: Table = field(default_factory=Table)
     right: Table = field(default_factory=Table)
+    left_waiting: Table = field(default_factory=Table)
+    right_waiting: Table = field(default_factory=Table)
+    left_met: Table = field(default_factory=Table)
+    right_met: Table = field(default_factory=Table)
+    numbered: int = 0
     bounds: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
     sent: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
     hashed_by: str = HASHED_BY
 
     def stored(self, side: int) -> Table:
         return self.right if side else self.left
+
+    def waiting(self, side: int) -> Table:
+        return self.right_waiting if side else self.left_waiting
+
+    def met(self, side: int) -> Table:
+        return self.right_met if side else self.left_met
 
 
 class OAJoin(Operator):
@@ -50,48 +70,81 @@ class OAJoin(Operator):
         super().__init__()
         self.state = OAJoinState()
         self._spec = spec
+        self._kind = spec.kind
         self._sides = (Side(spec, 0), Side(spec, 1))
-        compiled = [compile_expression(condition) for condition in spec.conditions]
-        self._condition = pl.all_horizontal(compiled) if compiled else None
+        self._unmatched = tuple(Unmatched(side.on) for side in self._sides)
+        self._pairing = Pairing(spec, self._sides)
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset(side.on for side in self._spec.sides)
 
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         if self.state.hashed_by != HASHED_BY:
             self._hash_again()
-        side = self._sides[port]
-        rows = side.can_match(side.named(block.rows))
+        side, named = self._sides[port], self._sides[port].named(block.rows)
+        rows = side.can_match(named)
+        if rows.height < named.height:
+            self._alone(port, side.cannot_match(named), out)
         if not rows.height:
             return
         arrived = side.arrive(rows)
-        pairs = self._pairs(port, arrived)
+        pairs = self._pairing.find(port, arrived, self.state.stored(1 - port))
         if pairs is not None:
-            out.batch(Block(pairs))
-        self._store(port, arrived)
+            self._meet(port, arrived, pairs, out)
+        self._store(port, arrived, pairs, out)
 
-    def _pairs(self, port: int, arrived: Arrived) -> pl.DataFrame | None:
-        """New rows with their partners among those stored."""
-        other = self._sides[1 - port]
-        found = list(other.store.candidates(self.state.stored(1 - port), arrived.needles))
-        if not found:
-            return None
-        new = np.concatenate([mine for _, mine, _ in found])
-        theirs = pl.concat([run.rows.select(other.names)[old] for run, _, old in found])
-        mine = arrived.rows.select(self._sides[port].names)[new]
-        pairs = theirs.hstack(mine) if port else mine.hstack(theirs)
-        if self._condition is None:
-            return pairs
-        holds = pairs.select(self._condition).to_series()
-        # Nearly always true of all, and then there is nothing to copy.
-        return pairs if holds.all(ignore_nulls=False) else pairs.filter(holds)
+    def _meet(self, port: int, arrived: Arrived, pairs: Pairs, out: Output) -> None:
+        """Put out what has matched, and note which stored rows were among it."""
+        other, first = 1 - port, None
+        if self._kind.tells_apart(other):
+            times = pairs.rows.get_column(self._sides[other].on).to_numpy()
+            met = self.state.met(other)
+            first = self._unmatched[other].meet(met, pairs.numbers, times)
+        if not self._kind.is_one_sided:
+            out.batch(Block(pairs.rows))
+        elif self._kind is JoinKind.SEMI:
+            names = self._sides[0].names
+            if port == 0:
+                out.batch(Block(arrived.rows.select(names)[np.unique(pairs.new)]))
+            elif first is not None:
+                out.batch(Block(pairs.rows.select(names)[first]))
 
-    def _store(self, port: int, arrived: Arrived) -> None:
+    def _store(self, port: int, arrived: Arrived, pairs: Pairs | None, out: Output) -> None:
+        """Keep the rows that can still find partners."""
         first = keep_from(self._spec.band, port, self.state.bounds[1 - port])
         rows, times = arrived.rows, arrived.times
         needed = times >= first
+        if self._kind.tells_apart(port):
+            lone = np.ones(len(arrived), np.bool_)
+            if pairs is not None:
+                lone[pairs.new] = False
+            rows = self._number(port, rows, lone & needed)
+            if not needed.all():
+                self._alone(port, rows.filter(lone & ~needed), out)
+            if self._kind.is_one_sided:
+                needed &= lone
         if not needed.all():
             rows, times = rows.filter(needed), times[needed]
         self._sides[port].store.add(self.state.stored(port), rows, times)
+
+    def _number(
+        self, port: int, rows: pl.DataFrame, lone: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    ) -> pl.DataFrame:
+        """Number the lone rows, and let them wait where they come out in the end."""
+        numbers = np.where(lone, self.state.numbered + np.cumsum(lone), NOBODY)
+        self.state.numbered += int(lone.sum())
+        rows = rows.with_columns(pl.Series(NUMBER, numbers))
+        if self._kind.keeps_alone(port):
+            waiting = rows.filter(lone).drop(CODE)
+            self._unmatched[port].wait(self.state.waiting(port), waiting)
+        return rows
+
+    def _alone(self, port: int, rows: pl.DataFrame, out: Output) -> None:
+        """Put out rows that have no partner, if the kind wants them."""
+        if self._kind.keeps_alone(port) and rows.height:
+            out.batch(Block(self._pairing.alone(port, rows)))
 
     def _hash_again(self) -> None:
         """Another version of Polars has kept this state: its hashes are not ours."""
@@ -111,11 +164,23 @@ class OAJoin(Operator):
             return
         bounds[port] = punctuation.bound
         other = 1 - port
-        purged = keep_from(band, other, punctuation.bound)
-        self._sides[other].store.purge(self.state.stored(other), purged)
-        for side in self._sides:
+        self._purge(other, keep_from(band, other, punctuation.bound), out)
+        for side in self._promised:
             number = side.number
             bound = output_bound(band, number, bounds[number], bounds[1 - number])
             if bound > self.state.sent[number]:
                 self.state.sent[number] = bound
                 out.punctuation(Punctuation(side.on, bound))
+
+    @property
+    def _promised(self) -> tuple[Side, ...]:
+        return self._sides[:1] if self._kind.is_one_sided else self._sides
+
+    def _purge(self, side: int, first: int, out: Output) -> None:
+        """Forget rows of a side below `first`; those that never met a partner come out."""
+        state = self.state
+        self._sides[side].store.purge(state.stored(side), first)
+        if self._kind.tells_apart(side):
+            alone = self._unmatched[side].leave(state.waiting(side), state.met(side), first)
+            if alone is not None:
+                self._alone(side, alone, out)

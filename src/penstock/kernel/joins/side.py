@@ -53,6 +53,11 @@ class Side:
         rows = self._keys.without_null(rows)
         return rows.drop_nulls(self.on) if rows.get_column(self.on).null_count() else rows
 
+    def cannot_match(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows that `can_match` leaves out."""
+        asked = [*self._keys.names, self.on]
+        return rows.filter(pl.any_horizontal(pl.col(asked).is_null()))
+
     def arrive(self, rows: pl.DataFrame) -> Arrived:
         """Make rows that can match ready to look for partners, and to be stored."""
         hashes = self._keys.hashes(rows)

@@ -1,0 +1,84 @@
+"""Which rows of one side have met a partner, without rewriting stored rows.
+
+A row that finds no partner when it comes gets a number and waits. When a partner comes later, the
+number is noted among those that *met*. When no partner can come any more, a waiting row that has
+not met one leaves alone. So a match writes a number, never a row again.
+
+    waiting    rows without a partner so far, in segments sorted by time: they leave from the front
+    met        numbers and times of waiting rows that met one, in runs sorted by number
+
+Spec: window-queries 6.1 says when no partner can come (`purge`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.joins.partners import Times
+from penstock.kernel.joins.run import CODE, Index
+from penstock.kernel.joins.store import FAN_IN, Store
+from penstock.kernel.state import Segment, Table
+
+#: A stored row's number; NOBODY where nobody asks whether it met a partner.
+NUMBER = "__number"
+NOBODY = -1
+
+
+class Unmatched:
+    """The waiting rows of one side; `on` is the time column."""
+
+    def __init__(self, on: str) -> None:
+        self._on = on
+        self._met = Store(on, 0)
+
+    def wait(self, waiting: Table, rows: pl.DataFrame) -> None:
+        """Keep numbered rows that have not met a partner."""
+        if not rows.height:
+            return
+        waiting.append(rows.sort(self._on))
+        segments = waiting.segments
+        while len(segments) >= FAN_IN:
+            tail = [segment.rows for segment in segments[-FAN_IN:]]
+            if tail[0].height > sum(rows.height for rows in tail[1:]):
+                return
+            segments[-FAN_IN:] = [Segment(pl.concat(tail, rechunk=True).sort(self._on))]
+
+    def meet(self, met: Table, numbers: Index, times: Times) -> Index:
+        """Note rows that met a partner; gives the positions of those that had not before."""
+        first: Index
+        numbers, first = np.unique(numbers, return_index=True)
+        new = (numbers != NOBODY) & ~self._has_met(met, numbers)
+        first = first[new]
+        if len(first):
+            rows = pl.DataFrame(
+                {CODE: numbers[new].astype(np.uint64), self._on: times[first]},
+            )
+            self._met.add(met, rows, times[first])
+        return first
+
+    def leave(self, waiting: Table, met: Table, keep_from: int) -> pl.DataFrame | None:
+        """Take the rows below `keep_from` that never met a partner."""
+        taken, kept = [], []
+        for segment in waiting.segments:
+            rows = segment.rows
+            split = int(rows.get_column(self._on).search_sorted(keep_from))
+            if split:
+                taken.append(rows.slice(0, split))
+            if split < rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        waiting.segments = kept
+        alone = None
+        if taken:
+            rows = pl.concat(taken)
+            alone = rows.filter(~self._has_met(met, rows.get_column(NUMBER).to_numpy()))
+        self._met.purge(met, keep_from)
+        return alone
+
+    def _has_met(self, met: Table, numbers: Index) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        found = np.zeros(len(numbers), np.bool_)
+        asked = numbers.astype(np.uint64)
+        for run in self._met.runs(met):
+            place = np.minimum(np.searchsorted(run.codes, asked), len(run.codes) - 1)
+            found |= run.codes[place] == asked
+        return found
