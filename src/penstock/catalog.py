@@ -35,6 +35,7 @@ class StreamEntry:
     """A declared stream."""
 
     stream: Stream
+    late: Sink | None = None
     kind = "stream"
     reads: frozenset[str] = frozenset()
 
@@ -125,7 +126,9 @@ class Catalog:
         with _positioned(statement.position):
             match statement:
                 case CreateStream():
-                    return self.add_stream(statement.stream, replace=statement.replace)
+                    return self.add_stream(
+                        statement.stream, replace=statement.replace, late=statement.late
+                    )
                 case CreateView():
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
@@ -136,10 +139,14 @@ class Catalog:
                     self.settings = self.settings.with_value(statement.name, statement.value)
         return None
 
-    def add_stream(self, stream: Stream, *, replace: bool = False) -> Entry:
+    def add_stream(
+        self, stream: Stream, *, replace: bool = False, late: Sink | None = None
+    ) -> StreamEntry:
         """Declare a stream that the program made, without SQL."""
         self._check_name(stream.name, "stream", replace)
-        return self._add(StreamEntry(stream))
+        entry = StreamEntry(stream, late)
+        self._add(entry)
+        return entry
 
     def bind_query(self, statement: CreateQuery) -> QueryEntry:
         """The entry that a CREATE QUERY would make; the catalog stays as it is."""

@@ -25,6 +25,7 @@ from penstock.sql.statements import (
     Drop,
     Explain,
     Set,
+    Sink,
     Statement,
 )
 
@@ -68,6 +69,10 @@ class Declarations(ABC):
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
+    def _check_sink(self, sink: Sink) -> None:
+        """Refuse a sink that this host cannot write to; nothing has changed yet."""
+
+    @abstractmethod
     def _query_declared(self, entry: QueryEntry) -> Any:
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
@@ -94,7 +99,10 @@ class Declarations(ABC):
                 return self._declare(self._named(statement))
             case CreateQuery():
                 return self._declare(statement)
-        replaced = self.catalog.get(statement.name) if isinstance(statement, CreateStream) else None
+        replaced = None
+        if isinstance(statement, CreateStream):
+            replaced = self.catalog.get(statement.name)
+            self._check_late(statement)
         entry = self.catalog.apply(statement)
         match statement:
             case CreateStream() if isinstance(entry, StreamEntry):
@@ -114,7 +122,9 @@ class Declarations(ABC):
         try:
             check_executable(entry.plan, union=self.catalog.settings.union)
             self._check(entry)
-            self._check_place(entry)
+            if entry.sink is not None:
+                self._check_sink(entry.sink)
+                self._check_place(entry.name, entry.sink)
         except QueryError as error:
             error.position = error.position or statement.position
             raise
@@ -124,16 +134,28 @@ class Declarations(ABC):
             self._query_dropped(replaced.name)
         return self._query_declared(entry)
 
-    def _check_place(self, entry: QueryEntry) -> None:
-        """Refuse a query that would write over another one's files."""
-        if entry.sink is None or entry.sink.path is None:
+    def _check_late(self, statement: CreateStream) -> None:
+        if statement.late is None:
             return
-        for other in self.catalog.queries:
-            if other.name.lower() == entry.name.lower() or other.sink is None:
+        try:
+            self._check_sink(statement.late)
+            self._check_place(statement.name, statement.late)
+        except QueryError as error:
+            error.position = error.position or statement.position
+            raise
+
+    def _check_place(self, name: str, sink: Sink) -> None:
+        """Refuse a sink that would write over another one's files."""
+        if sink.path is None:
+            return
+        others = [(entry.kind, entry.name, entry.sink) for entry in self.catalog.queries]
+        others += [(entry.kind, entry.name, entry.late) for entry in self.catalog.streams]
+        for kind, other, taken in others:
+            if taken is None or taken.path is None or other.lower() == name.lower():
                 continue
-            if other.sink.path is not None and same_place(other.sink.path, entry.sink.path):
+            if same_place(taken.path, sink.path):
                 raise DuplicateName(
-                    f"query `{other.name}` writes into `{entry.sink.path}` already",
+                    f"{kind} `{other}` writes into `{sink.path}` already",
                     hint="name another directory after INTO",
                 )
 

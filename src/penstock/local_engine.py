@@ -22,14 +22,16 @@ from penstock.errors import NotExecutable, UnknownName
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.late_rows import as_late_rows
 from penstock.local.clock import Clock
-from penstock.local.files import check_unused, read_blocks
+from penstock.local.files import FileSink, check_unused, read_blocks
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery
 from penstock.lower.lower import Lowering
 from penstock.model.schema import suggest
 from penstock.results import FILE_FORMATS
+from penstock.sql.statements import Sink
 
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
 ROWS_PER_BLOCK = 100_000
@@ -40,7 +42,9 @@ class LocalEngine(Declarations):
 
     def __init__(self, *, clock: Clock | None = None) -> None:
         super().__init__()
-        self._host = LocalHost(clock=clock)
+        self._host = LocalHost(clock=clock, aside=self._keep_aside)
+        self._set_aside: list[SetAside] = []
+        self._late: dict[str, FileSink] = {}
         self._sources: dict[str, KernelNode] = {}
         self._lowering = Lowering(self._host.graph, self._sources)
         self._queries: dict[str, LocalQuery] = {}
@@ -114,8 +118,8 @@ class LocalEngine(Declarations):
 
     @property
     def set_aside(self) -> list[SetAside]:
-        """Rows that did not go in, late or malformed, with the reason."""
-        return self._host.set_aside
+        """Rows that did not go in, late or malformed, unless they went to a sink (LATE INTO)."""
+        return self._set_aside
 
     def counts(self, stream: str) -> StreamCounts:
         """How many rows went into a stream, and how many were set aside."""
@@ -128,9 +132,9 @@ class LocalEngine(Declarations):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry) -> None:
-        sink = entry.sink
-        if sink is None:
-            return
+        pass
+
+    def _check_sink(self, sink: Sink) -> None:
         if sink.format not in FILE_FORMATS or sink.path is None:
             raise NotExecutable(
                 f"cannot write results into {sink}",
@@ -153,11 +157,22 @@ class LocalEngine(Declarations):
         del self._queries[name]
 
     def _stream_declared(self, entry: StreamEntry) -> None:
+        if entry.late is not None:
+            self._late[entry.name] = FileSink(entry.late.format, str(entry.late.path))
         self._sources[entry.name] = self._host.add_stream(entry.stream)
 
     def _stream_dropped(self, name: str) -> None:
         self._host.remove_stream(name)
         del self._sources[name]
+        self._late.pop(name, None)
+
+    def _keep_aside(self, aside: SetAside) -> None:
+        sink = self._late.get(aside.stream)
+        if sink is None:
+            self._set_aside.append(aside)
+            return
+        stream = self.declared_stream(aside.stream).stream
+        sink.write(as_late_rows(stream, aside.reason.value, aside.rows, self._host.clock.now()))
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings

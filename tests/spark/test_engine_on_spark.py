@@ -142,7 +142,8 @@ def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Pat
     engine.sql(
         "SET lowering = kernel;"
         f"CREATE STREAM s (v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' "
-        "OPTIONS (maxFilesPerTrigger '1', latestFirst 'false') TIMESTAMP BY ts SLACK 5 SECONDS"
+        "OPTIONS (maxFilesPerTrigger '1', latestFirst 'false') TIMESTAMP BY ts SLACK 5 SECONDS "
+        f"LATE INTO parquet '{tmp_path / 'aside'}'"
     )
     query = engine.sql("SELECT sum(v) AS total, count(*) AS n FROM s [RANGE 1000 SECONDS]")
     engine.start()
@@ -152,6 +153,19 @@ def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Pat
     late = [v for kind, rows in counts.latest if kind == "late" for v in rows["v"]]
     assert sorted(late) == [50, 150]
     assert query.results()["total"].sum() == 0 + 100 + 98 + 200 + 300
+    aside = pl.read_parquet(tmp_path / "aside" / "*.parquet").sort("v")
+    assert aside.select("v", "why").rows() == [(50, "late"), (150, "late")]
+    assert aside["ts"].to_list() == [datetime(2026, 1, 1, 0, 0, 50), datetime(2026, 1, 1, 0, 2, 30)]
+    assert aside["set_aside_at"].null_count() == 0
+    # What a new checkpoint would add to is another run's.
+    again = Engine(spark)
+    again.sql(
+        f"CREATE STREAM s (v BIGINT, ts TIMESTAMP) FROM parquet '{folder}' TIMESTAMP BY ts "
+        f"LATE INTO parquet '{tmp_path / 'aside'}'"
+    )
+    again.sql("SELECT v FROM s")
+    with pytest.raises(HostError, match="holds results already"):
+        again.start()
 
 
 def test_a_dataframe_is_a_stream_and_a_callback_a_sink(spark: SparkSession) -> None:

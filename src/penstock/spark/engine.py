@@ -28,6 +28,7 @@ from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.results import FILE_FORMATS
+from penstock.spark.batch_sink import BatchSink
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
 from penstock.spark.native.choice import NATIVE, choose
@@ -38,6 +39,7 @@ from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
 from penstock.spark.timing import check_timing
+from penstock.sql.statements import Sink
 
 
 class Engine(Declarations):
@@ -143,6 +145,11 @@ class Engine(Declarations):
         """Where rows of a declared stream are counted."""
         return self._counts.setdefault(stream, StreamCounts())
 
+    def late_sink(self, stream: str) -> BatchSink | None:
+        """Where rows of a stream go that cannot go in (LATE INTO)."""
+        late = self.declared_stream(stream).late
+        return BatchSink(self, late) if late is not None else None
+
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
         return {stream.name for running in self._running for stream in running.program.streams}
@@ -202,8 +209,9 @@ class Engine(Declarations):
     def _check(self, entry: QueryEntry) -> None:
         check_timing(entry.plan)
         choose({entry.name: entry.plan}, self.catalog.settings.lowering)
-        sink = entry.sink
-        if sink is not None and sink.format in FILE_FORMATS and sink.path is None:
+
+    def _check_sink(self, sink: Sink) -> None:
+        if sink.format in FILE_FORMATS and sink.path is None:
             raise NotExecutable(
                 f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"
             )

@@ -7,13 +7,13 @@ crash, what it put out the first time is replaced, in files as in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from penstock.plan.nodes import Node
-from penstock.results import FILE_FORMATS, no_results, presented, write_part
+from penstock.results import no_results, presented
+from penstock.spark.batch_sink import BatchSink
 from penstock.sql.statements import Sink
 
 if TYPE_CHECKING:
@@ -77,16 +77,8 @@ class Query:
         if self.sink is None:
             if not self._subscribers:
                 self._batches[batch] = shown
-        elif self.sink.format in FILE_FORMATS:
-            write_part(Path(str(self.sink.path)), f"part-{batch:08d}", self.sink.format, shown)
         else:
-            self._into_spark(shown, self.sink)
-
-    def _into_spark(self, rows: pl.DataFrame, sink: Sink) -> None:
-        """Hand rows to whatever else Spark can write to."""
-        writer = self._engine.spark.createDataFrame(rows.to_arrow()).write.format(sink.format)
-        writer = writer.options(**dict(sink.options)).mode("append")
-        writer.save(sink.path) if sink.path else writer.save()
+            BatchSink(self._engine, self.sink).write(batch, shown)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}: {self.rows} rows>"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
+from penstock.late_rows import as_late_rows
+from penstock.model.timestamps import to_ticks
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Source
 from penstock.spark.checkpoint import Checkpoint
@@ -52,8 +55,16 @@ class Running:
         }
         settings = engine.catalog.settings
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
-        doubtful = [name for name, frame in frames.items() if MALFORMED in frame.columns]
-        self.choice = choose(share.queries, settings.lowering, doubtful)
+        aside = {
+            name: f"rows of `{name}` may be malformed"
+            for name, frame in frames.items()
+            if MALFORMED in frame.columns
+        } | {
+            name: f"`{name}` is declared LATE INTO, and Spark lets no late row be seen"
+            for name in streams
+            if engine.declared_stream(name).late is not None
+        }
+        self.choice = choose(share.queries, settings.lowering, aside)
         self.program = Program(
             tuple(streams.values()), dict(share.queries), settings.union, self.choice.lowering
         )
@@ -119,8 +130,9 @@ class Running:
         """A new checkpoint must not add to results of another run."""
         if not self.checkpoint.is_new:
             return
-        for name in self.share.queries:
-            sink = self._engine.query(name).sink
+        sinks = [self._engine.query(name).sink for name in self.share.queries]
+        sinks += [self._engine.declared_stream(name).late for name in self._counted]
+        for sink in sinks:
             if sink is not None and sink.path and any(Path(sink.path).glob("part-*")):
                 raise HostError(
                     f"`{sink.path}` holds results already, and there is no checkpoint to continue",
@@ -141,6 +153,7 @@ class Running:
         for (stream, kind), parts in aside.items():
             if stream in self._counted:
                 self._engine.counting(stream).add(kind, delivery.batch, pl.concat(parts))
+        self._deliver_late(delivery.batch, aside)
 
     def _report(self, report: Report) -> None:
         for stream, rows in report.rows.items():
@@ -155,3 +168,19 @@ class Running:
             "state_rows": report.state_rows,
             "state_bytes": report.state_bytes,
         }
+
+    def _deliver_late(
+        self, batch: int, aside: Mapping[tuple[str, str], Sequence[pl.DataFrame]]
+    ) -> None:
+        """Write rows that were set aside to their streams' sinks."""
+        now = to_ticks(datetime.now(timezone.utc))
+        for stream in self.program.streams:
+            sink = self._engine.late_sink(stream.name) if stream.name in self._counted else None
+            found = [
+                as_late_rows(stream, kind, rows, now)
+                for (name, kind), parts in sorted(aside.items(), key=lambda item: item[0])
+                for rows in parts
+                if name == stream.name
+            ]
+            if sink is not None and found:
+                sink.write(batch, pl.concat(found))

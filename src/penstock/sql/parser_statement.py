@@ -21,7 +21,6 @@ from penstock.sql.statements import (
     Explain,
     Query,
     Set,
-    Sink,
     Statement,
 )
 from penstock.sql.syntax import Parameter, Span
@@ -120,10 +119,7 @@ class StatementParser(StreamParser):
         name = self.word("a name for the query")
         sink = None
         if self._match_text_seq("INTO"):
-            format_ = self.word("a format such as parquet")
-            path = self.string()
-            options = self.options() if self._match_text_seq("OPTIONS") else ()
-            sink = Sink(format_.lower(), path, options)
+            sink = self.sink()
         self.expect("AS")
         query = self._query()
         return CreateQuery(self.position_since(start), name, query, sink, replace)

@@ -5,6 +5,7 @@ CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS col
   [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED] | TIMESTAMP INTERNAL [AS column]
    | LATENT]
   [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
+  [LATE INTO format ['path'] [OPTIONS (…)]]
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from penstock.sql.bind_stream import (
 from penstock.sql.bind_type import NAMES, bind_type
 from penstock.sql.parser_from import FromParser
 from penstock.sql.places import located
-from penstock.sql.statements import CreateStream
+from penstock.sql.statements import CreateStream, Sink
 from penstock.sql.syntax import Length, Parameter
 
 
@@ -62,6 +63,13 @@ class StreamParser(FromParser):
         self._close()
         return tuple(found)
 
+    def sink(self) -> Sink:
+        """`parquet 'out' [OPTIONS (…)]`, after INTO."""
+        format_ = self.word("a format such as parquet")
+        path = self.string()
+        options = self.options() if self._match_text_seq("OPTIONS") else ()
+        return Sink(format_.lower(), path, options)
+
     def _option_value(self, key: str) -> str:
         constants = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
         if not self._match_set(constants):
@@ -91,6 +99,7 @@ class StreamParser(FromParser):
         format_: str | None = None
         options: tuple[tuple[str, str], ...] | None = None
         timing: dict[str, Length] = {}
+        late: Sink | None = None
         while self._curr:
             clause = self._curr
             word = self._timing_word()
@@ -104,6 +113,8 @@ class StreamParser(FromParser):
                 origin = Origin(format_, self.string())
             elif self._match_text_seq("OPTIONS") and options is None:
                 options = self.options()
+            elif self._match_text_seq("LATE", "INTO") and late is None:
+                late = self.sink()
             elif self._match_text_seq("TIMESTAMP") or self._match_text_seq("LATENT"):
                 if time is not None:
                     self._second_time(clause)
@@ -113,16 +124,15 @@ class StreamParser(FromParser):
                     f"unexpected `{clause.text}`",
                     clause,
                     hint="a stream has each once: FROM format 'path', OPTIONS (…), "
-                    "TIMESTAMP BY column [SLACK …]",
+                    "TIMESTAMP BY column [SLACK …], LATE INTO format 'path'",
                 )
         origin = Origin(origin.format, origin.path, options or ())
         declared = StreamDeclaration(
             name, tuple(columns), time, origin, self.span_since(start), timing
         )
         with located(self.sql, self.span_since(start)):
-            return CreateStream(
-                self.position_since(start), declare_stream(declared, self.sql), replace
-            )
+            stream = declare_stream(declared, self.sql)
+        return CreateStream(self.position_since(start), stream, replace, late)
 
     def _timing_word(self) -> str | None:
         """The word of a clause that ties a stream's time to the clock, read if it is one."""

@@ -38,7 +38,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Sink:
-    """Where a query's results go: `INTO parquet 'out/talkers'`."""
+    """Where rows go: `INTO parquet 'out/talkers'`."""
 
     format: str
     path: str | None = None
@@ -62,10 +62,11 @@ class Statement:
 
 @dataclass(frozen=True)
 class CreateStream(Statement):
-    """Declare a stream."""
+    """Declare a stream; `late` is where rows go that cannot go in."""
 
     stream: Stream
     replace: bool = False
+    late: Sink | None = None
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.errors import NotExecutable
@@ -23,17 +23,19 @@ class Choice:
         return f"{self.lowering}: {self.reason}"
 
 
-def choose(queries: Mapping[str, Node], wanted: str, doubtful: Collection[str] = ()) -> Choice:
+def choose(
+    queries: Mapping[str, Node], wanted: str, aside: Mapping[str, str] | None = None
+) -> Choice:
     """The lowering for queries that share a pipeline; `wanted` is the setting of that name.
 
-    `doubtful` are streams whose rows may be malformed: only the kernel keeps those to be seen.
+    `aside` says of streams why their rows may be set aside: only the kernel keeps those to be seen.
     """
     if wanted == KERNEL:
         return Choice(KERNEL, "as SET lowering wants it")
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
-    against = f"rows of `{min(doubtful)}` may be malformed" if doubtful else objection(plan)
+    against = next(iter(aside.values())) if aside else objection(plan)
     if against is None:
         return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
     if wanted == NATIVE:

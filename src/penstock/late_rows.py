@@ -1,0 +1,69 @@
+"""Rows that could not go into their stream, as the sink of LATE INTO gets them.
+
+    the stream's columns    as the row had them; NULL in a malformed row
+    why                     late, ahead, malformed
+    reason                  what is wrong with a malformed row
+    row_text                a malformed row's values as text, as a JSON object
+    set_aside_at            when
+
+All kinds have these columns, so that they can lie in one directory. Where the stream has a column
+of such a name itself, ours gets a number: `why_2`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from penstock.kernel.types import polars_type
+from penstock.model.schema import Column, Schema
+from penstock.model.streams import Stream
+from penstock.model.types import Type
+from penstock.results import presented
+
+MALFORMED = "malformed"
+
+_OURS = (
+    ("why", Type.STRING),
+    ("reason", Type.STRING),
+    ("row_text", Type.STRING),
+    ("set_aside_at", Type.TIMESTAMP),
+)
+
+
+def late_schema(stream: Stream) -> Schema:
+    """The columns of what `as_late_rows` gives."""
+    columns = list(stream.columns)
+    for name, of in _OURS:
+        columns.append(Column(_free(name, {c.name.lower() for c in columns}), of))
+    return Schema.of(tuple(columns), frozenset())
+
+
+def as_late_rows(stream: Stream, why: str, rows: pl.DataFrame, now: int) -> pl.DataFrame:
+    """Rows of a stream that were set aside for one reason; malformed ones are given as text."""
+    schema = late_schema(stream)
+    values: dict[str, Any]
+    ours: list[Any]
+    if why == MALFORMED:
+        texts = rows.drop("reason").to_dicts()
+        values = {c.name: [None] * rows.height for c in stream.columns}
+        ours = [rows.get_column("reason"), [json.dumps(row, ensure_ascii=False) for row in texts]]
+    else:
+        values = {c.name: rows.get_column(c.name) for c in stream.columns}
+        ours = [[None] * rows.height, [None] * rows.height]
+    ours = [[why] * rows.height, *ours, [now] * rows.height]
+    names = schema.names[len(stream.columns) :]
+    types = {c.name: polars_type(c.type) for c in schema}
+    frame = pl.DataFrame({**values, **dict(zip(names, ours, strict=True))}, schema=types)
+    return presented(frame, schema)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free = f"{name}_{number}"
+        number += 1
+    return free

@@ -1,0 +1,35 @@
+"""BatchSink: where the rows of a micro-batch are written, once per batch.
+
+Files are named after the batch, so a batch that Spark repeats replaces what it wrote before.
+Anything else is handed to Spark's writer of that name, to append.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from penstock.results import FILE_FORMATS, write_part
+from penstock.sql.statements import Sink
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
+
+
+class BatchSink:
+    """One place that rows are declared to go INTO."""
+
+    def __init__(self, engine: Engine, sink: Sink) -> None:
+        self._engine = engine
+        self._sink = sink
+
+    def write(self, batch: int, rows: pl.DataFrame) -> None:
+        sink = self._sink
+        if sink.format in FILE_FORMATS:
+            write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            return
+        writer = self._engine.spark.createDataFrame(rows.to_arrow()).write.format(sink.format)
+        writer = writer.options(**dict(sink.options)).mode("append")
+        writer.save(sink.path) if sink.path else writer.save()

@@ -1,0 +1,78 @@
+"""LATE INTO: rows that cannot go in reach a sink, each once, with the reason and the time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock import LocalEngine
+from penstock.errors import DuplicateName, NotExecutable, SyntaxFault
+from penstock.late_rows import as_late_rows, late_schema
+from penstock.local.clock import VirtualClock
+from penstock.model.schema import Column
+from penstock.model.streams import Stream
+from penstock.model.types import Type
+
+BIDS = "CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts "
+NOON = datetime(2026, 1, 1, 12)
+
+
+def read(file: Path) -> pl.DataFrame:
+    match file.suffix:
+        case ".parquet":
+            return pl.read_parquet(file)
+        case ".csv":
+            return pl.read_csv(file)
+    return pl.read_ndjson(file)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_late_and_malformed_rows_lie_in_one_directory(tmp_path: Path, format: str) -> None:
+    engine = LocalEngine(clock=VirtualClock())
+    engine.sql(BIDS + f"LATE INTO {format} '{tmp_path / 'aside'}'")
+    engine.push("bids", [{"item": "lamp", "price": 1, "ts": NOON}])
+    engine.push("bids", [{"item": "late", "price": 2, "ts": datetime(2026, 1, 1, 11)}])
+    engine.push("bids", [{"item": "bad", "price": "dear", "ts": NOON}])
+    rows = [row for file in sorted((tmp_path / "aside").iterdir()) for row in read(file).to_dicts()]
+    assert [(row["item"], row["price"], row["why"], row["reason"]) for row in rows] == [
+        ("late", 2, "late", None),
+        (None, None, "malformed", "price: 'dear' is no INT"),
+    ]
+    assert '"price": "dear"' in rows[1]["row_text"]
+    assert all(row["set_aside_at"] is not None for row in rows)
+    counts = engine.counts("bids")
+    assert (counts.rows, counts.late, counts.malformed) == (1, 1, 1)
+    assert engine.set_aside == []
+
+
+def test_columns_of_ours_step_aside_for_the_streams_own() -> None:
+    stream = Stream("s", (Column("why", Type.STRING), Column("v", Type.INT)))
+    assert late_schema(stream).names[2:] == ("why_2", "reason", "row_text", "set_aside_at")
+    rows = as_late_rows(stream, "late", pl.DataFrame({"why": ["x"], "v": [1]}), 0)
+    assert rows.rows()[0][:3] == ("x", 1, "late")
+
+
+def test_late_into_is_written_once_and_before_or_behind_the_other_clauses(tmp_path: Path) -> None:
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT, ts TIMESTAMP) LATE INTO csv '{tmp_path}' TIMESTAMP BY ts")
+    with pytest.raises(SyntaxFault, match="unexpected `LATE`"):
+        engine.sql(BIDS + "LATE INTO csv 'a' LATE INTO csv 'b'")
+
+
+def test_a_place_is_for_one_sink(tmp_path: Path) -> None:
+    engine = LocalEngine()
+    engine.sql(BIDS + f"LATE INTO csv '{tmp_path / 'aside'}'")
+    with pytest.raises(DuplicateName, match="stream `bids` writes into"):
+        engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / 'aside'}' AS SELECT item FROM bids")
+    with pytest.raises(DuplicateName, match="stream `bids` writes into"):
+        engine.sql(f"CREATE STREAM t (v INT) LATE INTO csv '{tmp_path / 'aside'}'")
+
+
+def test_a_sink_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+    engine = LocalEngine()
+    with pytest.raises(NotExecutable, match="cannot write results into kafka"):
+        engine.sql(BIDS + "LATE INTO kafka")
+    assert engine.catalog.streams == []
