@@ -27,6 +27,8 @@ def answer(plan: nodes.Node, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             return _source(plan, rows[plan.stream.name])
         case nodes.Select():
             return answer(plan.input, rows).filter(compile_expression(plan.predicate))
+        case nodes.Ordered():
+            return answer(plan.input, rows).sort(plan.on)
         case nodes.Project():
             return compile_columns(plan.columns)(answer(plan.input, rows))
         case nodes.Union():

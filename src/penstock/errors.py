@@ -8,6 +8,7 @@
     │   ├── TypeMismatch        an expression whose types do not fit
     │   ├── CannotWindow        a window that makes no sense, or on what does not progress
     │   ├── CannotJoin          a join whose state could not be bounded
+    │   ├── CannotOrder         an order that could never be let out
     │   ├── CyclicView          a view that reads itself
     │   ├── BadSetting          a setting with a value it cannot have
     │   └── NotExecutable       understood, but there is no way to run it in this release
@@ -114,6 +115,10 @@ class CannotWindow(QueryError):
 
 class CannotJoin(QueryError):
     """A join whose state could not be bounded."""
+
+
+class CannotOrder(QueryError):
+    """An order by what never promises that lower values are over."""
 
 
 class CyclicView(QueryError):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.engine.draw import Draw, Drawn, check_seeds
 from tests.engine.random_joins import (
+    KINDS,
     aggregated_joins,
     join_queries,
     joined_aggregates,
@@ -53,12 +54,37 @@ def a_join_of_aggregates_gives_the_oracles_answer(draw: Draw) -> None:
     check(draw, joined_aggregates)
 
 
+def an_ordered_query_gives_the_oracles_answer_in_order(draw: Draw) -> None:
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    text, by = draw.choose(
+        [
+            (join_queries(draw, unit), "lt"),
+            (join_queries(draw, unit, KINDS[:4]), "rt"),
+            (joins_of_three(draw, unit), "lt"),
+            ("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM b", "ts"),
+            (f"SELECT count(*) AS n FROM a [RANGE 9{unit}, SLIDE 2{unit}]", "window_end"),
+        ]
+    )
+    text = f"SELECT * FROM ({text}) ORDER BY {by}"
+    events = arrivals(draw, declared, blocks=8)
+    engine = started(declared, *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    times = query.results().get_column(by).drop_nulls().to_list()
+    assert times == sorted(times)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "rows that never came out"
+
+
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 250,
     a_join_of_three_streams_gives_the_oracles_answer: 60,
     an_aggregate_over_a_join_gives_the_oracles_answer: 50,
     a_join_of_aggregates_gives_the_oracles_answer: 30,
+    an_ordered_query_gives_the_oracles_answer_in_order: 80,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

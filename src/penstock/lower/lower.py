@@ -12,6 +12,7 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.lower.lower_aggregate import lower_window_aggregate
 from penstock.lower.lower_join import lower_window_join
+from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_row import lower_project, lower_select
 from penstock.lower.lower_union import adapt, lower_union
 from penstock.lower.physical import Physical
@@ -32,6 +33,8 @@ def choose(node: nodes.Node, *, union: str) -> Physical:
             return lower_window_aggregate(node)
         case nodes.WindowJoin():
             return lower_window_join(node)
+        case nodes.Ordered():
+            return lower_ordered(node, union)
         case nodes.Source():
             return Physical((), (node.stream.origin.format,), "where rows come in")
     raise PenstockBug(f"no lowering for {type(node).__name__}")

@@ -7,6 +7,7 @@
     Union            those of all inputs
     WindowAggregate  one per group and window
     WindowJoin       one per pair that matches within a band of time
+    Ordered          the same, in the order of a column
 
 Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
 sub-plans, and whoever builds the running graph can make one operator of them (`sharing`).
@@ -17,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.errors import CannotJoin, CannotWindow, TypeMismatch
+from penstock.errors import CannotJoin, CannotOrder, CannotWindow, TypeMismatch
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Named, Ref
 from penstock.model.joins import JoinKind
@@ -300,6 +301,37 @@ class WindowJoin(Node):
         where = f" where {' AND '.join(terms)}" if terms else ""
         kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
         return f"WindowJoin {kind}{left}, {right} {self.band}{where}"
+
+
+@dataclass(frozen=True)
+class Ordered(Node):
+    """The same rows, in the order of a progressing column: a contract on how answers come."""
+
+    input: Node
+    on: str
+
+    def __post_init__(self) -> None:
+        schema = self.input.schema
+        if schema[self.on].name not in schema.progressing:
+            usable = [name for name in schema.names if name in schema.progressing]
+            raise CannotOrder(
+                f"cannot order by `{self.on}`: it never promises that lower values are over, "
+                "so no row could ever come out",
+                hint=f"answers can be ordered by: {', '.join(usable) or 'nothing'}",
+            )
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def schema(self) -> Schema:
+        # Rows are held back, so what was promised about other columns need not be true any more.
+        return Schema.of(self.input.schema.columns, (self.on,))
+
+    @property
+    def label(self) -> str:
+        return f"Ordered by {self.on}"
 
 
 def check_progress(node: Node, on: str) -> None:

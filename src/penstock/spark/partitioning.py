@@ -108,7 +108,7 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
             # What is stamped on entry is not there yet when rows are spread.
             arriving = (c.name for c in node.stream.arriving)
             return {node.stream.name: column} if column in arriving else None
-        case nodes.Select():
+        case nodes.Select() | nodes.Ordered():
             return _trace(node.input, column)
         case nodes.Project():
             value = next(c.value for c in node.columns if c.name == column)
@@ -169,6 +169,8 @@ def _numbered(node: nodes.Node, used: frozenset[str]) -> Iterator[str]:
                 yield node.stream.name
         case nodes.Select():
             yield from _numbered(node.input, used | node.predicate.refs)
+        case nodes.Ordered():
+            yield from _numbered(node.input, used | {node.on})
         case nodes.Project():
             refs = (name for c in node.columns if c.name in used for name in c.value.refs)
             yield from _numbered(node.input, frozenset(refs))

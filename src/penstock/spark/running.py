@@ -18,7 +18,7 @@ from penstock.errors import HostError
 from penstock.late_rows import as_late_rows
 from penstock.model.timestamps import to_ticks
 from penstock.plan.graph import walk
-from penstock.plan.nodes import Source
+from penstock.plan.nodes import Node, Ordered, Source
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.failures import translated
@@ -149,7 +149,8 @@ class Running:
                 aside.setdefault((name, kind), []).append(rows)
         for name, parts in answers.items():
             if name in self.wanted:
-                self._engine.query(name).receive(delivery.batch, pl.concat(parts))
+                answer = _in_order(self.share.queries[name], pl.concat(parts))
+                self._engine.query(name).receive(delivery.batch, answer)
         for (stream, kind), parts in aside.items():
             if stream in self._counted:
                 self._engine.counting(stream).add(kind, delivery.batch, pl.concat(parts))
@@ -184,3 +185,8 @@ class Running:
             ]
             if sink is not None and found:
                 sink.write(batch, pl.concat(found))
+
+
+def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:
+    """What all groups have put out up to one bound, as one answer."""
+    return rows.sort(plan.on, maintain_order=True) if isinstance(plan, Ordered) else rows

@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node, Union
+from penstock.sql.bind_order import ordered
 from penstock.sql.bind_select import bind_select
 from penstock.sql.context import Context, Names
 from penstock.sql.statements import Query
@@ -62,9 +63,10 @@ def _bind_tree(tree: exp.Expr, context: Context) -> Node:
             context.only(tree, "this", "with_")
             return _bind_tree(tree.this, context)
         if isinstance(tree, exp.Select):
-            return bind_select(tree, context)
+            return ordered(bind_select(tree, context), tree.args.get("order"), context)
         if isinstance(tree, exp.Union):
-            return Union(tuple(_flat(_bind_tree(part, context) for part in _parts(tree, context))))
+            parts = _flat(_bind_tree(part, context) for part in _parts(tree, context))
+            return ordered(Union(tuple(parts)), tree.args.get("order"), context)
         raise NotExecutable(
             f"{tree.key.upper()} cannot be run in this release",
             hint="queries are SELECT, and UNION ALL of several",
@@ -88,7 +90,8 @@ def _parts(union: exp.Union, context: Context) -> list[exp.Expr]:
     parts: list[exp.Expr] = []
     tree: exp.Expr = union
     while isinstance(tree, exp.Union):
-        context.only(tree, "this", "expression", "distinct", "with_")
+        handled = ("order",) if tree is union else ()
+        context.only(tree, "this", "expression", "distinct", "with_", *handled)
         if tree.args.get("distinct"):
             raise NotExecutable(
                 "UNION without duplicates cannot be run in this release",

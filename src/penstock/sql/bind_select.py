@@ -19,7 +19,9 @@ from penstock.sql.scope import Scope
 
 def bind_select(select: exp.Select, context: Context) -> Node:
     """The plan of a SELECT."""
-    context.only(select, "expressions", "from_", "joins", "where", "group", "having", "with_")
+    context.only(
+        select, "expressions", "from_", "joins", "where", "group", "having", "with_", "order"
+    )
     if not select.expressions or not select.args.get("from_"):
         raise SyntaxFault(
             "SELECT needs columns and a stream to take them from",

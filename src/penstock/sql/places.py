@@ -101,7 +101,6 @@ def only(text: str, node: exp.Expr, *handled: str) -> None:
 
 _WAYS_OUT = {
     "distinct": "GROUP BY the columns, with a window, gives each combination once per window",
-    "order": "results come as windows close; order them where you read them",
     "limit": "a standing query has no end to count to; limit where you read the results",
     "db": "streams have plain names here",
     "columns": "name the columns inside: (SELECT a AS x, …) AS name",

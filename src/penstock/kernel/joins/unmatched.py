@@ -17,8 +17,9 @@ import polars as pl
 
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import CODE, Index
-from penstock.kernel.joins.store import FAN_IN, Store
-from penstock.kernel.state import Segment, Table
+from penstock.kernel.joins.store import Store
+from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.state import Table
 
 #: A stored row's number; NOBODY where nobody asks whether it met a partner.
 NUMBER = "__number"
@@ -34,15 +35,7 @@ class Unmatched:
 
     def wait(self, waiting: Table, rows: pl.DataFrame) -> None:
         """Keep numbered rows that have not met a partner."""
-        if not rows.height:
-            return
-        waiting.append(rows.sort(self._on))
-        segments = waiting.segments
-        while len(segments) >= FAN_IN:
-            tail = [segment.rows for segment in segments[-FAN_IN:]]
-            if tail[0].height > sum(rows.height for rows in tail[1:]):
-                return
-            segments[-FAN_IN:] = [Segment(pl.concat(tail, rechunk=True).sort(self._on))]
+        append_sorted(waiting, rows, self._on)
 
     def meet(self, met: Table, numbers: Index, times: Times) -> Index:
         """Note rows that met a partner; gives the positions of those that had not before."""
@@ -59,19 +52,9 @@ class Unmatched:
 
     def leave(self, waiting: Table, met: Table, keep_from: int) -> pl.DataFrame | None:
         """Take the rows below `keep_from` that never met a partner."""
-        taken, kept = [], []
-        for segment in waiting.segments:
-            rows = segment.rows
-            split = int(rows.get_column(self._on).search_sorted(keep_from))
-            if split:
-                taken.append(rows.slice(0, split))
-            if split < rows.height:
-                kept.append(segment.without_front(split) if split else segment)
-        waiting.segments = kept
-        alone = None
-        if taken:
-            rows = pl.concat(taken)
-            alone = rows.filter(~self._has_met(met, rows.get_column(NUMBER).to_numpy()))
+        alone = take_below(waiting, self._on, keep_from)
+        if alone is not None:
+            alone = alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
         self._met.purge(met, keep_from)
         return alone
 
