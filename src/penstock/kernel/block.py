@@ -6,7 +6,7 @@ slice of one shares its memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -16,6 +16,7 @@ class Block:
     """Rows in arrival order."""
 
     rows: pl.DataFrame
+    _firsts: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return self.rows.height
@@ -24,8 +25,10 @@ class Block:
         return Block(self.rows.slice(start, length))
 
     def first(self, column: str) -> int:
-        """The value of the first row."""
-        return int(self.rows.get_column(column)[0])
+        """The value of the first row; remembered, for it is asked for at every step."""
+        if column not in self._firsts:
+            self._firsts[column] = int(self.rows.get_column(column)[0])
+        return self._firsts[column]
 
     def last(self, column: str) -> int:
         """The value of the last row."""

@@ -110,10 +110,11 @@ class State:
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The tables, by name."""
-        for f in fields(self):
-            value = getattr(self, f.name)
+        # Not by `fields`, which is slow: operators are asked at every turn what they hold.
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
             if isinstance(value, Table):
-                yield f.name, value
+                yield name, value
 
 
 def to_ipc(rows: pl.DataFrame) -> bytes:

@@ -76,6 +76,11 @@ def simulate(
             one = coming.pop()
             host.push(one.stream, _stamped(one, arrival))
             meter.touch(host.source(one.stream))
+        due = host.next_beat()
+        if due is not None and due <= clock.now():
+            host.beat()
+            for stream in host.streams:
+                meter.touch(host.source(stream))
         step = host.step()
         if step is not None:
             report.steps += 1
@@ -91,10 +96,6 @@ def simulate(
         clock.wait_until(min(events))
         if host.waits():
             report.idle_waiting += clock.now() - before
-        if beat == min(events):
-            host.beat()
-            for stream in host.streams:
-                meter.touch(host.source(stream))
     report.peak_queue, report.ended = meter.peak, clock.now()
     return report
 

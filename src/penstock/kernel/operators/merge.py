@@ -96,6 +96,13 @@ class Merge(Operator):
             for port, cursor in enumerate(inputs)
             if isinstance(front := cursor.peek(), Block)
         }
+        if len(fronts) == 1:
+            [(port, front)] = fronts.items()
+            if len(front) == 1 or limit == 1:
+                # The row at the front is the one that `step` found may go.
+                block = inputs[port].take(1)
+                assert isinstance(block, Block)
+                return block
         reached = min(
             fronts[port].last(self.on) if port in fronts else self.state.registers[port]
             for port in range(self.ports)

@@ -51,6 +51,7 @@ class Generator:
         self.stream = stream
         self.state = GeneratorState()
         self._on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
+        self._stamp_type = polars_type(stream.schema[self._on].type) if self._on else None
         self.slack = 0 if stream.kind is TimestampKind.INTERNAL else stream.slack
 
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:
@@ -59,8 +60,11 @@ class Generator:
             return rows
         # A bound given from outside may be ahead of the clock; the promise counts.
         time = max(now, self.state.bound)
-        stamp = pl.lit(time, polars_type(self.stream.schema[self._on].type))
-        return rows.with_columns(stamp.alias(self._on))
+        stamp = pl.Series(self._on, [time], self._stamp_type)
+        stamps = stamp.new_from_index(0, rows.height)
+        if self._on in rows.columns:
+            return rows.with_columns(stamps)
+        return rows.hstack([stamps])
 
     def number(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in the stream's schema, numbered on from the last one."""
@@ -92,7 +96,7 @@ class Generator:
         promises = []
         if self._on is not None:
             times = rows.get_column(self._on)
-            newest = times.max()
+            newest = times.max() if rows.height != 1 else times[0]
             if isinstance(newest, int) and newest > self.state.newest:
                 self.state.newest, self.state.arrived = newest, now
             bound = self._bound_after(times if came is None else came)

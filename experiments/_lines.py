@@ -1,0 +1,42 @@
+"""The four lines of the timestamp experiments, simulated once for all that is measured.
+
+    A   internal timestamps, no enabling timestamps
+    B   internal, periodic ones in the quiet stream, 0.1 to 1000 a second (and more, for queues)
+    C   internal, on demand
+    D   latent timestamps
+
+Two streams, a 95 % selection on each, a union; Poisson arrivals at 50/s and 0.05/s.
+Spec: timestamps 4.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from _streams import poisson, two_streams, virtual_host
+
+from penstock.local.simulation import Report, simulate
+from penstock.model.ets import NO_ETS, ON_DEMAND
+from penstock.model.timestamps import SECOND
+
+RATES = {"a": 50.0, "b": 0.05}
+PERIODIC = (0.1, 1.0, 10.0, 100.0, 1000.0)
+
+
+def seconds(quick: bool) -> int:
+    return 60 if quick else 200
+
+
+@cache
+def lines(quick: bool) -> dict[str, Report]:
+    """What was measured, by line; B by its rate, as in `B 10/s`."""
+    length = seconds(quick)
+    arrivals = poisson(RATES, length)
+    until = length * SECOND
+    found = {"A": simulate(two_streams(virtual_host(NO_ETS)), arrivals)}
+    for rate in PERIODIC:
+        host = two_streams(virtual_host(NO_ETS), heartbeat=round(SECOND / rate))
+        found[f"B {rate:g}/s"] = simulate(host, arrivals, until=until)
+    found["C"] = simulate(two_streams(virtual_host(ON_DEMAND)), arrivals)
+    found["D"] = simulate(two_streams(virtual_host(NO_ETS), latent=True), arrivals)
+    return found

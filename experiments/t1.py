@@ -1,0 +1,85 @@
+"""Idle-waiting: average output latency of a union without, with periodic and with on-demand ETS.
+
+Lines A to D as in `_lines.py`. Published: B falls with its rate but never reaches C; C is orders of
+magnitude below A and within about 0.1 ms of D. On a virtual clock, where every row and punctuation
+costs an operator 25 µs; and C (over arcs) and D again on the real one, side by side.
+Spec: timestamps 4, T1.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from _lines import PERIODIC, RATES, lines
+from _streams import RealRun, poisson, run_in_real_time, summary, two_streams
+
+from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.local.host import LocalHost
+from penstock.model.ets import NO_ETS, ON_DEMAND
+
+
+def run(quick: bool) -> Outcome:
+    latency = {
+        name: float(report.average_latency("q")) / 1000 for name, report in lines(quick).items()
+    }
+    periodic = [latency[f"B {rate:g}/s"] for rate in PERIODIC]
+    a, c, d = latency["A"], latency["C"], latency["D"]
+    arrivals = poisson(RATES, 5 if quick else 20, seed=2)
+    runs = {
+        "C": RealRun(two_streams(LocalHost(ets=ON_DEMAND, ets_by_arcs=True))),
+        "D": RealRun(two_streams(LocalHost(ets=NO_ETS), latent=True)),
+    }
+    run_in_real_time(list(runs.values()), arrivals)
+    real = {line: (*summary(r.latencies), summary(r.busy)[1]) for line, r in runs.items()}
+    rates = list(PERIODIC)
+    ends = (rates[0], rates[-1])
+    return Outcome(
+        tables=(
+            Table("average latency, virtual clock", ("line", "ms"), tuple(latency.items())),
+            Table(
+                "latency, real clock",
+                ("line", "mean ms", "median ms", "median of processor time in ms"),
+                tuple((line, *values) for line, values in real.items()),
+            ),
+        ),
+        plots=(
+            Plot(
+                "Output latency",
+                "periodic ETS per second",
+                "average latency in ms",
+                {
+                    "A none": [(x, a) for x in ends],
+                    "B periodic": list(zip(rates, periodic, strict=True)),
+                    "C on demand": [(x, c) for x in ends],
+                    "D latent": [(x, d) for x in ends],
+                },
+                log_x=True,
+                log_y=True,
+            ),
+        ),
+        checks=(
+            Check(
+                "C lies at least three orders of magnitude below A",
+                a >= 1000 * c and a >= 1000 * real["C"][0],
+                f"{a:.0f} ms against {c:.3f} ms, and {real['C'][0]:.3f} ms on the real clock",
+            ),
+            Check(
+                "C lies within 0.2 ms of D",
+                c - d < 0.2,
+                f"{c:.3f} ms against {d:.3f} ms on the virtual clock",
+            ),
+            Check(
+                "C lies within 0.2 ms of D on the real clock, in processor time",
+                real["C"][2] - real["D"][2] < 0.2,
+                f"medians {real['C'][2]:.3f} ms against {real['D'][2]:.3f} ms",
+            ),
+            Check(
+                "B falls with its rate",
+                all(x > y for x, y in pairwise(periodic)),
+                ", ".join(f"{x:.2f}" for x in periodic),
+            ),
+            Check(
+                "B never reaches C", min(periodic) > c, f"{min(periodic):.3f} ms against {c:.3f}"
+            ),
+        ),
+    )
