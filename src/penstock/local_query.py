@@ -6,8 +6,8 @@ INTO one; else its subscribers; else they wait here until somebody reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -42,6 +42,14 @@ class LocalQuery:
         rows = self.results()
         self._waiting = []
         return rows
+
+    def iterate(self) -> Iterator[dict[str, Any]]:
+        """The rows so far that have not been fetched, one by one; they are handed out once."""
+        while self._waiting:
+            yield from self._waiting.pop(0).iter_rows(named=True)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.iterate()
 
     def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have rows handed to `callback` the moment they exist."""

@@ -239,3 +239,13 @@ def test_a_query_is_no_stream_to_push_into(engine: LocalEngine) -> None:
     engine.sql("CREATE QUERY q AS SELECT price FROM bids")
     with pytest.raises(UnknownName, match="no stream `q`"):
         engine.push("q", [{"price": 1}])
+
+
+def test_rows_of_a_query_can_be_iterated_over_once() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT) LATENT")
+    query = engine.sql("SELECT v FROM s WHERE v > 1")
+    engine.push("s", [{"v": 1}, {"v": 2}])
+    engine.push("s", [{"v": 3}])
+    assert list(query) == [{"v": 2}, {"v": 3}]
+    assert list(query) == []

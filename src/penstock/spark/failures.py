@@ -17,6 +17,9 @@ from penstock.errors import HostError
 
 #: What the last line of a Python worker's traceback looks like.
 _PYTHON_REASON = re.compile(r"^(?:[\w.]+\.)?(?:\w*Error|\w*Exception|\w+): .+$", re.M)
+#: How py4j hands on an exception: which call it was, then its class.
+_CALL = re.compile(r"^An error occurred while calling ")
+_JAVA_CLASS = re.compile(r"^: (?:\w+\.)+\w+: ")
 #: How Spark's own messages begin.
 _ERROR_CLASS = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 
@@ -60,10 +63,13 @@ def reason_in(text: str) -> str:
     'ValueError: bad'
     >>> reason_in("[PATH_NOT_FOUND] Path does not exist: x. SQLSTATE: 42K03")
     'Path does not exist: x. SQLSTATE: 42K03'
+    >>> reason_in("An error occurred while calling o1.load.\\n: java.io.IOException: bad\\n\\tat x")
+    'bad'
     """
     if "Traceback (most recent call last)" in text:
         reasons = _PYTHON_REASON.findall(text.split("Traceback (most recent call last)")[-1])
         if reasons:
             return str(reasons[0])
-    first = next((line for line in text.splitlines() if line.strip()), "no reason given")
+    lines = (line for line in text.splitlines() if not _CALL.match(line))
+    first = _JAVA_CLASS.sub("", next((line for line in lines if line.strip()), "no reason given"))
     return _ERROR_CLASS.sub("", first).strip()

@@ -6,7 +6,8 @@ crash, what it put out the first time is replaced, in files as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from penstock.spark.engine import Engine
 
 
+#: Seconds between two looks at whether a query has ended.
+PAUSE = 0.2
+
+
 class Query:
     """One standing query; names are Spark's own where Spark has one for it."""
 
@@ -31,6 +36,7 @@ class Query:
         self._rows: dict[int, int] = {}  # by batch, because Spark may repeat one
         self._batches: dict[int, pl.DataFrame] = {}
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        self._arrived = threading.Condition()
 
     @property
     def rows(self) -> int:
@@ -48,6 +54,30 @@ class Query:
     def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have each micro-batch's rows handed to `callback`."""
         self._subscribers.append(callback)
+
+    def iterate(self) -> Iterator[dict[str, Any]]:
+        """Rows as they come, from the first on, until the query ends; waits for those to come.
+
+        Rows are there for it only if the query has neither a sink nor a subscriber.
+        """
+        handed_out: set[int] = set()
+        while True:
+            spark_query = self._engine.spark_query(self.name)
+            for batch, rows in list(self._batches.items()):
+                if batch not in handed_out:
+                    handed_out.add(batch)
+                    yield from rows.iter_rows(named=True)
+            if spark_query is None or not spark_query.isActive:
+                self._engine.check()
+                # What came since the last look is here by now: the query is over.
+                if handed_out.issuperset(list(self._batches)):
+                    return
+            else:
+                with self._arrived:
+                    self._arrived.wait(PAUSE)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.iterate()
 
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
@@ -77,6 +107,8 @@ class Query:
         if self.sink is None:
             if not self._subscribers:
                 self._batches[batch] = shown
+                with self._arrived:
+                    self._arrived.notify_all()
         else:
             BatchSink(self._engine, self.sink).write(batch, shown)
 

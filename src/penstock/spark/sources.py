@@ -11,6 +11,9 @@ import glob
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyspark
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,11 +23,18 @@ from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.exchange import DDL, GROUP, packer
 from penstock.spark.fitting import MALFORMED, fit
+from penstock.spark.lines import LINES, read_lines
 from penstock.spark.partitioning import Keys
 from penstock.spark.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
 from penstock.spark.workload_source import WorkloadSource, made_of
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
+
+#: Formats that Spark knows and does not bring along.
+PACKAGES = {
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13",
+    "avro": "org.apache.spark:spark-avro_2.13",
+}
 
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -39,14 +49,33 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
         )
     if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
         return read_text_files(spark, stream)
-    reader = spark.readStream.format(origin.format).options(**dict(origin.options))
+    options = {key: value for key, value in origin.options if key.lower() != LINES}
+    reader = spark.readStream.format(origin.format).options(**options)
     if origin.format in FILE_FORMATS:
         reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
         if origin.format == "csv":
-            options = dict(origin.options)
             reader = reader.option("header", options.get("header", "true"))
-    found = reader.load(origin.path) if origin.path is not None else reader.load()
+    try:
+        found = reader.load(origin.path) if origin.path is not None else reader.load()
+    except (AnalysisException, Py4JJavaError) as cause:
+        if "Failed to find" not in str(cause):
+            raise
+        raise HostError(
+            f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
+            hint=_way_to(origin.format),
+        ) from cause
+    if len(options) < len(origin.options):
+        return read_lines(found, stream)
     return fit(found, stream)
+
+
+def _way_to(format: str) -> str:
+    package = PACKAGES.get(format)
+    if package is None:
+        return (
+            "is it spelled as Spark spells it? Else Spark needs its package (spark.jars.packages)"
+        )
+    return f"Spark needs its package: spark.jars.packages {package}:{pyspark.__version__}"
 
 
 def is_finite(stream: Stream) -> bool:

@@ -43,13 +43,10 @@ def sets_rows_aside(stream: Stream) -> bool:
 def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream's columns, and what does not fit set aside."""
     origin = stream.origin
-    options = dict(origin.options)
+    options = reading_options(stream, origin.format)
     names = [column.name for column in stream.arriving]
-    if origin.format == "csv":
-        given = _lowered(stream)
-        options |= {key: value for key, value in _CSV.items() if key.lower() not in given}
-        if given.get("header", "true").lower() == "true":
-            names = _header(spark, str(origin.path), options) or names
+    if origin.format == "csv" and _lowered(stream).get("header", "true").lower() == "true":
+        names = _header(spark, str(origin.path), options) or names
     schema = ", ".join(f"`{name}` STRING" for name in (*names, NO_ROW))
     reader = spark.readStream.format(origin.format).options(**options).schema(schema)
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", NO_ROW)
@@ -60,6 +57,14 @@ def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
         formats=time_formats(stream),
         ticks=origin.format == "json",
     )
+
+
+def reading_options(stream: Stream, format_: str) -> dict[str, str]:
+    """The stream's options, and ours where it has none."""
+    given = _lowered(stream)
+    ours = _CSV if format_ == "csv" else {}
+    missing = {key: value for key, value in ours.items() if key.lower() not in given}
+    return missing | dict(stream.origin.options)
 
 
 def time_formats(stream: Stream) -> dict[Type, str]:
