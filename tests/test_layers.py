@@ -51,6 +51,7 @@ ALLOWED = {
         "local",
         "kernel",
         "model",
+        "plan",
         "local_query",
         "results",
         "sql",

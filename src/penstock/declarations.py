@@ -7,14 +7,19 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
 from typing import Any
 
 from penstock.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import DuplicateName, QueryError, UnknownName
+from penstock.errors import DuplicateName, NotExecutable, Position, QueryError, UnknownName
 from penstock.lower.lower import check_executable, remark
 from penstock.model.schema import suggest
+from penstock.model.timestamps import to_ticks
 from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph
+from penstock.plan.holding import Holding, StreamProgress, holding
 from penstock.plan.nodes import Node
 from penstock.results import same_place
 from penstock.sql.parse import parse
@@ -28,6 +33,16 @@ from penstock.sql.statements import (
     Sink,
     Statement,
 )
+
+
+@contextmanager
+def _at(position: Position) -> Iterator[None]:
+    """Errors raised inside that know no place get this one."""
+    try:
+        yield
+    except QueryError as error:
+        error.position = error.position or position
+        raise
 
 
 class Declarations(ABC):
@@ -50,6 +65,21 @@ class Declarations(ABC):
         """A plan with the operators chosen for it and why."""
         return explain(plan, lambda node: remark(node, union=self.catalog.settings.union))
 
+    def why(self, name: str) -> Holding:
+        """What holds a running query back; printed, it is what EXPLAIN LIVE says."""
+        entry = self.catalog.get(name)
+        if not isinstance(entry, QueryEntry):
+            known = [entry.name for entry in self.catalog.queries]
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, known))
+        return holding(
+            entry.name,
+            entry.plan,
+            self._stream_progress(),
+            now=self._now(),
+            union=self.catalog.settings.union,
+            ets=self.catalog.settings.ets,
+        )
+
     def query_graph(self) -> QueryGraph:
         """All standing queries as one graph, equal sub-plans drawn once."""
         return QueryGraph({entry.name: entry.plan for entry in self.catalog.queries})
@@ -63,6 +93,17 @@ class Declarations(ABC):
         return entry
 
     # -- what subclasses do -------------------------------------------------------------------
+
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        """How far each stream is."""
+        raise NotExecutable(
+            "this host does not tell yet how far its streams are",
+            hint="EXPLAIN LIVE runs in this process (--local, LocalEngine)",
+        )
+
+    def _now(self) -> int:
+        """The clock by which streams are silent."""
+        return to_ticks(datetime.now(timezone.utc))
 
     @abstractmethod
     def _check(self, entry: QueryEntry) -> None:
@@ -167,6 +208,9 @@ class Declarations(ABC):
 
     def _explain(self, statement: Explain) -> str:
         target = statement.target
+        if isinstance(target, str) and statement.live:
+            with _at(statement.position):
+                return str(self.why(target))
         if isinstance(target, str):
             entry = self.catalog.get(target)
             if entry is None:

@@ -30,6 +30,7 @@ from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery
 from penstock.lower.lower import Lowering
 from penstock.model.schema import suggest
+from penstock.plan.holding import StreamProgress
 from penstock.results import FILE_FORMATS
 from penstock.sql.statements import Sink
 
@@ -128,6 +129,15 @@ class LocalEngine(Declarations):
     def state(self) -> list[tuple[str, str, int, int]]:
         """(operator, table, rows, bytes) of everything that is kept."""
         return list(self._host.graph.state_sizes())
+
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        return {
+            name: StreamProgress(self._host.bound(name), self._host.heard(name))
+            for name in self._host.streams
+        }
+
+    def _now(self) -> int:
+        return self._host.clock.now()
 
     # -- following the catalog ----------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from penstock.local.files import FileSink
+from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
 from penstock.results import no_results, presented
 from penstock.sql.statements import Sink
@@ -58,6 +59,15 @@ class LocalQuery:
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
         return self._engine.explain(self.plan)
+
+    def why(self) -> Holding:
+        """What holds it back: which input, its bound, its age, and what would release it."""
+        return self._engine.why(self.name)
+
+    @property
+    def lastProgress(self) -> dict[str, Any]:  # as Spark calls it
+        """Rows so far, and the facts of `why`."""
+        return {"name": self.name, "rows": self.rows, "holding": self.why().as_json()}
 
     @property
     def status(self) -> str:

@@ -224,6 +224,10 @@ class LocalHost:
         """What the stream has promised so far."""
         return self._stream(stream).bound
 
+    def heard(self, stream: str) -> int | None:
+        """When the stream last brought rows, by the clock; None: never."""
+        return self._stream(stream).heard
+
     def rows_out(self, query: str) -> int:
         return self._query(query).state.rows
 

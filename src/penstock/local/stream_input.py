@@ -78,6 +78,11 @@ class StreamInput:
         """What is promised on the stream's timestamp."""
         return self._generator.state.bound
 
+    @property
+    def heard(self) -> int | None:
+        """When rows last came, by the clock; None: never."""
+        return self._generator.state.heard
+
     def push(self, rows: Rows, now: int) -> None:
         fitted = fit(self.stream, rows)
         stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)

@@ -183,7 +183,11 @@ class StatementParser(StreamParser):
                 self.refuse("only queries can be explained", place, hint="EXPLAIN SELECT …")
             return Explain(self.position_since(start), inner)
         name = self.word("a query, or the name of one")
-        return Explain(self.position_since(start), name)
+        # A query may be called `live`: only a name behind the word makes it one.
+        live = name.lower() == "live" and bool(self._curr)
+        if live:
+            name = self.word("the name of a query")
+        return Explain(self.position_since(start), name, live)
 
 
 def _depth(tree: exp.Expr) -> int:

@@ -118,6 +118,10 @@ class BareSelect(Statement):
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """Show the plan of a query: one written here, or a declared one by its name."""
+    """Show the plan of a query: one written here, or a declared one by its name.
+
+    `live`: instead of its plan, what holds the running query back.
+    """
 
     target: CreateQuery | BareSelect | str
+    live: bool = False

@@ -41,6 +41,7 @@ class GeneratorState(State):
     ended: bool = False
     newest: int = BEGINNING  # the largest timestamp so far
     arrived: int = 0  # when it came, by the clock
+    heard: int | None = None  # when any row last came
     last: list[int] = field(default_factory=list)  # of the last rows, if lateness counts rows
 
 
@@ -102,6 +103,7 @@ class Generator:
             bound = self._bound_after(times if came is None else came)
             promises = [] if bound is None else self._raise(bound)
         if rows.height:
+            self.state.heard = now
             promises.append(Punctuation(ROW_NUM, self.state.numbered + 1))
         return promises
 
