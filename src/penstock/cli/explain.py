@@ -5,6 +5,7 @@ Nothing runs, so queries that cannot run in this release are shown too, with the
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,11 @@ def explain(
     catalog = Catalog()
     graph = plans(file.read_text(), catalog)
     print(explain_graph(graph, lambda node: remark(node, union=catalog.settings.union)))
+    if graph.queries and find_spec("pyspark"):
+        from penstock.spark.explain import explain_pipelines, may_set_aside
+
+        aside = may_set_aside(catalog.streams)
+        print(f"\n{explain_pipelines(graph.queries, catalog.settings.lowering, aside)}")
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(graph))

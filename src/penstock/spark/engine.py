@@ -27,8 +27,10 @@ from penstock.errors import NotExecutable, UnknownName
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
+from penstock.plan.nodes import Node
 from penstock.results import FILE_FORMATS
 from penstock.spark.batch_sink import BatchSink
+from penstock.spark.explain import explain_pipelines, may_set_aside
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
 from penstock.spark.native.choice import NATIVE, choose
@@ -80,6 +82,17 @@ class Engine(Declarations):
     @property
     def queries(self) -> list[Query]:
         return list(self._queries.values())
+
+    def explain(self, plan: Node) -> str:
+        """A plan with its operators, and how it runs on Spark: with what, spread by what."""
+        declared = {entry.name: entry.plan for entry in self.catalog.queries}
+        together = (s.queries for s in shares(declared) if plan in s.queries.values())
+        pipelines = explain_pipelines(
+            next(together, {"this query": plan}),
+            self.catalog.settings.lowering,
+            may_set_aside(self.catalog.streams),
+        )
+        return f"{super().explain(plan)}\n\n{pipelines}"
 
     # -- running ------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from penstock.spark.delivery import Delivery, Report
 from penstock.spark.failures import translated
 from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
-from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import RESULT
@@ -56,11 +56,11 @@ class Running:
         settings = engine.catalog.settings
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
         aside = {
-            name: f"rows of `{name}` may be malformed"
+            name: MAY_NOT_FIT.format(name=name)
             for name, frame in frames.items()
             if MALFORMED in frame.columns
         } | {
-            name: f"`{name}` is declared LATE INTO, and Spark lets no late row be seen"
+            name: LATE_INTO.format(name=name)
             for name in streams
             if engine.declared_stream(name).late is not None
         }

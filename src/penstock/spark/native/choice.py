@@ -11,6 +11,10 @@ from penstock.spark.native.lowering import objection
 
 NATIVE, KERNEL = "native", "kernel"
 
+#: Why rows of a stream may have to be set aside.
+MAY_NOT_FIT = "rows of `{name}` may be malformed"
+LATE_INTO = "`{name}` is declared LATE INTO, and Spark lets no late row be seen"
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -1,0 +1,48 @@
+"""What explain says of Spark: native or kernel and why, and by what streams are spread."""
+
+from __future__ import annotations
+
+from penstock.spark.engine import Engine
+
+PACKETS = """
+CREATE STREAM packets (src STRING, dst STRING, len INT, ts TIMESTAMP)
+  FROM {format} 'x' TIMESTAMP BY ts {late};
+"""
+TUMBLING = "SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src"
+
+
+def pipelines(*queries: str, format: str = "parquet", late: str = "") -> str:
+    """What is said of the first query's pipeline; nothing is started."""
+    engine = Engine()
+    engine.sql(PACKETS.format(format=format, late=late))
+    first, *_ = [engine.sql(query) for query in queries]
+    return str(first.explain()).split("\n\n")[-1]
+
+
+def test_a_single_tumbling_aggregate_is_native() -> None:
+    said = pipelines(TUMBLING)
+    assert said.startswith("Pipeline of query_1\n  native: ")
+    assert "shuffle" in said
+
+
+def test_queries_that_share_are_spread_by_the_keys_they_have_in_common() -> None:
+    both = TUMBLING.replace("GROUP BY src", "GROUP BY src, dst")
+    said = pipelines(TUMBLING, both)
+    assert said.startswith("Pipeline of query_1, query_2\n  kernel: ")
+    assert "packets: spread by src" in said
+
+
+def test_rows_without_a_key_in_common_meet_in_one_group() -> None:
+    assert "all rows in one group" in pipelines(
+        "SELECT count(*) AS n FROM packets [RANGE 2 MINUTES SLIDE 1 MINUTE]"
+    )
+
+
+def test_rows_that_nobody_lets_meet_are_spread_as_they_come() -> None:
+    assert "as they come" in pipelines("SELECT src, len FROM packets WHERE len > 10")
+
+
+def test_what_may_be_set_aside_keeps_a_query_in_the_kernel_and_is_said() -> None:
+    assert "kernel: rows of `packets` may be malformed" in pipelines(TUMBLING, format="json")
+    said = pipelines(TUMBLING, late="LATE INTO csv 'aside'")
+    assert "kernel: `packets` is declared LATE INTO" in said
