@@ -54,7 +54,7 @@ def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path
             case "json":
                 rows.write_ndjson(hidden)
         hidden.replace(file)
-    except OSError as cause:
+    except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
         with suppress(OSError):
             hidden.unlink(missing_ok=True)
         raise HostError(
