@@ -61,9 +61,15 @@ class Declarations(ABC):
             outcome = self._execute(statement)
         return outcome
 
+    @property
+    def _chosen(self) -> dict[str, str]:
+        """The settings that decide between operators."""
+        settings = self.catalog.settings
+        return {"union": settings.union, "join": settings.join}
+
     def explain(self, plan: Node) -> str:
         """A plan with the operators chosen for it and why."""
-        return explain(plan, lambda node: remark(node, union=self.catalog.settings.union))
+        return explain(plan, lambda node: remark(node, **self._chosen))
 
     def why(self, name: str) -> Holding:
         """What holds a running query back; printed, it is what EXPLAIN LIVE says."""
@@ -161,7 +167,7 @@ class Declarations(ABC):
     def _declare(self, statement: CreateQuery) -> Any:
         entry = self.catalog.bind_query(statement)
         try:
-            check_executable(entry.plan, union=self.catalog.settings.union)
+            check_executable(entry.plan, **self._chosen)
             self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink)

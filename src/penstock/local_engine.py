@@ -156,7 +156,7 @@ class LocalEngine(Declarations):
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        node = self._lowering.lower(entry.plan, union=self.catalog.settings.union)
+        node = self._lowering.lower(entry.plan, **self._chosen)
         self._host.add_query(entry.name, node, entry.plan.schema)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query

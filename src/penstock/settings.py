@@ -2,6 +2,8 @@
 
     setting         values                               default
     union           meld | merge                         meld      whether unions wait to keep order
+    join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
+                                                         auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
     ets             on demand | periodic length | none   on demand when silent streams give the time
@@ -43,6 +45,16 @@ Value: TypeAlias = str | int | Duration | Ets
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "union": ("meld", "merge"),
+        "join": (
+            "auto",
+            "oa",
+            "sync_filter",
+            "filter_order",
+            "adaptive",
+            "opob",
+            "opib",
+            "global_order",
+        ),
         "strategy": ("dfs", "bfs", "round_robin", "batched"),
         "rows_per_step": ("unlimited",),
         "ets": ("on_demand", "none"),
@@ -57,6 +69,7 @@ class Settings:
     """All settings and parameters at one moment; `with_value` gives the next moment's."""
 
     union: str = "meld"
+    join: str = "auto"
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
     ets: Ets = ON_DEMAND
@@ -77,6 +90,8 @@ class Settings:
             return replace(self, rows_per_step=_count(key, value))
         if key == "union":
             return replace(self, union=_choice(key, value))
+        if key == "join":
+            return replace(self, join=_choice(key, value))
         if key == "strategy":
             return replace(self, strategy=_choice(key, value))
         if key == "ets_by":

@@ -38,10 +38,12 @@ def side(draw: Draw) -> str:
     return name
 
 
-def join_queries(draw: Draw, unit: str, kinds: Sequence[str] = KINDS) -> str:
-    """A join of two inputs."""
+def join_queries(
+    draw: Draw, unit: str, kinds: Sequence[str] = KINDS, inputs: Sequence[str] | None = None
+) -> str:
+    """A join of two inputs: any, or some of those given."""
     kind = draw.choose(kinds)
-    left, right = side(draw), side(draw)
+    left, right = (draw.choose(inputs) if inputs else side(draw) for _ in range(2))
     conditions = [draw.choose(KEYS), draw.choose(RESIDUALS)]
     before, after = draw.between(0, 9), draw.between(0, 9)
     left_window = right_window = within = ""

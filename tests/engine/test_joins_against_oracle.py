@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from tests.engine.random_joins import (
     joined_aggregates,
     joins_of_three,
 )
-from tests.engine.random_streams import UNITS, Declared, arrivals, declarations, pushed
+from tests.engine.random_streams import NAMES, UNITS, Declared, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
 
 
@@ -78,6 +79,23 @@ def an_ordered_query_gives_the_oracles_answer_in_order(draw: Draw) -> None:
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "rows that never came out"
 
 
+def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Draw) -> None:
+    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "opob", "opib"])
+    by_left = algorithm in ("opob", "opib")
+    declared = declarations(draw, ordered=not by_left)
+    text = join_queries(draw, UNITS[declared[0].time], ["JOIN"], [*NAMES] if not by_left else None)
+    events = arrivals(draw, declared, blocks=8)
+    engine = started(declared, f"join = {algorithm}", *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    columns = ["lt"] if by_left else ["lt", "rt"]
+    times = query.results().select(pl.max_horizontal(columns)).to_series().to_list()
+    assert times == sorted(times)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 250,
@@ -85,6 +103,7 @@ LAWS: dict[Callable[[Draw], None], int] = {
     an_aggregate_over_a_join_gives_the_oracles_answer: 50,
     a_join_of_aggregates_gives_the_oracles_answer: 30,
     an_ordered_query_gives_the_oracles_answer_in_order: 80,
+    an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 150,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

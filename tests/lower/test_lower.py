@@ -289,3 +289,40 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
     assert [name for name, *_ in engine.state() if "Wid" in name or "Bucket" in name] == []
     engine.push("a", [{"k": "x", "v": 1, "ts": 5}, {"k": "x", "v": 0, "ts": 6}])
     assert kept.results().get_column("v").to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("join", "operator"),
+    [
+        ("auto", "OAJoin"),
+        ("oa", "OAJoin"),
+        ("sync_filter", "SyncFilter"),
+        ("filter_order", "FilterOrder"),
+        ("adaptive", "AdaptiveOrder"),
+        ("opob", "OPOBJoin"),
+        ("opib", "OPIBJoin"),
+        ("global_order", "GlobalOrderJoin"),
+    ],
+)
+def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
+    joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
+    [below] = joined.inputs
+    assert choose(below, union="meld", join=join).names == (operator,)
+
+
+@pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])
+def test_joins_in_order_need_inputs_in_order(join: str) -> None:
+    loose = plan("SELECT a.k FROM a JOIN slack ON a.k = slack.k WITHIN 1 MINUTE")
+    with pytest.raises(NotExecutable, match="order of their time"):
+        check_executable(loose, union="meld", join=join)
+    sorted_first = plan(
+        "SELECT a.k FROM a JOIN (SELECT k, ts FROM slack ORDER BY ts) AS s ON a.k = s.k "
+        "WITHIN 1 MINUTE"
+    )
+    check_executable(sorted_first, union="meld", join=join)
+
+
+def test_other_algorithms_find_pairs_only() -> None:
+    outer = plan("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE")
+    with pytest.raises(NotExecutable, match="pairs only"):
+        check_executable(outer, union="meld", join="opob")

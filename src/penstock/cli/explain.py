@@ -35,7 +35,9 @@ def explain(
 
     catalog = Catalog()
     graph = plans(file.read_text(), catalog)
-    print(explain_graph(graph, lambda node: remark(node, union=catalog.settings.union)))
+    settings = catalog.settings
+    chosen = {"union": settings.union, "join": settings.join}
+    print(explain_graph(graph, lambda node: remark(node, **chosen)))
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside
 

@@ -11,7 +11,7 @@ from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.lower.lower_aggregate import lower_window_aggregate
-from penstock.lower.lower_join import lower_window_join
+from penstock.lower.lower_join import AUTO, lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_row import lower_project, lower_select
 from penstock.lower.lower_union import adapt, lower_union
@@ -20,8 +20,8 @@ from penstock.plan import nodes
 from penstock.plan.graph import walk
 
 
-def choose(node: nodes.Node, *, union: str) -> Physical:
-    """The operators for one node. `union` is the setting of that name."""
+def choose(node: nodes.Node, *, union: str, join: str = AUTO) -> Physical:
+    """The operators for one node. `union` and `join` are the settings of those names."""
     match node:
         case nodes.Select():
             return lower_select(node)
@@ -32,7 +32,7 @@ def choose(node: nodes.Node, *, union: str) -> Physical:
         case nodes.WindowAggregate():
             return lower_window_aggregate(node)
         case nodes.WindowJoin():
-            return lower_window_join(node)
+            return lower_window_join(node, join)
         case nodes.Ordered():
             return lower_ordered(node, union)
         case nodes.Source():
@@ -40,18 +40,18 @@ def choose(node: nodes.Node, *, union: str) -> Physical:
     raise PenstockBug(f"no lowering for {type(node).__name__}")
 
 
-def remark(node: nodes.Node, *, union: str) -> str:
+def remark(node: nodes.Node, *, union: str, join: str = AUTO) -> str:
     """What `explain` says of a node: its operators and why, or why there are none."""
     try:
-        return str(choose(node, union=union))
+        return str(choose(node, union=union, join=join))
     except NotExecutable as error:
         return error.message
 
 
-def check_executable(plan: nodes.Node, *, union: str) -> None:
+def check_executable(plan: nodes.Node, *, union: str, join: str = AUTO) -> None:
     """Raise NotExecutable if any part of the plan has no operator."""
     for node in walk(plan):
-        choose(node, union=union)
+        choose(node, union=union, join=join)
 
 
 class Lowering:
@@ -60,18 +60,18 @@ class Lowering:
     def __init__(self, graph: Graph, sources: dict[str, KernelNode]) -> None:
         self._graph = graph
         self._sources = sources
-        self._built: dict[tuple[nodes.Node, str], KernelNode] = {}
+        self._built: dict[tuple[nodes.Node, str, str], KernelNode] = {}
 
-    def lower(self, plan: nodes.Node, *, union: str) -> KernelNode:
+    def lower(self, plan: nodes.Node, *, union: str, join: str = AUTO) -> KernelNode:
         """The kernel node that gives the plan's answer, built or found."""
-        check_executable(plan, union=union)
+        check_executable(plan, union=union, join=join)
         self._forget_removed()
-        return self._lower(plan, union)
+        return self._lower(plan, union, join)
 
-    def _lower(self, plan: nodes.Node, union: str) -> KernelNode:
+    def _lower(self, plan: nodes.Node, union: str, join: str) -> KernelNode:
         if isinstance(plan, nodes.Source):
             return self._sources[plan.stream.name]
-        key = (plan, union)
+        key = (plan, union, join)
         if key in self._built:
             return self._built[key]
         inputs = (
@@ -79,8 +79,8 @@ class Lowering:
             if isinstance(plan, nodes.Union)
             else plan.inputs
         )
-        below = [self._lower(node, union) for node in inputs]
-        physical = choose(plan, union=union)
+        below = [self._lower(node, union, join) for node in inputs]
+        physical = choose(plan, union=union, join=join)
         for build in physical.operators:
             node = self._graph.add(build(), below)
             below = [node]

@@ -1,21 +1,113 @@
-"""WindowJoin: OA-Join, which needs no order and makes nothing wait."""
+"""WindowJoin: OA-Join, unless `SET join` names another algorithm.
+
+OA-Join needs no order and makes nothing wait. The others keep an order, and pay for it; those that
+order by the later timestamp need inputs that are ordered themselves.
+
+    oa             pairs leave as soon as they exist
+    sync_filter    rows wait until the other input has come as far
+    filter_order   results wait until both inputs have come as far
+    adaptive       one or the other, by what is measured
+    opob, opib     results in the order of the left timestamp: results or left rows wait
+    global_order   the older algorithm, wrong where an input is late: a baseline
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import partial
 
+from penstock.errors import NotExecutable
+from penstock.kernel.joins.adaptive_order import AdaptiveOrder
+from penstock.kernel.joins.filter_order import FilterOrder
+from penstock.kernel.joins.global_order_join import GlobalOrderJoin
 from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.opib_join import OPIBJoin
+from penstock.kernel.joins.opob_join import OPOBJoin
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.kernel.joins.sync_filter import SyncFilter
+from penstock.kernel.operator import Operator
+from penstock.lower.lower_union import order_of
 from penstock.lower.physical import Physical
+from penstock.model.joins import JoinKind
 from penstock.plan import nodes
+from penstock.plan.graph import walk
+
+#: The setting that leaves the choice to us.
+AUTO = "auto"
+#: The gain from which on Adaptive switches is alpha / (1 + alpha).
+ALPHA = 0.3
 
 
-def lower_window_join(node: nodes.WindowJoin) -> Physical:
-    return Physical(
-        (partial(OAJoin, join_spec(node)),),
-        ("OAJoin",),
+def _microseconds() -> float:
+    return time.perf_counter_ns() / 1000
+
+
+#: Setting -> the operator, and why one would want it.
+ALGORITHMS: dict[str, tuple[Callable[[JoinSpec], Operator], str, str]] = {
+    AUTO: (
+        OAJoin,
+        "OAJoin",
         "pairs leave as soon as they exist, in no order; rows stay until no partner can come",
-    )
+    ),
+    "oa": (OAJoin, "OAJoin", "asked for; pairs leave as soon as they exist, in no order"),
+    "sync_filter": (
+        SyncFilter,
+        "SyncFilter",
+        "asked for; rows wait until the other input has come as far, so results are in order",
+    ),
+    "filter_order": (
+        FilterOrder,
+        "FilterOrder",
+        "asked for; rows join at once, results wait until both inputs have come as far",
+    ),
+    "adaptive": (
+        partial(AdaptiveOrder, alpha=ALPHA, stopwatch=_microseconds),
+        "AdaptiveOrder",
+        f"asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {ALPHA}",
+    ),
+    "opob": (
+        OPOBJoin,
+        "OPOBJoin",
+        "asked for; results wait in a buffer that is sorted by the left timestamp",
+    ),
+    "opib": (
+        OPIBJoin,
+        "OPIBJoin",
+        "asked for; left rows wait until their partners have come, and join in order",
+    ),
+    "global_order": (
+        GlobalOrderJoin,
+        "GlobalOrderJoin",
+        "asked for; a baseline: wrong unless rows of both inputs come in one order",
+    ),
+}
+#: Those that count on inputs which are in order themselves.
+_NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
+
+
+def lower_window_join(node: nodes.WindowJoin, join: str = AUTO) -> Physical:
+    build, name, reason = ALGORITHMS[join]
+    if join not in (AUTO, "oa"):
+        _check(node, join)
+    return Physical((partial(build, join_spec(node)),), (name,), reason)
+
+
+def _check(node: nodes.WindowJoin, join: str) -> None:
+    names = " and ".join(f"`{name}`" for name in node.names)
+    if node.kind is not JoinKind.INNER:
+        raise NotExecutable(
+            f"cannot run the {node.kind.value} join of {names} by {join}, which finds pairs only",
+            hint="SET join = auto",
+        )
+    if join in _NEED_ORDER:
+        for side, on in zip(node.inputs, node.on, strict=True):
+            if order_of(side) != on or any(isinstance(n, nodes.Union) for n in walk(side)):
+                raise NotExecutable(
+                    f"cannot run the join of {names} by {join}: "
+                    f"not both inputs come in the order of their time",
+                    hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
+                )
 
 
 def join_spec(node: nodes.WindowJoin) -> JoinSpec:

@@ -43,6 +43,8 @@ def order_of(node: nodes.Node) -> str | None:
         return node.stream.timestamp if node.stream.is_ordered else None
     if isinstance(node, nodes.Select):
         return order_of(node.input)
+    if isinstance(node, nodes.Ordered):
+        return node.on
     if isinstance(node, nodes.Project):
         on = order_of(node.input)
         kept = [c.name for c in node.columns if isinstance(c.value, Ref) and c.value.name == on]

@@ -105,7 +105,8 @@ def describe(program: Program) -> dict[str, str]:
         f"query {name}": explain_graph(QueryGraph({name: plan}))
         for name, plan in program.queries.items()
     }
-    return {**streams, **queries, "union": program.union, "lowering": program.lowering}
+    chosen = {"union": program.union, "join": program.join, "lowering": program.lowering}
+    return {**streams, **queries, **chosen}
 
 
 def _difference(theirs: dict[str, str], mine: dict[str, str]) -> str:

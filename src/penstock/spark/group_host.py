@@ -38,6 +38,7 @@ class Program:
     queries: Mapping[str, Node]
     union: str = "meld"
     lowering: str = "kernel"
+    join: str = "auto"
 
 
 @dataclass
@@ -72,7 +73,9 @@ class GroupHost:
         self.generators = {stream.name: Generator(stream) for stream in program.streams}
         lowering = Lowering(self.graph, sources)
         self._sinks = {
-            name: self.graph.add_sink(name, lowering.lower(plan, union=program.union))
+            name: self.graph.add_sink(
+                name, lowering.lower(plan, union=program.union, join=program.join)
+            )
             for name, plan in program.queries.items()
         }
         self._executor = Executor(self.graph)

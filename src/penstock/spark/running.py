@@ -66,7 +66,11 @@ class Running:
         }
         self.choice = choose(share.queries, settings.lowering, aside)
         self.program = Program(
-            tuple(streams.values()), dict(share.queries), settings.union, self.choice.lowering
+            tuple(streams.values()),
+            dict(share.queries),
+            settings.union,
+            self.choice.lowering,
+            settings.join,
         )
         # A stream that several pipelines read is counted by the first of them.
         self._counted = streams.keys() - engine.streams_read()
