@@ -57,7 +57,9 @@ def partitioning(*plans: nodes.Node) -> dict[str, Keys]:
 
     Streams that meet have as many columns, and corresponding ones in the same places.
     """
-    found: dict[str, Keys] = dict.fromkeys(stream for plan in plans for stream in _streams(plan))
+    # In the order of their names, so that what is said of them is the same every time.
+    streams = sorted({stream for plan in plans for stream in _streams(plan)})
+    found: dict[str, Keys] = dict.fromkeys(streams)
     meetings: list[Meeting] = []
     for meeting in (meeting for plan in plans for meeting in _meetings(plan)):
         apart = []
