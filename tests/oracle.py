@@ -14,11 +14,13 @@ no `row_num` yet, its position is its number. The order of answers means nothing
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
@@ -30,8 +32,11 @@ from tests.oracle_expressions import order, value_of
 
 Value = Callable[[Row], Any]
 
-#: Output name -> the function, and what it is taken of: None for `count(*)`.
-Aggregates = Mapping[str, tuple[str, Value | None]]
+#: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
+AggregateCall = tuple[str, Value | None] | tuple[str, Value | None, Value | None, tuple[float, ...]]
+
+#: Output name -> what it is.
+Aggregates = Mapping[str, AggregateCall]
 
 
 # --- plans --------------------------------------------------------------------------------------
@@ -50,10 +55,7 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.Union():
             return [row for part in plan.parts for row in adapted(plan, part, inputs)]
         case nodes.WindowAggregate():
-            aggregates = {
-                result.name: (result.aggregate.function, reader(result.aggregate.argument))
-                for result in plan.results
-            }
+            aggregates = {result.name: call_of(result.aggregate) for result in plan.results}
             rows = evaluate(plan.input, inputs)
             return evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
         case nodes.Ordered():
@@ -62,6 +64,11 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.WindowJoin():
             return join(plan, evaluate(plan.left, inputs), evaluate(plan.right, inputs))
     raise AssertionError(f"no such node: {plan!r}")
+
+
+def call_of(aggregate: Aggregate) -> AggregateCall:
+    by = reader(aggregate.by)
+    return aggregate.function, reader(aggregate.argument), by, aggregate.parameters
 
 
 def source(plan: nodes.Source, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -103,17 +110,30 @@ def evaluate_window_aggregate(
         for row in window.extent(wid, rows):
             members.setdefault(tuple(row[name] for name in groups), []).append(row)
         for key, group in members.items():
-            results = {name: aggregate(*call, group) for name, call in aggregates.items()}
+            results = {name: aggregate(group, *call) for name, call in aggregates.items()}
             keys = dict(zip(groups, key, strict=True))
             answer.append({**keys, **results, WINDOW_START: start, WINDOW_END: end})
     return answer
 
 
-def aggregate(function: str, value: Value | None, rows: Sequence[Row]) -> Any:
+def aggregate(
+    rows: Sequence[Row],
+    function: str,
+    value: Value | None,
+    by: Value | None = None,
+    parameters: tuple[float, ...] = (),
+) -> Any:
     """One aggregate over the rows of one group, NULLs left out."""
     if value is None:
         return len(rows)
+    if by is not None:
+        pairs = [(by(row), value(row)) for row in rows]
+        placed = [pair for pair in pairs if pair[0] is not None and pair[1] is not None]
+        placed.sort(key=lambda pair: (order(pair[0]), order(pair[1])))
+        return PLACED[function]([x for _, x in placed])
     values = [found for row in rows if (found := value(row)) is not None]
+    if function in WITH_PARAMETER:
+        return WITH_PARAMETER[function](values, *parameters)
     return AGGREGATES[function](values)
 
 
@@ -144,6 +164,35 @@ def deviation(values: list[Any], *, sample: bool) -> float | None:
     return None if found is None else math.sqrt(found)
 
 
+def distinct(values: list[Any]) -> list[Any]:
+    return sorted({order(value): value for value in values}.values(), key=order)
+
+
+def percentile(values: list[Any], share: float) -> float | None:
+    """Between the two values that the share falls between."""
+    if not values:
+        return None
+    ranked = sorted(map(float, values))
+    place = share * (len(ranked) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ranked) - 1)
+    return ranked[low] + (ranked[high] - ranked[low]) * (place - low)
+
+
+def frequencies(values: list[Any]) -> list[tuple[Any, int]]:
+    """Most frequent first, equal ones in their own order."""
+    counts = [(value, values.count(value)) for value in distinct(values)]
+    return sorted(counts, key=lambda pair: -pair[1])
+
+
+def heavy_hitters(values: list[Any], share: float) -> str:
+    return text([value for value, count in frequencies(values) if count >= share * len(values)])
+
+
+def text(values: list[Any]) -> str:
+    return json.dumps(values, separators=(",", ":"))
+
+
 def is_finite_float(values: list[Any]) -> bool:
     return isinstance(values[0], float) and all(map(math.isfinite, values))
 
@@ -158,6 +207,25 @@ AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "var_pop": lambda values: variance(values, sample=False),
     "stddev_samp": lambda values: deviation(values, sample=True),
     "stddev_pop": lambda values: deviation(values, sample=False),
+    "bool_and": lambda values: all(values) if values else None,
+    "bool_or": lambda values: any(values) if values else None,
+    "count_distinct": lambda values: len(distinct(values)),
+    "sum_distinct": lambda values: total(distinct(values)),
+    "avg_distinct": lambda values: average(distinct(values)),
+    "collect_set": lambda values: text(distinct(values)),
+    "mode": lambda values: frequencies(values)[0][0] if values else None,
+}
+
+PLACED: dict[str, Callable[[list[Any]], Any]] = {
+    "min_by": lambda values: values[0] if values else None,
+    "max_by": lambda values: values[-1] if values else None,
+    "collect_list": text,
+}
+
+WITH_PARAMETER: dict[str, Callable[..., Any]] = {
+    "percentile": percentile,
+    "top_k": lambda values, k: text(sorted(values, key=order, reverse=True)[:k]),
+    "heavy_hitters": heavy_hitters,
 }
 
 

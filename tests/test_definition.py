@@ -15,7 +15,7 @@ from penstock.kernel.types import polars_type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from tests.engine.draw import Drawn
-from tests.engine.random_queries import queries
+from tests.engine.random_queries import plain_queries
 from tests.engine.random_streams import arrivals, declarations, pushed
 from tests.engine.running import started
 from tests.oracle import evaluate, same_rows
@@ -40,7 +40,7 @@ def frames(plan: Node, inputs: dict[str, Rows]) -> dict[str, pl.DataFrame]:
 def test_it_gives_the_oracles_answer(data):
     draw = Drawn(data)
     declared = declarations(draw)
-    text = queries(draw, declared[0].time)
+    text = plain_queries(draw, declared[0].time)
     plan = started(declared).sql(text).plan
     inputs = pushed(declared, arrivals(draw, declared, blocks=4))
     found = answer(plan, frames(plan, inputs))

@@ -104,5 +104,6 @@ def _value(result: nodes.Result) -> pl.Expr:
             return values.var(ddof=0)
         case "stddev_samp":
             return values.std()
-        case _:
+        case "stddev_pop":
             return values.std(ddof=0)
+    raise NotExecutable(f"there is no definition here for {result.aggregate}")

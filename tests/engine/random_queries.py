@@ -26,7 +26,7 @@ CONDITIONS = (
     "coalesce(v, 1) <> 1",
 )
 COLUMNS = ("k", "v", "d", "ts", "upper(k)", "v * 2 - 1", "d / 4", "v IS NULL", "row_num")
-AGGREGATES = (
+PLAIN_AGGREGATES = (
     "count(*)",
     "count(v)",
     "sum(v)",
@@ -47,8 +47,37 @@ AGGREGATES = (
     "max(ts)",
     "max(CASE WHEN v > 0 THEN k END)",
 )
+AGGREGATES = (
+    *PLAIN_AGGREGATES,
+    "count(DISTINCT v)",
+    "count(DISTINCT k)",
+    "sum(DISTINCT v)",
+    "avg(DISTINCT d)",
+    "median(v)",
+    "percentile(d, 0.9)",
+    "first(v)",
+    "last(k)",
+    "min_by(v, d)",
+    "max_by(k, v)",
+    "collect_list(v)",
+    "collect_set(k)",
+    "top_k(v, 2)",
+    "mode(k)",
+    "heavy_hitters(v, 0.3)",
+    "every(v > 0)",
+    "some(d < 0)",
+    "count(*) FILTER (WHERE v > 0)",
+    "sum(d) FILTER (WHERE k = 'x')",
+)
 GROUPS = ("", "k", "v % 3", "k, v % 2")
 HAVING = ("count(*) > 1", "max(v) >= 0", "count(v) <> 2 AND sum(v) < 9")
+
+
+def plain_queries(draw: Draw, time: str) -> str:
+    """Queries over rows and over sliding windows, with the aggregates that all systems have."""
+    if draw.choose(["windows", "rows"]) == "rows":
+        return row_queries(draw)
+    return window_queries(draw, UNITS[time], PLAIN_AGGREGATES)
 
 
 def queries(draw: Draw, time: str) -> str:
@@ -102,12 +131,12 @@ def lengths(draw: Draw) -> tuple[int, int]:
     return range_, slide or range_
 
 
-def window_queries(draw: Draw, unit: str) -> str:
+def window_queries(draw: Draw, unit: str, aggregates: Sequence[str] = AGGREGATES) -> str:
     """Aggregates over windows of time or of rows."""
     source, group = inputs(draw), draw.choose(GROUPS)
     where = sometimes(draw, "WHERE", CONDITIONS)
     range_, slide = lengths(draw)
-    calls = dict.fromkeys(several(draw, 1, 3, lambda draw: draw.choose(AGGREGATES)))
+    calls = dict.fromkeys(several(draw, 1, 3, lambda draw: draw.choose(aggregates)))
     results = [f"{call} AS r{n}" for n, call in enumerate(calls)]
     keys = [f"{key} AS g{n}" for n, key in enumerate(group.split(", ")) if key]
     by = [group] if group else []

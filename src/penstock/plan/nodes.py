@@ -197,8 +197,8 @@ class WindowAggregate(Node):
         for name in self.window.columns():
             _ = available[name]
         for result in self.results:
-            if result.aggregate.argument is not None:
-                _check_refs(self.input, result.aggregate.argument)
+            for name in result.aggregate.refs:
+                _ = available[name]
         check_progress(self.input, self.window.on)
         if isinstance(self.window, (Partitioned, Session)):
             for name in self.window.partition:

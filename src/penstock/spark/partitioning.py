@@ -182,8 +182,7 @@ def _numbered(node: nodes.Node, used: frozenset[str]) -> Iterator[str]:
                 names = frozenset(part.schema.names[place] for place in places)
                 yield from _numbered(part, names)
         case nodes.WindowAggregate():
-            arguments = (r.aggregate.argument for r in node.results)
-            refs = (name for a in arguments if a is not None for name in a.refs)
+            refs = (name for result in node.results for name in result.aggregate.refs)
             below = frozenset((*node.groups, *node.window.columns(), *refs))
             yield from _numbered(node.input, below)
         case nodes.WindowJoin():

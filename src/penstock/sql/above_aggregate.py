@@ -7,10 +7,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError, SyntaxFault
-from penstock.model.aggregates import AGGREGATES, Aggregate
+from penstock.model.aggregates import AGGREGATES
 from penstock.model.expressions import Expression, Ref
 from penstock.sql.aggregate_shape import ENDS, Shape
-from penstock.sql.bind_expression import OTHER_AGGREGATES, ExpressionBinder, is_aggregate
+from penstock.sql.bind_aggregate_call import bind_aggregate_call
+from penstock.sql.bind_expression import (
+    OTHER_AGGREGATES,
+    ExpressionBinder,
+    filtered,
+    is_aggregate,
+)
 from penstock.sql.bind_window_function import SESSION_WINDOW, bind_window_call, is_window_call
 from penstock.sql.context import Context
 from penstock.sql.find_window import aggregate_calls
@@ -104,7 +110,7 @@ class AboveAggregate(ExpressionBinder):
         return self.shape.end(WINDOW_FIELDS[name])
 
     def aggregate(self, node: exp.Expr) -> Expression:
-        call = _bare(node)
+        call, condition = filtered(_bare(node))
         if not is_aggregate(call):
             raise CannotWindow(
                 f"`{self.context.written(call)}` cannot have a window: it is no aggregate",
@@ -117,21 +123,9 @@ class AboveAggregate(ExpressionBinder):
                 hint=f"aggregates are: {', '.join(AGGREGATES)}",
             )
         wanted = self.wanted or default_name(call, self.scope)
-        return self.shape.result(Aggregate(AGGREGATES[name], self._argument(call)), wanted)
-
-    def _argument(self, call: exp.Expr) -> Expression | None:
-        if len(call.expressions) != 1:
-            raise SyntaxFault(f"{call.name} takes one argument", hint=f"write {call.name}(column)")
-        argument = call.expressions[0]
-        if isinstance(argument, exp.Star):
-            self.context.only(argument)
-            return None
-        if isinstance(argument, exp.Distinct):
-            raise NotExecutable(
-                f"{call.name}(DISTINCT …) cannot be run in this release",
-                hint="aggregate twice: first GROUP BY the column, then count the groups",
-            )
-        return self.below.bind(argument)
+        on = self.shape.input.schema[self.shape.window.on]
+        aggregate = bind_aggregate_call(call, condition, Ref(on.name, on.type), self.below)
+        return self.shape.result(aggregate, wanted)
 
 
 def _window_end(name: str, qualifier: str | None) -> str | None:

@@ -61,9 +61,8 @@ class Shape:
     def _with_keys(self) -> Node:
         if all(isinstance(k, Ref) and k.name == name for k, name in self.groups.items()):
             return self.input
-        read = self.window.columns().union(
-            *(a.argument.refs for a in self.results if a.argument is not None)
-        ) - set(self.groups.values())
+        read = self.window.columns().union(*(aggregate.refs for aggregate in self.results))
+        read -= set(self.groups.values())
         keys = [Named(name, key) for key, name in self.groups.items()]
         others = [Named(c.name, Ref(c.name, c.type)) for c in self.input.schema if c.name in read]
         return Project(self.input, (*keys, *others))

@@ -75,11 +75,9 @@ _UNITS = {
 #: Aggregates of Spark that cannot be computed here.
 # fmt: off
 OTHER_AGGREGATES = frozenset({
-    "any_value", "approx_count_distinct", "approx_percentile", "array_agg", "bit_and", "bit_or",
-    "bit_xor", "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count_if",
-    "count_min_sketch", "covar_pop", "covar_samp", "every", "first", "first_value", "grouping",
-    "histogram_numeric", "kurtosis", "last", "last_value", "listagg", "max_by", "median", "min_by",
-    "mode", "percentile", "percentile_approx", "regr_avgx", "skewness", "some", "string_agg",
+    "any_value", "bit_and", "bit_or", "bit_xor", "corr", "count_if", "count_min_sketch",
+    "covar_pop", "covar_samp", "grouping", "histogram_numeric", "kurtosis", "listagg", "regr_avgx",
+    "skewness", "string_agg",
 })
 # fmt: on
 
@@ -122,6 +120,8 @@ class ExpressionBinder:
     def check_shapes(self, tree: exp.Expr) -> None:
         """Refuse what would hide an aggregate from whoever looks for its window."""
         for node in tree.find_all(exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls):
+            if isinstance(node, exp.Filter) and is_aggregate(node.this):
+                continue
             with self.context.located(node):
                 self._refuse(node)
 
@@ -278,10 +278,18 @@ def _is_interval(expression: Expression) -> TypeGuard[Literal]:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether this is a call of an aggregate function."""
+    """Whether this is a call of an aggregate function, filtered or not."""
+    node, _ = filtered(node)
     return isinstance(node, exp.Anonymous) and (
         node.name.lower() in AGGREGATES or node.name.lower() in OTHER_AGGREGATES
     )
+
+
+def filtered(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """A call, and the condition of its FILTER clause if it has one."""
+    if isinstance(node, exp.Filter):
+        return node.this, node.expression.this
+    return node, None
 
 
 def hyphenated(node: exp.Sub, scope: Scope) -> exp.Column | None:
@@ -302,6 +310,7 @@ _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
     exp.Column: lambda binder, node: binder.column(node),
     exp.Anonymous: _B._function,
     Windowed: lambda binder, node: binder.aggregate(node),
+    exp.Filter: lambda binder, node: binder.aggregate(node),
     exp.Literal: _B._literal,
     exp.HexString: _B._bytes,
     exp.Boolean: _B._boolean,
@@ -342,8 +351,8 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Exists: _SUBQUERY,
     exp.Star: ("`*` cannot stand in an expression", "name a column"),
     exp.Filter: (
-        "FILTER cannot be run in this release",
-        "aggregate a CASE: sum(CASE WHEN condition THEN x END)",
+        "FILTER can only stand behind an aggregate",
+        "write sum(x) FILTER (WHERE condition)",
     ),
     exp.Window: (
         "OVER cannot be run in this release",
@@ -351,7 +360,7 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     ),
     exp.IgnoreNulls: ("aggregates ignore NULL anyway", "leave IGNORE NULLS out"),
     exp.RespectNulls: ("aggregates ignore NULL always", "leave RESPECT NULLS out"),
-    exp.Distinct: ("DISTINCT in an aggregate cannot be run in this release", None),
+    exp.Distinct: ("DISTINCT cannot stand here", "write count(DISTINCT x)"),
     exp.Alias: ("an argument cannot have a name", None),
     exp.Placeholder: ("placeholders are not part of the dialect", "write the value"),
     exp.Tuple: ("a list cannot stand here", None),

@@ -34,7 +34,7 @@ def aggregate_calls(trees: list[exp.Expr]) -> list[AggregateCall]:
     """Every aggregate in these trees, and everything else that has a window behind it."""
     found = []
     for tree in trees:
-        for node in tree.walk(prune=lambda n: isinstance(n, (exp.Query, Windowed))):
+        for node in tree.walk(prune=lambda n: isinstance(n, (exp.Query, exp.Filter, Windowed))):
             if isinstance(node, Windowed):
                 found.append(AggregateCall(node.this, node))
             elif is_aggregate(node):

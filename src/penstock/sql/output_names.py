@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import DuplicateName, NotExecutable
 from penstock.model.schema import WINDOW_END, WINDOW_START
-from penstock.sql.bind_expression import hyphenated, is_aggregate
+from penstock.sql.bind_expression import filtered, hyphenated, is_aggregate
 from penstock.sql.context import Context
 from penstock.sql.scope import Field, Scope, unique
 from penstock.sql.syntax import Windowed
@@ -84,8 +84,11 @@ def default_name(tree: exp.Expr, scope: Scope) -> str:
     if isinstance(tree, Windowed):
         return default_name(tree.this, scope)
     if is_aggregate(tree):
+        tree, _ = filtered(tree)
         function = tree.name.lower()
-        argument = tree.expressions[0] if len(tree.expressions) == 1 else None
+        argument = tree.expressions[0] if tree.expressions else None
+        if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+            argument = argument.expressions[0]
         of = default_name(argument, scope) if isinstance(argument, (exp.Column, exp.Sub)) else ""
         return f"{function}_{of}" if of else function
     return ""

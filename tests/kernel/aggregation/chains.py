@@ -22,7 +22,7 @@ from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.windows import Window
 from tests.engine.draw import Draw
-from tests.oracle import evaluate_window_aggregate, reader, same_rows
+from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 Item = list[dict[str, Any]] | tuple[str, int]
 Run = list[list[dict[str, Any]] | int]
@@ -154,7 +154,7 @@ def judge(
 ) -> Chain:
     """The chain's answer is the oracle's."""
     chain = Chain(build(groups, tuple(results.items()), window), window.on, limit)
-    calls = {name: (each.function, reader(each.argument)) for name, each in results.items()}
+    calls = {name: call_of(each) for name, each in results.items()}
     expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)
     ours = answers(chain, run)
     assert same_rows(ours, expected), f"ours: {ours}\noracle: {expected}"

@@ -1,11 +1,19 @@
 """Aggregate functions, one file each, in the form that computes many groups at once."""
 
 from penstock.kernel.aggregates.avg import Avg
+from penstock.kernel.aggregates.collect import CollectList
 from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.dd_sketch import ApproxPercentile
+from penstock.kernel.aggregates.distinct import AvgDistinct, CollectSet, CountDistinct, SumDistinct
 from penstock.kernel.aggregates.extremes import Max, Min
+from penstock.kernel.aggregates.frequencies import HeavyHitters, Mode
 from penstock.kernel.aggregates.function import Function, Part
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
+from penstock.kernel.aggregates.hyper_log_log import ApproxCountDistinct
+from penstock.kernel.aggregates.percentile import Percentile
+from penstock.kernel.aggregates.picks import MaxBy, MinBy
 from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregates.top_k import TopK
 from penstock.kernel.aggregates.variance import StddevPop, StddevSamp, VarPop, VarSamp
 
 #: Name as computed (`model.aggregates`) -> how.
@@ -19,6 +27,21 @@ FUNCTIONS: dict[str, type[Function]] = {
     "var_pop": VarPop,
     "stddev_samp": StddevSamp,
     "stddev_pop": StddevPop,
+    "bool_and": Min,
+    "bool_or": Max,
+    "count_distinct": CountDistinct,
+    "sum_distinct": SumDistinct,
+    "avg_distinct": AvgDistinct,
+    "approx_count_distinct": ApproxCountDistinct,
+    "percentile": Percentile,
+    "approx_percentile": ApproxPercentile,
+    "min_by": MinBy,
+    "max_by": MaxBy,
+    "collect_list": CollectList,
+    "collect_set": CollectSet,
+    "top_k": TopK,
+    "mode": Mode,
+    "heavy_hitters": HeavyHitters,
 }
 
 __all__ = ["FUNCTIONS", "Columns", "Function", "Grouping", "Ids", "Part", "take"]

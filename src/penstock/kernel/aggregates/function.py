@@ -21,10 +21,15 @@ from penstock.model.types import Type
 
 @dataclass(frozen=True)
 class Function(ABC):
-    """A function of the column `argument` of type `of`; both are None for one of whole rows."""
+    """A function of the column `argument` of type `of`; both are None for one of whole rows.
+
+    `by` is the column that tells the order of rows, where the function looks at it.
+    """
 
     argument: str | None
     of: Type | None
+    by: str | None = None
+    parameters: tuple[float, ...] = ()
 
     @property
     @abstractmethod
@@ -50,7 +55,9 @@ class Part(Function):
         >>> Count("len", Type.INT).columns
         ('__count(len)',)
         """
-        return tuple(f"__{kind}({self.argument or '*'})" for kind in self.kinds)
+        details = [self.argument or "*", self.by, *self.parameters]
+        written = ", ".join(str(detail) for detail in details if detail is not None)
+        return tuple(f"__{kind}({written})" for kind in self.kinds)
 
     @property
     def parts(self) -> tuple[Part, ...]:

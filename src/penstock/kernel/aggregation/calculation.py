@@ -15,7 +15,7 @@ import polars as pl
 from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Ref
+from penstock.model.expressions import Expression, Ref
 
 
 class Calculation:
@@ -27,18 +27,26 @@ class Calculation:
         self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
         functions = [function for _, function in self._functions]
         self.parts = list(dict.fromkeys(part for f in functions for part in f.parts))
-        self._arguments = {part.argument for part in self.parts if part.argument is not None}
+        read = (name for part in self.parts for name in (part.argument, part.by))
+        self._arguments = {name for name in read if name is not None}
         self.partials = [name for part in self.parts for name in part.columns]
 
     def _function(self, aggregate: Aggregate) -> Function:
-        argument = aggregate.argument
-        if argument is None:
-            return FUNCTIONS[aggregate.function](None, None)
-        if isinstance(argument, Ref):
-            return FUNCTIONS[aggregate.function](argument.name, argument.type)
-        name = f"__{argument}"
-        self._computed[name] = compile_expression(argument)
-        return FUNCTIONS[aggregate.function](name, argument.type)
+        argument, by = aggregate.argument, aggregate.by
+        return FUNCTIONS[aggregate.function](
+            None if argument is None else self._column(argument),
+            None if argument is None else argument.type,
+            None if by is None else self._column(by),
+            aggregate.parameters,
+        )
+
+    def _column(self, expression: Expression) -> str:
+        """The column that holds an expression's value."""
+        if isinstance(expression, Ref):
+            return expression.name
+        name = f"__{expression}"
+        self._computed[name] = compile_expression(expression)
+        return name
 
     def prepare(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with what the functions are of as columns."""

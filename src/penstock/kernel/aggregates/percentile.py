@@ -1,0 +1,45 @@
+"""percentile(x, p) and median(x): exact, between the two values that p falls between.
+
+No few numbers are enough for it: all values are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.grouping import Columns, Grouping
+from penstock.kernel.aggregates.lists import pack, rows_of, unpack
+
+
+@dataclass(frozen=True)
+class Numbers(Part):
+    """All values, as DOUBLE."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("numbers",)
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        found = rows_of(self.values(rows).cast(pl.Float64), groups)
+        return (pack(found, groups.size, pl.Float64()),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (pack(unpack(self.result(partials), groups.ids), groups.size, pl.Float64()),)
+
+
+@dataclass(frozen=True)
+class Percentile(Function):
+    """The value below which a share of p lies."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Numbers(self.argument, self.of),)
+
+    def result(self, partials: Columns) -> pl.Series:
+        [share] = self.parameters
+        [numbers] = self.parts
+        at = pl.element().sort().quantile(share, interpolation="linear")
+        found: pl.Series = numbers.result(partials).list.eval(at).list.first().cast(pl.Float64)
+        return found
