@@ -15,6 +15,7 @@ from typing import TypeAlias
 from penstock.errors import CyclicView, DuplicateName, Position, QueryError, UnknownName
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
+from penstock.plan.in_order import in_order
 from penstock.plan.nodes import Node, Source
 from penstock.settings import Duration, Settings
 from penstock.sql.bind_query import Bound, bind
@@ -153,9 +154,8 @@ class Catalog:
         with _positioned(statement.position):
             self._check_name(statement.name, "query", statement.replace)
             bound = self._bind(statement.name, statement.select)
-            return QueryEntry(
-                statement.name, bound.plan, bound.reads, statement.sql, statement.sink
-            )
+            plan = in_order(bound.plan) if self.settings.mode == "iop" else bound.plan
+            return QueryEntry(statement.name, plan, bound.reads, statement.sql, statement.sink)
 
     def _bind_view(self, statement: CreateView) -> ViewEntry:
         self._check_name(statement.name, "view", statement.replace)

@@ -6,6 +6,7 @@
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
+    mode            oop | iop                            oop       whether order is kept everywhere
     ets             on demand | periodic length | none   on demand when silent streams give the time
     ets_by          rows | arcs                          rows      how that travels
     lowering        auto | native | kernel               auto      who computes a query on Spark
@@ -57,6 +58,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "strategy": ("dfs", "bfs", "round_robin", "batched"),
         "rows_per_step": ("unlimited",),
+        "mode": ("oop", "iop"),
         "ets": ("on_demand", "none"),
         "ets_by": ("rows", "arcs"),
         "lowering": ("auto", "native", "kernel"),
@@ -72,6 +74,7 @@ class Settings:
     join: str = "auto"
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
+    mode: str = "oop"
     ets: Ets = ON_DEMAND
     ets_by: str = "rows"
     lowering: str = "auto"
@@ -94,6 +97,9 @@ class Settings:
             return replace(self, join=_choice(key, value))
         if key == "strategy":
             return replace(self, strategy=_choice(key, value))
+        if key == "mode":
+            mode = _choice(key, value)
+            return replace(self, mode=mode, union="merge" if mode == "iop" else "meld")
         if key == "ets_by":
             return replace(self, ets_by=_choice(key, value))
         if key == "ets":

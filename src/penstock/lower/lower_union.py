@@ -41,6 +41,8 @@ def order_of(node: nodes.Node) -> str | None:
     """The column by which a node's rows come in order, if there is one (besides `row_num`)."""
     if isinstance(node, nodes.Source):
         return node.stream.timestamp if node.stream.is_ordered else None
+    if isinstance(node, nodes.Ordered):
+        return node.on
     if isinstance(node, nodes.Select):
         return order_of(node.input)
     if isinstance(node, nodes.Ordered):
