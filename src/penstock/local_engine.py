@@ -13,8 +13,9 @@ Rows are carried through all queries when they are pushed. Streams that name fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
@@ -72,9 +73,15 @@ class LocalEngine(Declarations):
         self._host.push(self.declared_stream(stream).name, rows)
         self._host.run()
 
-    def punctuate(self, stream: str, bound: int | datetime) -> None:
-        """Promise that nothing of the stream below `bound` comes any more."""
-        self._host.punctuate(self.declared_stream(stream).name, bound)
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Promise that nothing of the stream below `bound` comes any more.
+
+        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
+        for a range from the first to below the second.
+        """
+        self._host.punctuate(self.declared_stream(stream).name, bound, where)
         self._host.run()
 
     def advance(self) -> None:

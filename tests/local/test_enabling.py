@@ -39,7 +39,7 @@ def internal(name: str) -> Stream:
     return Stream(name, COLUMNS, TimestampKind.INTERNAL, "ts")
 
 
-def external(name: str, slack: int = 0, **timing: int) -> Stream:
+def external(name: str, slack: int = 0, **timing: Any) -> Stream:
     return Stream(name, COLUMNS, TimestampKind.EXTERNAL, "ts", slack, timing=Timing(**timing))
 
 

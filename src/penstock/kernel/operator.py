@@ -51,6 +51,11 @@ class Operator:
         for translated in self.translate(punctuation):
             out.punctuation(translated)
 
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """A promise about some rows only; who has no use for it lets it end here."""
+        if not self.idle_waiting_prone:
+            self.on_punctuation(port, punctuation, out)
+
     def translate(self, punctuation: Punctuation) -> Iterable[Punctuation]:
         """What a promise about the input says about the output, for one that keeps no rows."""
         raise NotImplementedError
@@ -86,7 +91,7 @@ class Operator:
         port = next(port for port, cursor in enumerate(inputs) if not cursor.empty)
         item = inputs[port].take(limit)
         if isinstance(item, Punctuation):
-            self.on_punctuation(port, item, out)
+            (self.on_pattern if item.where else self.on_punctuation)(port, item, out)
             return 0
         self.on_batch(port, item, out)
         return len(item)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -37,6 +37,7 @@ from penstock.local.enabling import Enabling
 from penstock.local.query_output import QueryOutput
 from penstock.local.stream_input import SetAside, StreamCounts, StreamInput
 from penstock.model.ets import ON_DEMAND, Ets
+from penstock.model.punctuation import where_of
 from penstock.model.schema import Schema, suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
@@ -152,10 +153,12 @@ class LocalHost:
         """Set aside what was meant for a stream and is no row."""
         self._stream(stream).reject(texts)
 
-    def punctuate(self, stream: str, bound: int | datetime) -> None:
-        """Promise that nothing below `bound` comes any more."""
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Promise that nothing below `bound` comes any more; of rows that match `where` only."""
         ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
-        self._stream(stream).punctuate(ticks)
+        self._stream(stream).punctuate(ticks, where_of(where or {}))
 
     def end(self, stream: str) -> None:
         """Promise that nothing comes any more at all."""

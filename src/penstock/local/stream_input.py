@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import polars as pl
 
-from penstock.errors import LateRow
+from penstock.errors import BadPunctuation, LateRow
 from penstock.kernel.block import Block
-from penstock.kernel.fit import Rows, as_text, fit, timeless_as_text
+from penstock.kernel.fit import Fitted, Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.state import SavedState, State
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, Where, where_of
 from penstock.model.streams import Stream
 
 
@@ -85,6 +86,31 @@ class StreamInput:
 
     def push(self, rows: Rows, now: int) -> None:
         fitted = fit(self.stream, rows)
+        marker = self.stream.timing.marker
+        if marker is None or not fitted.rows.get_column(marker).any():
+            self._take_in(fitted, now)
+            return
+        # Rows that are punctuation stand among the others: what they promise holds behind them.
+        marked = fitted.rows.get_column(marker).fill_null(False).arg_true().to_list()
+        start = 0
+        for place in marked:
+            self._take_in(Fitted(fitted.rows.slice(start, place - start)), now)
+            self._read_punctuation(fitted.rows.row(place, named=True))
+            start = place + 1
+        self._take_in(Fitted(fitted.rows.slice(start), fitted.misfits), now)
+
+    def _read_punctuation(self, row: dict[str, Any]) -> None:
+        """A promise in the data: its time is the bound, NULLs are wild cards, values constants."""
+        on, marker = str(self.stream.timestamp), str(self.stream.timing.marker)
+        named = {name: v for name, v in row.items() if name not in (on, marker) and v is not None}
+        try:
+            if row[on] is None:
+                raise BadPunctuation(self.stream.name, f"{on}: a promise needs a bound")
+            self._promise(self._generator.punctuate(row[on], where_of(named)))
+        except BadPunctuation as refused:
+            self._keep_malformed(as_text([row], self.stream.arriving, [refused.message]))
+
+    def _take_in(self, fitted: Fitted, now: int) -> None:
         stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)
         parts = self._generator.judge(stamped)
         if parts.late.height and self._policy is LatePolicy.FAIL:
@@ -114,8 +140,8 @@ class StreamInput:
         reasons = [f"no row: {text}" for text in texts]
         self._keep_malformed(as_text(rows, self.stream.arriving, reasons))
 
-    def punctuate(self, bound: int) -> None:
-        self._promise(self._generator.punctuate(bound))
+    def punctuate(self, bound: int, where: Where = ()) -> None:
+        self._promise(self._generator.punctuate(bound, where))
 
     def end(self) -> None:
         self._promise(self._generator.end())

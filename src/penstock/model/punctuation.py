@@ -1,24 +1,55 @@
 """Punctuation: a promise that travels with the rows.
 
 `Punctuation("ts", b)` says: no later row of this stream has `ts < b`. The comparison is strict, so
-a row with `ts = b` may still come. Spec: window-queries 1.2.
+a row with `ts = b` may still come. Such promises are *linear*: their bounds only rise.
+
+A promise may be about some rows only: `where` holds a pattern for further attributes, and only rows
+that match all of them are meant. A pattern is a constant, or a half-open range; an attribute that
+is not named is a wild card. Such promises are *group-wise linear*: bounds rise within each pattern.
+Dropping a promise is always safe, it only delays results.  Spec: window-queries 1.2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from penstock.model.timestamps import END
+
+Pattern: TypeAlias = tuple[Any, ...]
+"""`(value,)`: a constant. `(low, high)`: from low to below high; None: without an end."""
+
+Where: TypeAlias = tuple[tuple[str, Pattern], ...]
 
 
 @dataclass(frozen=True)
 class Punctuation:
-    """No later row has `on` below `bound`."""
+    """No later row that matches `where` has `on` below `bound`."""
 
     on: str
     bound: int
+    where: Where = ()
+
+    def __post_init__(self) -> None:
+        if self.where:
+            # Out of JSON come lists.
+            where = tuple((str(name), tuple(pattern)) for name, pattern in self.where)
+            object.__setattr__(self, "where", where)
 
     @property
     def is_final(self) -> bool:
         """Whether it promises that no row comes at all."""
         return self.bound >= END
+
+
+def where_of(patterns: Mapping[str, Any]) -> Where:
+    """Patterns as people write them: a value is a constant, a pair of values a range.
+
+    >>> where_of({"src": "10.0.0.1", "port": (0, 1024)})
+    (('port', (0, 1024)), ('src', ('10.0.0.1',)))
+    """
+    return tuple(
+        (name, value if isinstance(value, tuple) else (value,))
+        for name, value in sorted(patterns.items())
+    )

@@ -48,6 +48,7 @@ class Timing:
     skew: int | None = None  # how far the stream's time may lag behind the clock
     lull: int | None = None  # when silent for so long, its time goes on with the clock
     heartbeat: int | None = None  # an enabling timestamp every so often, asked or not
+    marker: str | None = None  # where this column is true, a row is punctuation
     max_ahead: int | None = None  # rows further ahead of the clock are set aside
 
     def clauses(self) -> list[str]:
@@ -105,6 +106,13 @@ class Stream:
 
     def _check_timing(self) -> None:
         timing, name = self.timing, self.name
+        if timing.marker is not None:
+            booleans = [c.name for c in self.columns if c.type is Type.BOOLEAN]
+            if timing.marker not in booleans or self.slack is not None:
+                raise CannotWindow(
+                    f"stream `{name}` cannot be punctuated by `{timing.marker}`",
+                    hint=f"a BOOLEAN column marks punctuation: {', '.join(booleans) or 'none'}",
+                )
         tied = {
             "SKEW": timing.skew,
             "LULL": timing.lull,
@@ -170,7 +178,8 @@ class Stream:
         if self.timing.rows_late is not None:
             return f"slack {self.timing.rows_late} rows"
         if self.slack is None:
-            return "punctuated"
+            by = self.timing.marker
+            return "punctuated" if by is None else f"punctuated by {by}"
         if self.slack == 0:
             return "ordered"
         is_time = self.schema[str(self.timestamp)].type is Type.TIMESTAMP

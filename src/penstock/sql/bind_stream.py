@@ -5,6 +5,7 @@
     TIMESTAMP BY ts SLACK 5 SECONDS     external, rows may be that late
     TIMESTAMP BY ts SLACK 5 ROWS        external, rows may be that many places late
     TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
+    TIMESTAMP BY ts PUNCTUATED BY mark  external, bounds stand in the data, where mark is true
     WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
     TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
     LATENT, or nothing                  no time at all
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
 from penstock.model.schema import ROW_NUM, Column
@@ -52,6 +54,7 @@ class TimeDeclaration:
     span: Span
     column: str | None = None
     slack: Length | None = None
+    marker: str | None = None  # the column that marks punctuation among the rows
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,9 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
         stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
         if time.slack is not None and time.slack.unit == "rows":
             return replace(stream, slack=None, timing=replace(timing, rows_late=time.slack.value))
+        if time.marker is not None:
+            marked = replace(timing, marker=_spelled(time.marker, columns))
+            return replace(stream, slack=None, timing=marked)
         slack = None if time.slack is None else _slack_of(stream, time.slack)
         return replace(stream, slack=slack)
 
@@ -100,7 +106,8 @@ def _timing(declared: StreamDeclaration, text: str) -> Timing:
                 position=Position(text, length.span.start, length.span.end),
                 hint=f"write a length of time, such as {word} 5 SECONDS",
             )
-    return Timing(**{TIMING_WORDS[word]: v.value for word, v in declared.timing.items()})
+    lengths: dict[str, Any] = {TIMING_WORDS[w]: v.value for w, v in declared.timing.items()}
+    return Timing(**lengths)
 
 
 def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:

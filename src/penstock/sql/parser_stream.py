@@ -2,8 +2,8 @@
 
 CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
   [FROM format ['path']] [OPTIONS (key 'value', …)]
-  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED] | TIMESTAMP INTERNAL [AS column]
-   | LATENT]
+  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]]
+   | TIMESTAMP INTERNAL [AS column] | LATENT]
   [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
   [LATE INTO format ['path'] [OPTIONS (…)]]
 """
@@ -198,6 +198,10 @@ class StreamParser(FromParser):
             slack = self._fixed_length()
         elif self._match_text_seq("PUNCTUATED"):
             slack = None
+            if self._match_text_seq("BY"):
+                marker = self.word("a column")
+                span = self.span_since(clause)
+                return TimeDeclaration(TimestampKind.EXTERNAL, span, column, None, marker)
         else:
             self._match_text_seq("ORDERED")
         return TimeDeclaration(TimestampKind.EXTERNAL, self.span_since(clause), column, slack)

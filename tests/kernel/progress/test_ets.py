@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ from penstock.model.types import Type
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
 
 
-def external(slack: int | None = 0, **timing: int) -> Stream:
+def external(slack: int | None = 0, **timing: Any) -> Stream:
     return Stream("s", COLUMNS, TimestampKind.EXTERNAL, "ts", slack, timing=Timing(**timing))
 
 

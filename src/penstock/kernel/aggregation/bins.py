@@ -49,6 +49,8 @@ class BinsState(WidState):
 class BinsAggregate(WidAggregate):
     """Aggregates rows that carry the range in which their windows can end."""
 
+    closes_groups = False
+
     state: BinsState
 
     def __init__(

@@ -69,13 +69,18 @@ class Bucket(Operator):
                 self.state.sent = translated.bound
                 out.punctuation(translated)
 
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        for translated in self.translate(punctuation):
+            out.punctuation(translated)
+
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         window = self._window
         if punctuation.on != window.on or punctuation.bound <= BEGINNING:
             return ()
         if punctuation.is_final:
-            return (Punctuation(WID, END),)
-        return (Punctuation(WID, window.closed_below(punctuation.bound)),)
+            return (Punctuation(WID, END, punctuation.where),)
+        closed = window.closed_below(punctuation.bound)
+        return (Punctuation(WID, closed, punctuation.where),)
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self._window.on])

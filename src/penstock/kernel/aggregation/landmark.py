@@ -36,6 +36,8 @@ class LandmarkState(WidState):
 class LandmarkAggregate(WidAggregate):
     """Reports everything so far, at every step."""
 
+    closes_groups = False
+
     state: LandmarkState
 
     def __init__(

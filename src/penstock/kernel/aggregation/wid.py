@@ -29,6 +29,7 @@ from penstock.kernel.aggregation.overlay import overlay, repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.patterns import matching
 from penstock.kernel.state import Segment, State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -56,6 +57,8 @@ class WidAggregate(Operator):
     """Aggregates rows that carry a range of wids."""
 
     state: WidState
+    #: Whether a promise about some groups can close their windows before those of others.
+    closes_groups = True
 
     def __init__(
         self,
@@ -114,6 +117,22 @@ class WidAggregate(Operator):
         self.state.closed = bound
         self._promise(bound, out)
 
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Close windows of the groups that are meant; others stay open.
+
+        A pattern about anything but groups says nothing about a whole group.
+        """
+        groups = self._calculation.groups
+        if not self.closes_groups or punctuation.on != WID:
+            return
+        if any(name not in groups for name, _ in punctuation.where):
+            return
+        closing = self._close_some(punctuation.bound, matching(punctuation.where))
+        if closing is not None:
+            rows = self._present(closing)
+            if rows.height:
+                out.batch(Block(rows))
+
     def _promise(self, bound: int, out: Output) -> None:
         """What the end of windows below the bound says about results to come."""
         start, end = (END, END) if bound >= END else self._window.covers(bound)
@@ -133,6 +152,25 @@ class WidAggregate(Operator):
                 taken.append(rows.slice(0, split))
             if split < rows.height:
                 kept.append(segment.without_front(split) if split else segment)
+        return self._take_out(bound, taken, kept)
+
+    def _close_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
+        """The same for some groups only, whose rows stand among those of others."""
+        taken, kept = [], []
+        for segment in self.state.partials.segments:
+            closing = segment.rows.select((meant & (pl.col(WID_START) < bound)).alias("x"))["x"]
+            if not closing.any():
+                kept.append(segment)
+                continue
+            taken.append(segment.rows.filter(closing))
+            if not closing.all():
+                kept.append(Segment(segment.rows.filter(~closing)))
+        return self._take_out(bound, taken, kept)
+
+    def _take_out(
+        self, bound: int, taken: list[pl.DataFrame], kept: list[Segment]
+    ) -> Ranges | None:
+        """Of the rows taken, what lies below the bound; the rest goes back to what is kept."""
         if not taken:
             return None
         ranges, layers = stack(taken)

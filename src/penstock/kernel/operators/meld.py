@@ -1,11 +1,14 @@
 """Meld: union without waiting.
 
 Rows pass at once. Only punctuation waits: the output's bound on an attribute is the least of the
-inputs' bounds, and is sent when it rises.  Spec: window-queries 7.2. The waiting twin is `merge`.
+inputs' bounds, and is sent when it rises. A promise about some rows only is sent once every input
+has made it, or one about all rows that says as much: this state stands per pattern.
+Spec: window-queries 7.2. The waiting twin is `merge`.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
@@ -17,10 +20,12 @@ from penstock.model.timestamps import BEGINNING
 
 @dataclass
 class MeldState(State):
-    """Per attribute: the bound of each input, and the one that was sent."""
+    """Per attribute: the bound of each input, and the one that was sent (per pattern as well)."""
 
     bounds: dict[str, list[int]] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)
+    # (attribute, pattern) as JSON -> what each input has promised about such rows
+    patterns: dict[str, list[int]] = field(default_factory=dict)
 
 
 class Meld(Operator):
@@ -46,3 +51,33 @@ class Meld(Operator):
         if low > self.state.sent.get(punctuation.on, BEGINNING):
             self.state.sent[punctuation.on] = low
             out.punctuation(Punctuation(punctuation.on, low))
+        if self.state.patterns:
+            self._send_patterns(punctuation.on, out)
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.bound <= self.state.sent.get(punctuation.on, BEGINNING):
+            return
+        key = json.dumps([punctuation.on, punctuation.where])
+        bounds = self.state.patterns.setdefault(key, [BEGINNING] * self.ports)
+        bounds[port] = max(bounds[port], punctuation.bound)
+        self._send_pattern(key, out)
+
+    def _send_patterns(self, on: str, out: Output) -> None:
+        """An input has promised something about all rows, and so about those of each pattern."""
+        sent = self.state.sent.get(on, BEGINNING)
+        for key, bounds in list(self.state.patterns.items()):
+            if json.loads(key)[0] != on:
+                continue
+            if max(bounds) <= sent:
+                del self.state.patterns[key]
+                self.state.sent.pop(key, None)
+            else:
+                self._send_pattern(key, out)
+
+    def _send_pattern(self, key: str, out: Output) -> None:
+        on, where = json.loads(key)
+        every = self.state.bounds.get(on, [BEGINNING] * self.ports)
+        low = min(map(max, every, self.state.patterns[key]))
+        if low > max(self.state.sent.get(on, BEGINNING), self.state.sent.get(key, BEGINNING)):
+            self.state.sent[key] = low
+            out.punctuation(Punctuation(on, low, where))

@@ -76,7 +76,7 @@ class Merge(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         # Other attributes say nothing about the order kept here, and rows leave with their
         # inputs mixed, so their bounds end here.
-        if punctuation.on != self.on:
+        if punctuation.on != self.on or punctuation.where:
             return
         state = self.state
         self.hear(port, punctuation)

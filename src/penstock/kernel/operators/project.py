@@ -32,8 +32,11 @@ class Project(Operator):
         out.batch(Block(self._project(block.rows)))
 
     def translate(self, punctuation: Punctuation) -> list[Punctuation]:
+        if any(name not in self._renamed for name, _ in punctuation.where):
+            return []  # what it is about cannot be said any more
+        where = tuple((self._renamed[name][0], p) for name, p in punctuation.where)
         names = self._renamed.get(punctuation.on, ())
-        return [Punctuation(name, punctuation.bound) for name in names]
+        return [Punctuation(name, punctuation.bound, where) for name in names]
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         if wanted is None:

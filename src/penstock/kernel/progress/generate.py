@@ -17,15 +17,17 @@ enabling timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from penstock.errors import BadPunctuation
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, split, split_by_place
+from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, Where
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
@@ -42,6 +44,7 @@ class GeneratorState(State):
     newest: int = BEGINNING  # the largest timestamp so far
     arrived: int = 0  # when it came, by the clock
     heard: int | None = None  # when any row last came
+    patterns: list[tuple[list[Any], int]] = field(default_factory=list)  # about some rows only
     last: list[int] = field(default_factory=list)  # of the last rows, if lateness counts rows
 
 
@@ -84,8 +87,27 @@ class Generator:
             return Split(rows, nothing, nothing)
         late = self.stream.timing.rows_late
         if late is None:
-            return split(rows, self._on, self.state.bound, self.slack)
-        return split_by_place(rows, self._on, self.state.bound, self.state.last, late)
+            parts = split(rows, self._on, self.state.bound, self.slack)
+        else:
+            parts = split_by_place(rows, self._on, self.state.bound, self.state.last, late)
+        promises = self._patterns()
+        if not promises or not parts.on_time.height:
+            return parts
+        broken = below(parts.on_time, self._on, promises)
+        if not broken.any():
+            return parts
+        late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
+        return Split(parts.on_time.filter(~broken), late_rows, parts.timeless)
+
+    def _patterns(self) -> list[tuple[Where, int]]:
+        """Promises about some rows only that say more than the one about all."""
+        found = [
+            (Punctuation("", 0, tuple(where)).where, bound)  # out of JSON come lists
+            for where, bound in self.state.patterns
+            if bound > self.state.bound
+        ]
+        self.state.patterns = [(list(where), bound) for where, bound in found]
+        return found
 
     def after(
         self, rows: pl.DataFrame, now: int = 0, came: pl.Series | None = None
@@ -126,9 +148,11 @@ class Generator:
         bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
         return [] if bound is None else self._raise(bound)
 
-    def punctuate(self, bound: int) -> list[Punctuation]:
-        """A promise from outside."""
+    def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:
+        """A promise from outside, about all rows or about those that match a pattern."""
         name = self.stream.name
+        if where and self._on is not None:
+            return self._punctuate_some(bound, where)
         if self._on is None:
             raise BadPunctuation(
                 name,
@@ -144,6 +168,29 @@ class Generator:
             )
         return self.end() if bound >= END else self._raise(bound)
 
+    def _punctuate_some(self, bound: int, where: Where) -> list[Punctuation]:
+        name, known = self.stream.name, [column.name for column in self.stream.columns]
+        for column, _ in where:
+            if column not in known or column == self._on:
+                raise BadPunctuation(
+                    name,
+                    f"stream `{name}` cannot make a promise about rows by `{column}`",
+                    hint=f"patterns can name: {', '.join(c for c in known if c != self._on)}",
+                )
+        made = dict(self._patterns())
+        if bound < made.get(where, BEGINNING):
+            raise BadPunctuation(
+                name,
+                f"stream `{name}` has promised {self._show(made[where])} already about these "
+                f"rows, and cannot go back to {self._show(bound)}",
+                hint="a bound may only rise",
+            )
+        if self.state.ended or bound <= max(self.state.bound, made.get(where, BEGINNING)):
+            return []
+        made[where] = bound
+        self.state.patterns = [(list(pattern), b) for pattern, b in made.items()]
+        return [Punctuation(str(self._on), bound, where)]
+
     def end(self) -> list[Punctuation]:
         """The promise that nothing comes any more."""
         if self.state.ended:
@@ -157,6 +204,8 @@ class Generator:
         promises = []
         if self._on is not None and state.bound > BEGINNING:
             promises.append(Punctuation(self._on, state.bound))
+        if self._on is not None:
+            promises += [Punctuation(self._on, bound, where) for where, bound in self._patterns()]
         if state.ended or state.numbered:
             promises.append(Punctuation(ROW_NUM, END if state.ended else state.numbered + 1))
         return promises

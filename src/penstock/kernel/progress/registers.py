@@ -26,7 +26,7 @@ def read_fronts(registers: list[int], inputs: Sequence[Cursor], on: str) -> None
         front = cursor.peek()
         if isinstance(front, Block):
             registers[port] = front.first(on)
-        elif front is not None and front.on == on:
+        elif front is not None and front.on == on and not front.where:
             registers[port] = max(registers[port], front.bound)
 
 

@@ -1,0 +1,49 @@
+"""Which rows a pattern of a promise means, and which rows come too late for one.
+
+Promises about single groups may be many, one per key. Those about constants of the same attributes
+are looked up by a join, all at once; ranges are compared one by one.  Spec: window-queries 1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import and_
+
+import polars as pl
+
+from penstock.model.punctuation import Pattern, Where
+
+_BOUND = "__bound"
+
+
+def matching(where: Where) -> pl.Expr:
+    """Whether a row is meant; a NULL matches no pattern."""
+    return reduce(and_, (_matches(pl.col(name), pattern) for name, pattern in where))
+
+
+def _matches(column: pl.Expr, pattern: Pattern) -> pl.Expr:
+    if len(pattern) == 1:
+        equal: pl.Expr = column == pattern[0]
+        return equal.fill_null(False)
+    low, high = pattern
+    above: pl.Expr = column >= low if low is not None else column.is_not_null()
+    return (above if high is None else above & (column < high)).fill_null(False)
+
+
+def below(rows: pl.DataFrame, on: str, promises: Iterable[tuple[Where, int]]) -> pl.Series:
+    """Whether each row lies below one of the promises that mean it."""
+    constants: dict[tuple[str, ...], list[tuple[object, ...]]] = {}
+    found: pl.Series = pl.Series([False]).new_from_index(0, rows.height)
+    for where, bound in promises:
+        if all(len(pattern) == 1 for _, pattern in where):
+            key = tuple(name for name, _ in where)
+            constants.setdefault(key, []).append((*(p[0] for _, p in where), bound))
+        else:
+            found = found | rows.select((matching(where) & (pl.col(on) < bound)).alias("x"))["x"]
+    for names, keys in constants.items():
+        schema = {**{name: rows.schema[name] for name in names}, _BOUND: pl.Int64()}
+        bounds = pl.DataFrame(keys, schema=schema, orient="row")
+        met = rows.select(*names, on).join(bounds, on=names, how="left", maintain_order="left")
+        found = found | (met[on] < met[_BOUND]).fill_null(False)
+    return found
