@@ -137,6 +137,10 @@ class LocalEngine(Declarations):
         """(operator, table, rows, bytes) of everything that is kept."""
         return list(self._host.graph.state_sizes())
 
+    def queued_rows(self) -> int:
+        """How many rows wait between operators."""
+        return self._host.graph.queued_rows()
+
     def _stream_progress(self) -> dict[str, StreamProgress]:
         return {
             name: StreamProgress(self._host.bound(name), self._host.heard(name))

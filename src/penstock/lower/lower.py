@@ -32,7 +32,7 @@ def choose(node: nodes.Node, *, union: str, join: str = AUTO) -> Physical:
         case nodes.WindowAggregate():
             return lower_window_aggregate(node)
         case nodes.WindowJoin():
-            return lower_window_join(node, join)
+            return lower_window_join(node, join, union)
         case nodes.Ordered():
             return lower_ordered(node, union)
         case nodes.Source():

@@ -86,14 +86,14 @@ ALGORITHMS: dict[str, tuple[Callable[[JoinSpec], Operator], str, str]] = {
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
 
 
-def lower_window_join(node: nodes.WindowJoin, join: str = AUTO) -> Physical:
+def lower_window_join(node: nodes.WindowJoin, join: str, union: str) -> Physical:
     build, name, reason = ALGORITHMS[join]
     if join not in (AUTO, "oa"):
-        _check(node, join)
+        _check(node, join, union)
     return Physical((partial(build, join_spec(node)),), (name,), reason)
 
 
-def _check(node: nodes.WindowJoin, join: str) -> None:
+def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
     names = " and ".join(f"`{name}`" for name in node.names)
     if node.kind is not JoinKind.INNER:
         raise NotExecutable(
@@ -102,7 +102,8 @@ def _check(node: nodes.WindowJoin, join: str) -> None:
         )
     if join in _NEED_ORDER:
         for side, on in zip(node.inputs, node.on, strict=True):
-            if order_of(side) != on or any(isinstance(n, nodes.Union) for n in walk(side)):
+            melds = union == "meld" and any(isinstance(n, nodes.Union) for n in walk(side))
+            if order_of(side) != on or melds:
                 raise NotExecutable(
                     f"cannot run the join of {names} by {join}: "
                     f"not both inputs come in the order of their time",

@@ -78,3 +78,18 @@ def test_many_small_blocks_make_few_runs_and_copy_a_row_a_few_times() -> None:
         assert table.rows <= 1500 * 2
     assert len(table.segments) < 16
     assert written < 400 * 10 * 6
+
+
+def test_a_run_that_would_linger_with_most_rows_forgotten_is_halved() -> None:
+    store, table = Store("ts", 0), Table()
+    # Two links in one block, one of them 100 behind the other.
+    times = np.concatenate((np.arange(0, 60), np.arange(140, 180)))
+    run = run_of((times % 7).astype(np.uint64), times, 0)
+    store.add(table, run.rows, run.times)
+    store.purge(table, 40)
+    assert table.rows == 100, "less than half can go"
+    store.purge(table, 100)
+    assert [segment.rows.height for segment in table.segments] == [40]
+    before = [segment.id for segment in table.segments]
+    store.purge(table, 170)
+    assert [segment.id for segment in table.segments] == before, "what is left goes soon anyway"

@@ -96,6 +96,11 @@ class Run:
         """The greatest time in it."""
         return int(self.times.max())
 
+    @cached_property
+    def middle(self) -> int:
+        """Half of its rows are not above this time."""
+        return int(np.partition(self.times, len(self.times) // 2)[len(self.times) // 2])
+
     def candidates(self, needles: Needles, shift: int) -> tuple[Index, Index]:
         """Pairs of a needle and a row of the run that may be partners, by position."""
         # Within the run's own times, which are of one epoch, so that cells are in order.

@@ -4,7 +4,8 @@ A list of runs (`run`), as segments of the operator's state. A block adds a run;
 whole when its newest row can be forgotten. Small runs are merged, several at a time and only with
 runs of about their size, so that a row is copied a logarithmic number of times; and only as long as
 the merged run spans a fraction of the time the store covers, so that little is kept for longer than
-it must be. Nothing else is ever rewritten.
+it must be. A run of which more than half can be forgotten, but whose last row stays for long, is
+halved. Nothing else is ever rewritten.
 
 A probe looks only at runs whose times can hold partners, and in them only at its candidates: what
 it costs follows the new rows and the results, not the length of the window.
@@ -24,7 +25,9 @@ from penstock.kernel.state import Segment, Table
 #: Runs of about one size that are merged at a time.
 FAN_IN = 4
 #: A merged run spans at most this fraction of the store's time, or has at most so many rows.
-SPANS, SMALL = 2, 256
+SPANS, SMALL = 2, 64
+#: A run whose last row stays for more than this fraction of the store's time stays for long.
+LINGERS = 3
 
 
 class Store:
@@ -61,13 +64,20 @@ class Store:
                     yield run, mine, theirs
 
     def purge(self, table: Table, keep_from: int) -> None:
-        """Forget runs of which no row is at or behind `keep_from`."""
+        """Forget runs of which no row is at or behind `keep_from`.
+
+        A run that would stay for long with most of its rows forgotten is halved: where an input
+        lags behind another, old rows and new ones come in one block.
+        """
         runs = self.runs(table)
-        table.segments = [
-            segment
-            for segment, run in zip(table.segments, runs, strict=True)
-            if run.last >= keep_from
-        ]
+        kept = []
+        for segment, run in zip(table.segments, runs, strict=True):
+            if run.last < keep_from:
+                continue
+            if run.middle < keep_from and LINGERS * (run.last - keep_from) > _span(runs):
+                segment = Segment(run.rows.filter(run.times >= keep_from))
+            kept.append(segment)
+        table.segments = kept
 
     def _tidy(self, table: Table) -> None:
         """Merge the newest runs as long as they are of about one size."""

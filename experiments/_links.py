@@ -1,0 +1,58 @@
+"""Joins of united links in this process, in order (IOP) and without it (OOP): rows held at most.
+
+In order means that unions merge and the join keeps order: rows wait in front of both until every
+input has come as far. Without, unions meld and the join holds what it needs. Rows held are
+those in queues and in states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from penstock.local_engine import LocalEngine
+from penstock.model.timestamps import SECOND
+
+COLUMNS = "srcIP INT, destIP INT, ts TIMESTAMP"
+#: The two architectures, and the settings of each.
+ARCHITECTURES = {"IOP": ("merge", "sync_filter"), "OOP": ("meld", "oa")}
+
+
+def packets(rate: float, seconds: int, seed: int) -> pl.DataFrame:
+    """An ordered link."""
+    draw = np.random.default_rng(seed)
+    times = np.sort(draw.integers(0, seconds * SECOND, int(rate * seconds)))
+    source = draw.integers(0, 1000, len(times))
+    schema = {"srcIP": pl.Int32, "destIP": pl.Int32, "ts": pl.Int64}
+    return pl.DataFrame({"srcIP": source, "destIP": source, "ts": times}, schema=schema)
+
+
+def rows_held(
+    query: str, links: Mapping[str, tuple[pl.DataFrame, int]], settings: tuple[str, str]
+) -> tuple[int, int]:
+    """The most rows held at once, and the number of results; each link comes late by its skew."""
+    engine = LocalEngine()
+    engine.sql("SET union = {}; SET join = {}; SET ets = none".format(*settings))
+    step = SECOND
+    for name in links:
+        engine.sql(f"CREATE STREAM {name} ({COLUMNS}) TIMESTAMP BY ts ORDERED")
+    answer = engine.sql(query)
+    end = max(int(rows.get_column("ts")[-1]) + skew for rows, skew in links.values()) + step
+    most = 0
+    for now in range(0, end, step):
+        for name, (rows, skew) in links.items():
+            due = rows.filter(pl.col("ts").is_between(now - skew, now - skew + step, closed="left"))
+            if due.height:
+                engine.push(name, due)
+            elif now - skew >= 0:
+                engine.punctuate(name, now - skew)
+        most = max(most, _held(engine))
+    engine.finish()
+    return most, answer.results().height
+
+
+def _held(engine: LocalEngine) -> int:
+    states = sum(rows for *_, rows, _ in engine.state())
+    return states + engine.queued_rows()

@@ -1,0 +1,150 @@
+"""In-order joins on a virtual clock: two Poisson streams, and what joining a row costs.
+
+Joining a row of one stream costs c for each row of the other within the window, w times its rate.
+A row's response ends when it has been joined and both streams have come as far as its timestamp,
+for then its results can leave in order. Spec: ordered-joins 4, 6.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.joins.adaptive_order import AdaptiveOrder
+from penstock.kernel.joins.filter_order import FilterOrder
+from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.ordered_join import OrderedJoin
+from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.kernel.joins.sync_filter import SyncFilter
+from penstock.kernel.operator import Output
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import Column
+from penstock.model.timestamps import SECOND
+from penstock.model.types import Type
+from penstock.windows import sliding_band
+
+WINDOW = 60 * SECOND
+ALPHA = 0.3
+COLUMNS = (Column("k", Type.INT), Column("ts", Type.TIMESTAMP))
+
+
+class _Clock:
+    """The virtual time, when each row was joined, and what a row of each side costs."""
+
+    def __init__(self, costs: tuple[float, float]) -> None:
+        self.now = 0.0
+        self.busy = 0.0
+        self.costs = costs
+        self.joined: dict[tuple[int, int], float] = {}
+
+    def read(self) -> float:
+        return self.busy
+
+    def wait_for(self, ts: int) -> None:
+        self.now = max(self.now, ts)
+
+    def spend(self, cost: float) -> None:
+        self.now += cost
+        self.busy += cost
+
+
+class _Charging(OAJoin):
+    """OA-Join whose rows take virtual time."""
+
+    clock: _Clock
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        for ts in block.rows.get_column("ts").to_list():
+            self.clock.wait_for(ts)
+            self.clock.spend(self.clock.costs[port])
+            self.clock.joined[port, ts] = self.clock.now
+        super().on_batch(port, block, out)
+
+
+class _SyncFilter(SyncFilter, _Charging):
+    pass
+
+
+class _FilterOrder(FilterOrder, _Charging):
+    pass
+
+
+class _Adaptive(AdaptiveOrder, _Charging):
+    pass
+
+
+ALGORITHMS = ("Sync-Filter", "Filter-Order", "Adaptive")
+
+
+def measured(
+    name: str, rates: tuple[float, float], cost: float, seconds: int
+) -> tuple[float, bool]:
+    """The average response time, and whether output was ordered in the end."""
+    window = WINDOW / SECOND
+    clock = _Clock((cost * window * rates[1] * SECOND, cost * window * rates[0] * SECOND))
+    join = _operator(name, clock)
+    pending: dict[tuple[int, int], None] = {}
+    total = count = 0.0
+    for port, times in _turns(rates, seconds):
+        clock.wait_for(times[0])
+        rows = pl.DataFrame(
+            {"k": [ts % 997 for ts in times], "ts": times},
+            schema={"k": pl.Int32, "ts": pl.Int64},
+        )
+        pending |= dict.fromkeys((port, ts) for ts in times)
+        join.on_batch(port, Block(rows), _Nowhere())
+        trigger = join.state.trigger
+        for key in [key for key in pending if key[1] <= trigger]:
+            del pending[key]
+            end = max(clock.joined.pop(key), times[0])
+            total, count = total + (end - key[1]) / SECOND, count + 1
+    orders_output = isinstance(join, AdaptiveOrder) and join.state.orders_output
+    return total / count, orders_output
+
+
+def _operator(name: str, clock: _Clock) -> OrderedJoin:
+    sides = (SideSpec("l", COLUMNS, "ts"), SideSpec("r", COLUMNS, "ts"))
+    spec = JoinSpec(sides, sliding_band(WINDOW, WINDOW), (("k", "k"),))
+    build: Callable[[], OrderedJoin] = {
+        "Sync-Filter": lambda: _SyncFilter(spec),
+        "Filter-Order": lambda: _FilterOrder(spec),
+        "Adaptive": lambda: _Adaptive(spec, ALPHA, clock.read),
+    }[name]
+    join = build()
+    assert isinstance(join, _Charging)
+    join.clock = clock
+    return join
+
+
+def _turns(rates: tuple[float, float], seconds: int) -> Iterator[tuple[int, list[int]]]:
+    """Who speaks when: a row of the slow stream, the fast one's next, then the rest up to the next.
+
+    Nothing can leave between the rows of the rest, so they may come as one block.
+    """
+    draw = np.random.default_rng(7)
+    slow, fast = (
+        np.unique(np.cumsum(draw.exponential(SECOND / rate, int(rate * seconds) + 2)).astype(int))
+        for rate in rates
+    )
+    place = 0
+    for ts, after in itertools.pairwise(slow):
+        yield 0, [int(ts)]
+        upto = int(np.searchsorted(fast, after))
+        rows = fast[place:upto]
+        place = upto
+        if len(rows):
+            yield 1, [int(rows[0])]
+        if len(rows) > 1:
+            yield 1, [int(ts) for ts in rows[1:]]
+
+
+class _Nowhere:
+    def batch(self, block: Block) -> None:
+        pass
+
+    def punctuation(self, punctuation: Punctuation) -> None:
+        pass

@@ -1,0 +1,76 @@
+"""OA-Join against OPOB-Join: what it costs to keep results in order by sorting them.
+
+Q7-2's join of two ordered, synchronised links, windows of n seconds. Published: OA-Join clearly
+better, especially in memory and latency.  Spec: window-queries 6.5, 8, J1.
+"""
+
+from __future__ import annotations
+
+from _memory import Cost, conversations, run_join
+
+from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.opob_join import OPOBJoin
+
+JOINS = {"OA": OAJoin, "OPOB": OPOBJoin}
+
+
+def run(quick: bool) -> Outcome:
+    windows = (1, 3, 5) if quick else (1, 3, 5, 7, 9)
+    links = conversations(400 if quick else 2000, 20 if quick else 40)
+    costs = {name: [run_join(build, links, n) for n in windows] for name, build in JOINS.items()}
+    oa, opob = costs["OA"], costs["OPOB"]
+    rows = tuple(
+        (
+            n,
+            *(costs[name][place].peak_bytes / 1e6 for name in JOINS),
+            *(costs[name][place].median_latency for name in JOINS),
+            *(costs[name][place].seconds for name in JOINS),
+        )
+        for place, n in enumerate(windows)
+    )
+    columns = ("n in s", "OA MB", "OPOB MB", "OA latency s", "OPOB latency s", "OA s", "OPOB s")
+    return Outcome(
+        tables=(Table("OA-Join and OPOB-Join", columns, rows),),
+        plots=tuple(
+            Plot(
+                title,
+                "window in s",
+                unit,
+                {
+                    name: [(n, value(costs[name][i])) for i, n in enumerate(windows)]
+                    for name in JOINS
+                },
+            )
+            for title, unit, value in (
+                ("Memory", "MB at most", lambda cost: cost.peak_bytes / 1e6),
+                ("Latency", "median, s of stream time", lambda cost: cost.median_latency),
+                ("Time", "s", lambda cost: cost.seconds),
+            )
+        ),
+        checks=(
+            Check(
+                "both give as many results",
+                [c.results for c in oa] == [c.results for c in opob],
+                str([c.results for c in oa]),
+            ),
+            Check(
+                "OA-Join holds less at every window, and the more so the longer it is",
+                all(a.peak_bytes < b.peak_bytes for a, b in zip(oa, opob, strict=True))
+                and _ratio(oa, opob, -1) > _ratio(oa, opob, 0),
+                ", ".join(f"{_ratio(oa, opob, i):.1f}x" for i in range(len(windows))),
+            ),
+            Check(
+                "its results wait for nothing, OPOB-Join's for the window",
+                all(
+                    a.median_latency < 0.2 < n / 2 < b.median_latency
+                    for n, a, b in zip(windows, oa, opob, strict=True)
+                ),
+                f"{oa[-1].median_latency:.2f} s against {opob[-1].median_latency:.2f} s",
+            ),
+        ),
+    )
+
+
+def _ratio(oa: list[Cost], opob: list[Cost], place: int) -> float:
+    return float(opob[place].peak_bytes / oa[place].peak_bytes)
