@@ -65,7 +65,11 @@ class Declarations(ABC):
     def _chosen(self) -> dict[str, str]:
         """The settings that decide between operators."""
         settings = self.catalog.settings
-        return {"union": settings.union, "join": settings.join}
+        return {
+            "union": settings.union,
+            "join": settings.join,
+            "aggregation": settings.aggregation,
+        }
 
     def explain(self, plan: Node) -> str:
         """A plan with the operators chosen for it and why."""

@@ -2,6 +2,7 @@
 
     setting         values                               default
     union           meld | merge                         meld      whether unions wait to keep order
+    aggregation     auto | wid | paned                   auto      how sliding windows are computed
     join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
@@ -46,6 +47,7 @@ Value: TypeAlias = str | int | Duration | Ets
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "union": ("meld", "merge"),
+        "aggregation": ("auto", "wid", "paned"),
         "join": (
             "auto",
             "oa",
@@ -72,6 +74,7 @@ class Settings:
 
     union: str = "meld"
     join: str = "auto"
+    aggregation: str = "auto"
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
     mode: str = "oop"
@@ -93,6 +96,8 @@ class Settings:
             return replace(self, rows_per_step=_count(key, value))
         if key == "union":
             return replace(self, union=_choice(key, value))
+        if key == "aggregation":
+            return replace(self, aggregation=_choice(key, value))
         if key == "join":
             return replace(self, join=_choice(key, value))
         if key == "strategy":

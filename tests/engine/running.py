@@ -15,11 +15,16 @@ from tests.oracle import evaluate, same_rows
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
+AGGREGATIONS = ("auto", "wid", "paned")
 
 
 def how(draw: Draw) -> list[str]:
     """Settings that must not matter for the answer."""
-    return [f"strategy = {draw.choose(STRATEGIES)}", f"rows_per_step = {draw.choose(STEPS)}"]
+    return [
+        f"strategy = {draw.choose(STRATEGIES)}",
+        f"rows_per_step = {draw.choose(STEPS)}",
+        f"aggregation = {draw.choose(AGGREGATIONS)}",
+    ]
 
 
 def started(declared: Sequence[Declared], *settings: str) -> LocalEngine:

@@ -123,6 +123,63 @@ def test_each_node_has_its_operators_and_a_reason() -> None:
     assert remark.startswith("Bucket > WidAggregate: ")
 
 
+WINDOWS_OF_PANES = {
+    "SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT max(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT median(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT max(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("Bucket", "WidAggregate"),
+    "SELECT sum(v) FROM a [RANGE 1 MINUTE]": ("Bucket", "WidAggregate"),
+    "SELECT sum(v) FROM a [RANGE 1 SECOND, SLIDE 1 MINUTE]": ("Bucket", "WidAggregate"),
+}
+
+
+def test_panes_are_chosen_where_windows_share_them_and_few_have_to_be_merged() -> None:
+    for text, operators in WINDOWS_OF_PANES.items():
+        assert chosen(text) == operators, text
+
+
+def test_a_setting_decides_how_sliding_windows_are_computed() -> None:
+    node = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]")
+    assert choose(node, union="meld", aggregation="wid").names == ("Bucket", "WidAggregate")
+    tumbling = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]")
+    assert choose(tumbling, union="meld", aggregation="paned").names == ("PaneStore", "PanedWid")
+
+
+def test_windows_of_several_queries_share_one_store_of_panes() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    for range_, slide in ((6, 2), (10, 4), (8, 8), (60, 20)):
+        engine.sql(
+            f"SET aggregation = paned; SELECT k, count(*) AS n, sum(v) AS s FROM a "
+            f"[RANGE {range_} SECONDS, SLIDE {slide} SECONDS] GROUP BY k"
+        )
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
+    assert stores == {"PaneStore"}
+    engine.sql("SELECT k, count(*) AS n FROM a [RANGE 3 SECONDS, SLIDE 1 SECOND] GROUP BY k")
+    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
+    assert stores == {"PaneStore", "PaneStore_2"}, "its panes are shorter"
+
+
+def test_plans_that_are_expected_get_panes_that_suit_them_all() -> None:
+    plans = [
+        plan(f"SELECT count(*) AS n, {call} AS x FROM a [RANGE {r} SECONDS, SLIDE {s} SECONDS]")
+        for call, r, s in (("sum(v)", 6, 2), ("max(v)", 9, 3), ("avg(v)", 10, 5))
+    ]
+    graph = Graph()
+    lowering = Lowering(graph, {"a": graph.add_source("a")})
+    lowering.expect(plans)
+    for each in plans:
+        graph.add_sink(str(each.label), lowering.lower(each, union="meld"))
+    assert sorted(name for name in graph.nodes if "Pane" in name) == [
+        "Fork PaneStore",
+        "PaneStore",
+        "PanedWid",
+        "PanedWid_2",
+        "PanedWid_3",
+    ]
+
+
 UNION = "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM {}"
 
 

@@ -36,7 +36,11 @@ def explain(
     catalog = Catalog()
     graph = plans(file.read_text(), catalog)
     settings = catalog.settings
-    chosen = {"union": settings.union, "join": settings.join}
+    chosen = {
+        "union": settings.union,
+        "join": settings.join,
+        "aggregation": settings.aggregation,
+    }
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside

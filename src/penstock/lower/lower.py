@@ -7,21 +7,25 @@ running, and shares their state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.errors import NotExecutable, PenstockBug
+from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.lower.lower_aggregate import lower_window_aggregate
-from penstock.lower.lower_join import AUTO, lower_window_join
+from penstock.lower.lower_join import lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
+from penstock.lower.lower_panes import Shared, paned, reader, shared_of, suits, wanted_by
 from penstock.lower.lower_row import lower_project, lower_select
 from penstock.lower.lower_union import adapt, lower_union
-from penstock.lower.physical import Physical
+from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 
 
-def choose(node: nodes.Node, *, union: str, join: str = AUTO) -> Physical:
-    """The operators for one node. `union` and `join` are the settings of those names."""
+def choose(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO) -> Physical:
+    """The operators for one node. The others are the settings of those names."""
     match node:
         case nodes.Select():
             return lower_select(node)
@@ -30,7 +34,7 @@ def choose(node: nodes.Node, *, union: str, join: str = AUTO) -> Physical:
         case nodes.Union():
             return lower_union(node, union)
         case nodes.WindowAggregate():
-            return lower_window_aggregate(node)
+            return lower_window_aggregate(node, aggregation)
         case nodes.WindowJoin():
             return lower_window_join(node, join, union)
         case nodes.Ordered():
@@ -40,18 +44,20 @@ def choose(node: nodes.Node, *, union: str, join: str = AUTO) -> Physical:
     raise PenstockBug(f"no lowering for {type(node).__name__}")
 
 
-def remark(node: nodes.Node, *, union: str, join: str = AUTO) -> str:
+def remark(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO) -> str:
     """What `explain` says of a node: its operators and why, or why there are none."""
     try:
-        return str(choose(node, union=union, join=join))
+        return str(choose(node, union=union, join=join, aggregation=aggregation))
     except NotExecutable as error:
         return error.message
 
 
-def check_executable(plan: nodes.Node, *, union: str, join: str = AUTO) -> None:
+def check_executable(
+    plan: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO
+) -> None:
     """Raise NotExecutable if any part of the plan has no operator."""
     for node in walk(plan):
-        choose(node, union=union, join=join)
+        choose(node, union=union, join=join, aggregation=aggregation)
 
 
 class Lowering:
@@ -60,18 +66,29 @@ class Lowering:
     def __init__(self, graph: Graph, sources: dict[str, KernelNode]) -> None:
         self._graph = graph
         self._sources = sources
-        self._built: dict[tuple[nodes.Node, str, str], KernelNode] = {}
+        self._built: dict[tuple[nodes.Node, str, str, str], KernelNode] = {}
+        self._stores: dict[tuple[Shared, str, str], list[tuple[KernelNode, PaneStore]]] = {}
+        self._expected: dict[Shared, list[nodes.WindowAggregate]] = {}
 
-    def lower(self, plan: nodes.Node, *, union: str, join: str = AUTO) -> KernelNode:
+    def expect(self, plans: Iterable[nodes.Node], *, aggregation: str = AUTO) -> None:
+        """Say what will be lowered together, so that it can share panes."""
+        for plan in plans:
+            for node in walk(plan):
+                if isinstance(node, nodes.WindowAggregate) and paned(node, aggregation) is not None:
+                    self._expected.setdefault(shared_of(node), []).append(node)
+
+    def lower(
+        self, plan: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO
+    ) -> KernelNode:
         """The kernel node that gives the plan's answer, built or found."""
-        check_executable(plan, union=union, join=join)
+        check_executable(plan, union=union, join=join, aggregation=aggregation)
         self._forget_removed()
-        return self._lower(plan, union, join)
+        return self._lower(plan, union, join, aggregation)
 
-    def _lower(self, plan: nodes.Node, union: str, join: str) -> KernelNode:
+    def _lower(self, plan: nodes.Node, union: str, join: str, aggregation: str) -> KernelNode:
         if isinstance(plan, nodes.Source):
             return self._sources[plan.stream.name]
-        key = (plan, union, join)
+        key = (plan, union, join, aggregation)
         if key in self._built:
             return self._built[key]
         inputs = (
@@ -79,14 +96,33 @@ class Lowering:
             if isinstance(plan, nodes.Union)
             else plan.inputs
         )
-        below = [self._lower(node, union, join) for node in inputs]
-        physical = choose(plan, union=union, join=join)
+        below = [self._lower(node, union, join, aggregation) for node in inputs]
+        physical = choose(plan, union=union, join=join, aggregation=aggregation)
+        if isinstance(plan, nodes.WindowAggregate) and paned(plan, aggregation) is not None:
+            node, store = self._store(plan, below[0], (union, join))
+            below = [self._graph.add(reader(store, plan), [node])]
         for build in physical.operators:
             node = self._graph.add(build(), below)
             below = [node]
         self._built[key] = below[0]
         return below[0]
 
+    def _store(
+        self, plan: nodes.WindowAggregate, below: KernelNode, settings: tuple[str, str]
+    ) -> tuple[KernelNode, PaneStore]:
+        """A store of panes that suits the aggregate, built or found."""
+        shared = shared_of(plan)
+        stores = self._stores.setdefault((shared, *settings), [])
+        for node, store in stores:
+            if suits(store, plan):
+                return node, store
+        store = wanted_by([plan, *self._expected.get(shared, ())]).store(plan.groups)
+        node = self._graph.add(store, [below])
+        stores.append((node, store))
+        return node, store
+
     def _forget_removed(self) -> None:
         alive = set(map(id, self._graph.nodes.values()))
+        for stores in self._stores.values():
+            stores[:] = [(node, store) for node, store in stores if id(node) in alive]
         self._built = {key: node for key, node in self._built.items() if id(node) in alive}

@@ -11,12 +11,16 @@ from penstock.kernel.aggregation.landmark import LandmarkAggregate
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
-from penstock.lower.physical import Physical
+from penstock.lower.lower_panes import paned
+from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.windows import Cumulating, EndedByRows, Landmark, Partitioned, Session, Sliding
 
 
-def lower_window_aggregate(node: nodes.WindowAggregate) -> Physical:
+def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO) -> Physical:
+    on_panes = paned(node, aggregation)
+    if on_panes is not None:
+        return on_panes
     results = tuple((result.name, result.aggregate) for result in node.results)
     match node.window:
         case Sliding() | Cumulating() as window:

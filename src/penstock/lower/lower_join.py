@@ -28,13 +28,11 @@ from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.kernel.joins.sync_filter import SyncFilter
 from penstock.kernel.operator import Operator
 from penstock.lower.lower_union import order_of
-from penstock.lower.physical import Physical
+from penstock.lower.physical import AUTO, Physical
 from penstock.model.joins import JoinKind
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 
-#: The setting that leaves the choice to us.
-AUTO = "auto"
 #: The gain from which on Adaptive switches is alpha / (1 + alpha).
 ALPHA = 0.3
 

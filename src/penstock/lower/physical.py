@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from penstock.kernel.operator import Operator
 
+#: The choice of a setting that leaves it to us.
+AUTO = "auto"
+
 
 @dataclass(frozen=True)
 class Physical:

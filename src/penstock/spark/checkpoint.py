@@ -105,7 +105,12 @@ def describe(program: Program) -> dict[str, str]:
         f"query {name}": explain_graph(QueryGraph({name: plan}))
         for name, plan in program.queries.items()
     }
-    chosen = {"union": program.union, "join": program.join, "lowering": program.lowering}
+    chosen = {
+        "union": program.union,
+        "join": program.join,
+        "aggregation": program.aggregation,
+        "lowering": program.lowering,
+    }
     return {**streams, **queries, **chosen}
 
 

@@ -39,6 +39,7 @@ class Program:
     union: str = "meld"
     lowering: str = "kernel"
     join: str = "auto"
+    aggregation: str = "auto"
 
 
 @dataclass
@@ -72,9 +73,16 @@ class GroupHost:
         self._sources = sources
         self.generators = {stream.name: Generator(stream) for stream in program.streams}
         lowering = Lowering(self.graph, sources)
+        lowering.expect(program.queries.values(), aggregation=program.aggregation)
         self._sinks = {
             name: self.graph.add_sink(
-                name, lowering.lower(plan, union=program.union, join=program.join)
+                name,
+                lowering.lower(
+                    plan,
+                    union=program.union,
+                    join=program.join,
+                    aggregation=program.aggregation,
+                ),
             )
             for name, plan in program.queries.items()
         }

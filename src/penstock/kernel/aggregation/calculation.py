@@ -12,7 +12,7 @@ from itertools import chain
 
 import polars as pl
 
-from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping
+from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping, Part
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
@@ -26,7 +26,12 @@ class Calculation:
         self._computed: dict[str, pl.Expr] = {}
         self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
         functions = [function for _, function in self._functions]
-        self.parts = list(dict.fromkeys(part for f in functions for part in f.parts))
+        self.parts: list[Part] = []
+        self.keep(*(part for function in functions for part in function.parts))
+
+    def keep(self, *parts: Part) -> None:
+        """Keep these, too."""
+        self.parts = list(dict.fromkeys((*self.parts, *parts)))
         read = (name for part in self.parts for name in (part.argument, part.by))
         self._arguments = {name for name in read if name is not None}
         self.partials = [name for part in self.parts for name in part.columns]

@@ -1,0 +1,174 @@
+"""PaneStore: the pane-level query, and the one place that keeps panes.
+
+Rows are aggregated in panes, as in a tumbling window; a promise completes panes, which then stand
+in segments in order. Whoever computes windows reads them here (`paned_wid`): all windows of all
+queries that aggregate the same rows in the same groups share one store, and a window that is added
+later finds the panes that are there. A pane is forgotten when no reader needs it any more.
+Spec: window-queries 4.1; sharing across queries is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from weakref import WeakSet
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregation.calculation import Calculation
+from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregation.levels import append_level
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.state import State, Table
+from penstock.model.aggregates import Aggregate
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.panes import Panes
+
+#: The number of a pane; what promises behind the store are about.
+PANE = "__pane"
+#: How many rows a group has in a pane.
+ROWS = Count(None, None)
+
+
+class PaneReader(Protocol):
+    """Who computes windows of panes."""
+
+    @property
+    def needs(self) -> int:
+        """The first pane that it still needs."""
+
+
+@dataclass
+class PaneState(State):
+    """Panes that are complete, in order, and those that still get rows."""
+
+    panes: Table = field(default_factory=Table)
+    filling: Table = field(default_factory=Table)
+    complete: int = BEGINNING  # panes below are
+    late: int = 0
+    unplaced: int = 0
+
+
+class PaneStore(Operator):
+    """Aggregates rows in panes; passes on no rows, only the promise that panes are complete."""
+
+    state: PaneState
+
+    def __init__(
+        self, groups: Sequence[str], aggregates: Iterable[Aggregate], panes: Panes
+    ) -> None:
+        super().__init__()
+        self.state = PaneState()
+        self.panes = panes
+        self.readers: WeakSet[PaneReader] = WeakSet()
+        self.calculation = calculation_of(groups, aggregates)
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([self.panes.on])
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        rows = block.rows.drop_nulls(self.panes.on)
+        self.state.unplaced += len(block) - rows.height
+        numbers = self._numbers(rows)
+        if len(numbers) and numbers.min() < self.state.complete:
+            in_time = numbers >= self.state.complete
+            self.state.late += int((~in_time).sum())
+            rows, numbers = rows.filter(pl.Series(in_time)), numbers[in_time]
+        if not rows.height:
+            return
+        rows = self.calculation.prepare(rows)
+        keys = {name: rows.get_column(name) for name in self.calculation.groups}
+        digits = (code_integers(numbers), *map(code_column, keys.values()))
+        cells = combine(digits, rows.height).groups()
+        columns = take(keys, cells.members) | self.calculation.start(rows, cells)
+        added = _segment(columns, numbers[cells.members])
+        append_level(self.state.filling, added, self._merged)
+
+    def _numbers(self, rows: pl.DataFrame) -> Ids:
+        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
+        numbers: Ids = (values - self.panes.origin) // self.panes.length
+        return numbers
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
+            return
+        bound = END
+        if not punctuation.is_final:
+            bound = (punctuation.bound - self.panes.origin) // self.panes.length
+        if bound <= self.state.complete:
+            return
+        self.state.complete = bound
+        self._complete(bound)
+        self.purge()
+        out.punctuation(Punctuation(PANE, bound))
+
+    def _complete(self, bound: int) -> None:
+        """Move the panes below the bound to those that are complete."""
+        taken, kept = [], []
+        for segment in self.state.filling.segments:
+            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), bound))
+            if split:
+                taken.append(segment.rows.slice(0, split))
+            if split < segment.rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        self.state.filling = Table(kept)
+        if taken:
+            # Later promises complete later panes, so segments stand in order, too.
+            append_level(self.state.panes, self._merged(taken), pl.concat)
+
+    def purge(self) -> None:
+        """Forget the panes that no reader needs."""
+        needed = min((reader.needs for reader in self.readers), default=self.state.complete)
+        kept = []
+        for segment in self.state.panes.segments:
+            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), needed))
+            if split < segment.rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        self.state.panes = Table(kept)
+
+    def between(self, first: int, stop: int) -> pl.DataFrame | None:
+        """The groups of panes first … stop - 1, in the order of panes; None: there are none."""
+        found = []
+        for rows in self.state.panes:
+            panes = rows.get_column(PANE).to_numpy()
+            low, high = np.searchsorted(panes, (first, stop))
+            if low < high:
+                found.append(rows.slice(int(low), int(high - low)))
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else pl.concat(found)
+
+    def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        if len(segments) == 1:
+            return segments[0]
+        rows = pl.concat(segments)
+        columns = {name: rows.get_column(name) for name in rows.columns}
+        keys, panes = self.calculation.keys(columns), columns[PANE].to_numpy()
+        digits = (code_integers(panes), *map(code_column, keys.values()))
+        cells = combine(digits, rows.height).groups()
+        partials = self.calculation.merge(self.calculation.kept(columns), cells)
+        return _segment(take(keys, cells.members) | partials, panes[cells.members])
+
+
+def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> Calculation:
+    """What panes keep: the parts of all aggregates, and what taking them away again needs."""
+    results = [(f"__{number}", aggregate) for number, aggregate in enumerate(aggregates)]
+    calculation = Calculation(groups, results)
+    # How many rows and values there are tells when a group, or what it adds up, is empty.
+    summed = [part for part in calculation.parts if isinstance(part, Sum)]
+    calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+    return calculation
+
+
+def _segment(columns: dict[str, pl.Series], panes: Ids) -> pl.DataFrame:
+    """As a table, sorted by pane."""
+    rows = pl.DataFrame([c.alias(name) for name, c in columns.items()] + [pl.Series(PANE, panes)])
+    in_order = bool((panes[1:] >= panes[:-1]).all())
+    return rows if in_order else rows.sort(PANE, maintain_order=True)

@@ -1,0 +1,257 @@
+"""PanedWid: the window-level query, which puts windows together from panes.
+
+    PaneStore > PanedWid          Bucket > Agg > Bucket > Agg of the specification
+
+A row is aggregated once, into its pane, and windows only see panes. What it costs to put a window
+together depends on its aggregates:
+
+    differential      counts and sums of integers: from one window to the next, panes that leave
+                      are taken away and panes that come are added. The cost of a window is that of
+                      its slide, however long its range.
+    not differential  the panes of a window are merged; so also sets, percentiles and frequencies,
+                      which panes keep once and not once per window.
+Doubles are not subtracted: what remained of a number that has left would show.
+Spec: window-queries 4.1 to 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Grouping, Ids, take
+from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregation.calculation import Calculation
+from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregation.overlay import repeat_ranges
+from penstock.kernel.aggregation.pane_store import PANE, ROWS, PaneStore
+from penstock.kernel.aggregation.wid import present
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.state import State, Table
+from penstock.model.aggregates import Aggregate
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import WINDOW_END, WINDOW_START
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.sliding import Sliding
+
+
+@dataclass
+class PanedState(State):
+    """Windows below `closed` are out; the last of them, where windows follow from each other."""
+
+    running: Table = field(default_factory=Table)
+    closed: int = BEGINNING
+    begun: bool = False  # whether the window before is known
+
+
+class PanedWid(Operator):
+    """Computes one window of the panes of a store."""
+
+    state: PanedState
+
+    def __init__(
+        self,
+        store: PaneStore,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Sliding,
+    ) -> None:
+        super().__init__()
+        self.state = PanedState()
+        self._store = store
+        self._window = window
+        self._panes = store.panes.of_panes(window)
+        self._calculation = Calculation(groups, results)
+        self._differential = is_differential(self._calculation.parts)
+        if self._differential:
+            summed = [part for part in self._calculation.parts if isinstance(part, Sum)]
+            self._calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+        # Panes from before it was there have no part in its windows.
+        self.state.closed = self._panes.closed_below(store.state.complete)
+        store.readers.add(self)
+
+    @property
+    def needs(self) -> int:
+        if self.state.closed >= END or self.state.closed <= BEGINNING:
+            return self.state.closed
+        first, _ = self._panes.covers(self.state.closed)
+        # What leaves with the next window must still be there to be taken away.
+        return first - self._panes.slide if self._differential else first
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([PANE])
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on != PANE:
+            return
+        final = punctuation.is_final
+        bound = END if final else self._panes.closed_below(punctuation.bound)
+        if bound <= self.state.closed:
+            return
+        rows = self._differences(bound) if self._differential else self._merge(bound)
+        self.state.begun = True
+        if rows is not None and rows.height:
+            out.batch(Block(rows))
+        self.state.closed = bound
+        if final:
+            self._store.purge()  # it hears of nothing after this
+        start, end = (END, END) if final else self._window.covers(bound)
+        out.punctuation(Punctuation(WINDOW_END, end))
+        out.punctuation(Punctuation(WINDOW_START, start))
+
+    # -- not differential ---------------------------------------------------------------------
+
+    def _merge(self, bound: int) -> pl.DataFrame | None:
+        """Windows closed … bound - 1, each merged from its panes."""
+        closed = self.state.closed
+        first = BEGINNING if closed <= BEGINNING else self._panes.covers(closed)[0]
+        found = self._store.between(first, END)
+        if found is None:
+            return None
+        start, stop = self._panes.wid_range(found.get_column(PANE).to_numpy())
+        start, stop = np.maximum(start, closed), np.minimum(stop, bound)
+        lengths = np.maximum(stop - start, 0)
+        if not lengths.any():
+            return None
+        source, wids = np.repeat(np.arange(found.height), lengths), repeat_ranges(start, lengths)
+        names = (*self._calculation.groups, *self._calculation.partials)
+        columns = take({name: found.get_column(name) for name in names}, source)
+        keys = self._calculation.keys(columns)
+        digits = (code_integers(wids), *map(code_column, keys.values()))
+        cells = combine(digits, len(wids)).groups()
+        partials = self._calculation.merge(self._calculation.kept(columns), cells)
+        answers = take(keys, cells.members) | self._calculation.results(partials)
+        return present(answers, *self._window.covers(wids[cells.members]))
+
+    # -- differential -------------------------------------------------------------------------
+
+    def _differences(self, bound: int) -> pl.DataFrame | None:
+        """The same from the window before: panes come at their first window, and leave again."""
+        events = self._events(bound)
+        if events is None:
+            return None
+        keys, wids = events.keys, events.wids
+        groups = combine(map(code_column, keys.values()), len(wids)).compact()
+        cells = combine((groups, code_integers(wids)), len(wids)).groups()
+        order = groups.codes[cells.members]
+        sums = {name: _running(changes, cells, order) for name, changes in events.changes.items()}
+        start = wids[cells.members]
+        stop = np.append(start[1:], bound)
+        stop[:-1][order[1:] != order[:-1]] = bound
+        there = sums[ROWS.columns[0]] > 0
+        self._keep_running(keys, cells.members, sums, there & (stop == bound))
+        index = np.flatnonzero(there & (start < np.minimum(stop, bound)))
+        if not len(index):
+            return None
+        partials = {name: pl.Series(column[index]) for name, column in sums.items()}
+        answers = take(keys, cells.members[index])
+        answers |= self._calculation.results(_with_nulls(partials, self._calculation.parts))
+        lengths = (stop - start)[index]
+        if lengths.max() > 1:
+            answers = take(answers, np.repeat(np.arange(len(index)), lengths))
+        return present(answers, *self._window.covers(repeat_ranges(start[index], lengths)))
+
+    def _events(self, bound: int) -> _Events | None:
+        """What changes at which window: groups as they were, panes that come and that leave."""
+        closed = self.state.closed
+        found: list[tuple[dict[str, pl.Series], Ids, int]] = []
+        for running in self.state.running:
+            found.append((_columns(running), np.full(running.height, closed), 1))
+        first = BEGINNING if closed <= BEGINNING else self._panes.covers(closed)[0]
+        panes = self._store.between(first - self._panes.slide, END)
+        if panes is not None:
+            columns = _columns(panes)
+            comes, leaves = self._panes.wid_range(panes.get_column(PANE).to_numpy())
+            ever = comes < leaves
+            if not self.state.begun:
+                ever &= leaves > closed
+                comes = np.maximum(comes, closed)
+            for at, sign in ((comes, 1), (leaves, -1)):
+                # Panes that came before are among what is running.
+                now = np.flatnonzero((at >= closed) & (at < bound) & ever)
+                if len(now):
+                    found.append((take(columns, now), at[now], sign))
+        if not found:
+            return None
+        return _Events(
+            keys={
+                name: pl.concat([columns[name] for columns, _, _ in found], rechunk=True)
+                for name in self._calculation.groups
+            },
+            changes={
+                name: np.concatenate([_plain(columns[name]) * sign for columns, _, sign in found])
+                for name in self._calculation.partials
+            },
+            wids=np.concatenate([wids for _, wids, _ in found]),
+        )
+
+    def _keep_running(
+        self,
+        keys: dict[str, pl.Series],
+        members: Ids,
+        sums: dict[str, Ids],
+        is_last: Ids,
+    ) -> None:
+        index = np.flatnonzero(is_last)
+        columns = take(keys, members[index])
+        columns |= {name: pl.Series(column[index]) for name, column in sums.items()}
+        self.state.running = Table()
+        self.state.running.append(
+            pl.DataFrame([column.alias(name) for name, column in columns.items()])
+        )
+
+
+def is_differential(parts: Sequence[Part]) -> bool:
+    """Whether all that is kept can be taken away again, exactly."""
+    return all(
+        isinstance(part, Count)
+        or (isinstance(part, Sum) and part.of is not None and part.of.is_integer)
+        for part in parts
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """Changes of groups, and the windows they happen at."""
+
+    keys: dict[str, pl.Series]
+    changes: dict[str, Ids]
+    wids: Ids
+
+
+def _columns(rows: pl.DataFrame) -> dict[str, pl.Series]:
+    return {name: rows.get_column(name) for name in rows.columns}
+
+
+def _plain(counts: pl.Series) -> Ids:
+    """Numbers, where NULL is nothing."""
+    numbers: Ids = (counts.fill_null(0) if counts.null_count() else counts).to_numpy()
+    return numbers
+
+
+def _running(changes: Ids, cells: Grouping, order: Ids) -> Ids:
+    """The sum of all changes up to each cell, within its group; groups stand together."""
+    at_cells = np.zeros(cells.size, dtype=np.int64)
+    np.add.at(at_cells, cells.ids, changes)
+    total = np.cumsum(at_cells)
+    begins = np.flatnonzero(np.append(True, order[1:] != order[:-1]))
+    before = np.append(0, total)[begins]
+    found: Ids = total - np.repeat(before, np.diff(np.append(begins, len(order))))
+    return found
+
+
+def _with_nulls(partials: dict[str, pl.Series], parts: Sequence[Part]) -> dict[str, pl.Series]:
+    """Sums of nothing are NULL again."""
+    for part in parts:
+        if isinstance(part, Sum):
+            empty = partials[Count(part.argument, part.of).columns[0]] == 0
+            [name] = part.columns
+            if empty.any():
+                partials[name] = partials[name].set(empty, None)
+    return partials
