@@ -11,7 +11,6 @@ folder; an attempt that failed has run on one of them, and only its state is thr
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +23,12 @@ import pyarrow as pa
 
 from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from penstock.spark import processor
-from penstock.spark.exchange import GROUP, SCHEMA, packer
+from penstock.spark.exchange import SCHEMA, Packer
 from penstock.spark.group_host import Program
 from penstock.spark.partitioning import Keys
 from penstock.spark.processor import GroupProcessor
@@ -87,36 +86,19 @@ class Exchange:
     def _packed(
         self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]]
     ) -> pd.DataFrame:
-        on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
-        place = self._place(self.keys[stream.name], task)
-        batches = (block_of(stream, block, place) for block in blocks)
-        packed = pa.Table.from_batches(
-            list(packer(number, on, self.groups)(batches)), schema=SCHEMA
-        )
+        batches = (block_of(stream, block) for block in blocks)
+        turn = self.salt % len(self.groups)
+        groups = [*self.groups[turn:], *self.groups[:turn]]
+        packer = Packer(number, stream, self.keys[stream.name], groups)
+        packed = pa.Table.from_batches(list(packer(batches)), schema=SCHEMA)
         # Outside of Spark every task calls itself 0.
         return packed.to_pandas().assign(task=task)
 
-    def _place(self, keys: Keys, task: int) -> Callable[[Row], int]:
-        if keys == ():
-            return lambda row: self.groups[0]
-        if keys is None:
-            return lambda row: self.groups[(task + self.salt) % len(self.groups)]
-        columns = keys
 
-        def place(row: Row) -> int:
-            # As Spark's hash, this tells 1 from 1.0.
-            text = repr([self.salt, *(row[column] for column in columns)])
-            return self.groups[zlib.crc32(text.encode()) % len(self.groups)]
-
-        return place
-
-
-def block_of(stream: Stream, rows: Sequence[Row], place: Callable[[Row], int]) -> pa.RecordBatch:
-    """Rows as Spark hands them to the exchange: times in ticks, and the group."""
+def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows as Spark hands them to the exchange: times in ticks."""
     schema = {column.name: polars_type(column.type) for column in stream.columns}
-    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        pl.Series(GROUP, [place(row) for row in rows], pl.Int64)
-    )
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 

@@ -10,30 +10,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.state import from_ipc
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
-from penstock.spark.exchange import DDL, GROUP, SCHEMA, packer
+from penstock.model.types import Type
+from penstock.spark.exchange import DDL, SCHEMA, Packer
+from penstock.spark.partitioning import Keys
+from penstock.spark.spreading import spread
 
 GROUPS = (2, 0, 14)
+COLUMNS = (Column("ts", Type.BIGINT), Column("v", Type.INT))
 blocks = st.lists(
-    st.lists(st.tuples(st.none() | st.integers(-50, 50), st.sampled_from(GROUPS)), max_size=6),
+    st.lists(st.tuples(st.none() | st.integers(-50, 50), st.integers(0, 9)), max_size=6),
     max_size=4,
 )
 
 
 def batch(rows: list[tuple[int | None, int]]) -> pa.RecordBatch:
-    times, groups = [ts for ts, _ in rows], [group for _, group in rows]
     return pa.RecordBatch.from_arrays(
-        [
-            pa.array(times, pa.int64()),
-            pa.array(range(len(rows)), pa.int32()),
-            pa.array(groups, pa.int64()),
-        ],
-        ["ts", "v", GROUP],
+        [pa.array([ts for ts, _ in rows], pa.int64()), pa.array([v for _, v in rows], pa.int32())],
+        ["ts", "v"],
     )
 
 
+def packer(on: str | None = "ts", keys: Keys = ("v",)) -> Packer:
+    kind = TimestampKind.LATENT if on is None else TimestampKind.EXTERNAL
+    return Packer(7, Stream("s", COLUMNS, kind, on), keys, GROUPS)
+
+
 def packed(each: list[list[tuple[int | None, int]]], on: str | None = "ts") -> list[dict[str, Any]]:
-    lines = list(packer(7, on, GROUPS)(batch(rows) for rows in each))
+    lines = list(packer(on)(batch(rows) for rows in each))
     assert all(line.schema == SCHEMA for line in lines)
     return [line for batch in lines for line in batch.to_pylist()]
 
@@ -41,11 +47,13 @@ def packed(each: list[list[tuple[int | None, int]]], on: str | None = "ts") -> l
 @given(blocks)
 def test_every_row_is_in_one_block_of_its_group_in_order(each):
     lines = [line for line in packed(each) if line["seq"] >= 0]
-    for group in GROUPS:
+    for place, group in enumerate(GROUPS):
         mine = [from_ipc(line["payload"]) for line in lines if line["g"] == group]
         got = [row for part in mine for row in part.rows()]
-        rows = [(ts, n) for rows in each for n, (ts, g) in enumerate(rows) if g == group]
-        assert got == rows
+        values = pl.DataFrame({"v": [v for rows in each for _, v in rows]}, {"v": pl.Int32})
+        places = spread(values, ["v"], len(GROUPS)).to_list()
+        rows = [row for rows in each for row in rows]
+        assert got == [row for row, at in zip(rows, places, strict=True) if at == place]
     assert [line["seq"] for line in lines] == list(range(len(lines)))
     assert all(line["rows"] == from_ipc(line["payload"]).height for line in lines)
 

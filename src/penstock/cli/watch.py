@@ -61,7 +61,7 @@ def _cells(progress: dict[str, Any] | None) -> list[str]:
     low = min(ours["bounds"].values(), default=None)
     return [
         str(progress["batchId"]),
-        f"{progress.get('processedRowsPerSecond') or 0:,.0f}",
+        f"{1000 * sum(ours['rows'].values()) / max(progress['batchDuration'], 1):,.0f}",
         f"{progress['batchDuration'] / 1000:.2f}",
         "" if low is None else format_ticks(low)[:19],
         f"{ours['state_rows']:,}",

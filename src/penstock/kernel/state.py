@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import polars as pl
@@ -117,10 +117,12 @@ class State:
                 yield name, value
 
 
-def to_ipc(rows: pl.DataFrame) -> bytes:
+def to_ipc(
+    rows: pl.DataFrame, compression: Literal["uncompressed", "lz4"] = "uncompressed"
+) -> bytes:
     """Rows as an Arrow IPC stream."""
     sink = io.BytesIO()
-    rows.write_ipc_stream(sink)
+    rows.write_ipc_stream(sink, compression=compression)
     return sink.getvalue()
 
 

@@ -1,9 +1,10 @@
 """Exchange: rows of a Spark partition become one binary block per partition group.
 
-Spark computes each row's group (`penstock_group`, a stable hash of the partitioning key) before
-rows cross to Python; here they are only cut apart and packed as Arrow IPC. At its end every task
-sends a *progress* line to every group, with the newest timestamp it saw, so that each group learns
-in the same micro-batch how far the whole stream has come, even if none of its own keys was there.
+Rows are cut apart by the group their partitioning key belongs to (`spreading`) and packed as Arrow
+IPC; they come from Spark, or straight from files that Spark has named (`direct_files`). At its end
+every task sends a *progress* line to every group, with the newest timestamp it saw, so that each
+group learns in the same micro-batch how far the whole stream has come, even if none of its own keys
+was there.
 
 Lines of the exchange have one shape, whatever the stream:
 
@@ -23,14 +24,19 @@ Lines of the exchange have one shape, whatever the stream:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
 
 from penstock.kernel.state import to_ipc
+from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.direct_files import PATH, read_file
 from penstock.spark.fitting import MALFORMED, texts
+from penstock.spark.partitioning import Keys
+from penstock.spark.spreading import spread
 
 GROUP = "penstock_group"
 #: Where a block has its number.
@@ -52,58 +58,75 @@ DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payl
 Batches = Iterator[pa.RecordBatch]
 
 
-def packer(stream: int, on: str | None, groups: Sequence[int]) -> Callable[[Batches], Batches]:
+@dataclass(frozen=True)
+class Packer:
     """The function that `mapInArrow` runs over each partition of a stream."""
 
-    def pack(batches: Batches) -> Batches:
+    number: int
+    stream: Stream
+    keys: Keys
+    groups: Sequence[int]
+
+    def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
+        on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         newest = BEGINNING
         count = seq = 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            rows = pl.from_arrow(pa.Table.from_batches([batch]))
-            assert isinstance(rows, pl.DataFrame)
+        for rows, bad in (block for batch in batches for block in self._blocks(batch)):
             count += rows.height
-            if MALFORMED in rows.columns:
-                rows, bad = _apart(rows)
-                if bad.height:
-                    yield _line(groups[task % len(groups)], stream, task, MALFORMED_ROWS, bad)
+            if bad is not None and bad.height:
+                count += bad.height
+                group = self.groups[task % len(self.groups)]
+                yield _line(group, self.number, task, MALFORMED_ROWS, bad)
             if on is not None:
                 newest = max(newest, _newest(rows.get_column(on)))
-            for (group,), part in rows.partition_by(GROUP, include_key=False, as_dict=True).items():
-                yield _line(group, stream, task, seq, part)
+            for group, part in self._parts(rows, task):
+                yield _line(group, self.number, task, seq, part)
                 seq += 1
         if count:
-            yield pa.RecordBatch.from_pylist(
-                [
-                    {
-                        "g": g,
-                        "stream": stream,
-                        "task": task,
-                        "seq": PROGRESS,
-                        "newest": newest,
-                        "rows": count,
-                    }
-                    for g in groups
-                ],
-                schema=SCHEMA,
-            )
+            yield self._progress(task, newest, count)
 
-    return pack
+    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
+        """Rows that fit, and malformed ones as text."""
+        if PATH in batch.schema.names:
+            for path in batch.column(PATH).to_pylist():
+                for block in read_file(path, self.stream):
+                    yield block.rows, block.misfits
+        elif batch.num_rows:
+            rows = pl.from_arrow(pa.Table.from_batches([batch]))
+            assert isinstance(rows, pl.DataFrame)
+            yield _apart(rows) if MALFORMED in rows.columns else (rows, None)
+
+    def _parts(self, rows: pl.DataFrame, task: int) -> Iterator[tuple[int, pl.DataFrame]]:
+        """The rows of each group that has any."""
+        if not rows.height:
+            return
+        if self.keys is None:
+            yield self.groups[task % len(self.groups)], rows
+        elif not self.keys or len(self.groups) == 1:
+            yield self.groups[0], rows
+        else:
+            marked = rows.with_columns(spread(rows, self.keys, len(self.groups)).alias(GROUP))
+            parts = marked.partition_by(GROUP, include_key=False, as_dict=True)
+            for (place,), part in parts.items():
+                yield self.groups[place], part
+
+    def _progress(self, task: int, newest: int, count: int) -> pa.RecordBatch:
+        fixed = {"stream": self.number, "task": task, "seq": PROGRESS}
+        lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
+        return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows that fit, and the malformed ones as text."""
     marks = rows.get_column(MALFORMED)
-    names = [name for name in rows.columns if name not in (MALFORMED, GROUP)]
     good = rows.drop(MALFORMED)
     if marks.null_count() == rows.height:
-        return good, texts((), names)
-    return good.filter(marks.is_null()), texts(marks.drop_nulls(), names)
+        return good, texts((), good.columns)
+    return good.filter(marks.is_null()), texts(marks.drop_nulls(), good.columns)
 
 
 def _newest(times: pl.Series) -> int:

@@ -28,6 +28,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.plan.nodes import Node
+from penstock.plan.prune import pruned
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class GroupHost:
                     aggregation=program.aggregation,
                 ),
             )
-            for name, plan in program.queries.items()
+            for name, plan in pruned(program.queries).items()
         }
         self._executor = Executor(self.graph)
 

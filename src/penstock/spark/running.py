@@ -170,6 +170,7 @@ class Running:
                 self._engine.counting(stream).count(kind, report.batch, number)
         self.progress = {
             "batch": report.batch,
+            "rows": dict(report.rows),
             "bounds": dict(report.bounds),
             "state_rows": report.state_rows,
             "state_bytes": report.state_bytes,

@@ -1,8 +1,8 @@
 """Streams as Spark streaming DataFrames, in the shape the exchange wants.
 
 Any streaming format Spark knows is a source: its name and options reach Spark unchanged. Spark
-reads, gives every column its declared type, turns times into ticks, drops columns that no query
-reads and computes each row's group; only then do rows cross to Python.
+reads, gives every column its declared type and turns times into ticks; only then do rows cross to
+Python. Parquet files are read there, without that crossing (`direct_files`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from penstock.errors import HostError, MalformedRow
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
-from penstock.spark.exchange import DDL, GROUP, packer
+from penstock.spark.direct_files import is_direct, new_files
+from penstock.spark.exchange import DDL, Packer
 from penstock.spark.fitting import MALFORMED, fit
 from penstock.spark.lines import LINES, read_lines
 from penstock.spark.partitioning import Keys
@@ -127,27 +128,18 @@ def exchange(
     frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int]
 ) -> DataFrame:
     """The stream as lines of the exchange."""
-    ticks = [_ticks(c.name, c.type) for c in stream.arriving]
-    if stream.kind is TimestampKind.INTERNAL:
-        # Folded by Spark to the batch's own time, which is logged and replayed.
-        ticks.append(F.unix_micros(F.current_timestamp()).alias(str(stream.timestamp)))
-    aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
-    ready = frame.select(*ticks, *aside, _group(keys, groups).alias(GROUP))
-    on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
-    return ready.mapInArrow(packer(number, on, groups), DDL)
+    if is_direct(stream):
+        ready = new_files(frame.sparkSession, stream)
+    else:
+        ticks = [_ticks(c.name, c.type) for c in stream.arriving]
+        if stream.kind is TimestampKind.INTERNAL:
+            # Folded by Spark to the batch's own time, which is logged and replayed.
+            ticks.append(F.unix_micros(F.current_timestamp()).alias(str(stream.timestamp)))
+        aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
+        ready = frame.select(*ticks, *aside)
+    return ready.mapInArrow(Packer(number, stream, keys, groups), DDL)
 
 
 def _ticks(name: str, of: Type) -> Column:
     column = F.col(f"`{name}`")
     return (F.unix_micros(column) if of is Type.TIMESTAMP else column).alias(name)
-
-
-def _group(keys: Keys, groups: Sequence[int]) -> Column:
-    if keys == () or len(groups) == 1:
-        return F.lit(groups[0]).cast("bigint")
-    if keys is None:
-        share = F.spark_partition_id() % len(groups)
-    else:
-        share = F.pmod(F.xxhash64(*(F.col(f"`{key}`") for key in keys)), F.lit(len(groups)))
-    table = F.array(*(F.lit(group).cast("bigint") for group in groups))
-    return F.element_at(table, (share + 1).cast("int"))

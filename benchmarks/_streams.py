@@ -1,0 +1,99 @@
+"""What benchmarks on Spark share: files of rows in order of arrival, and runs over them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.spark.engine import Engine
+
+START = 1_700_000_000_000_000
+SECOND = 1_000_000
+
+
+def arrivals(
+    rows: int, rate: float, disorder: float, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Timestamps of an even stream, in order of arrival: each up to `disorder` seconds late."""
+    times = START + (np.arange(rows) * (SECOND / rate)).astype(np.int64)
+    late = (rng.random(rows) * disorder * SECOND).astype(np.int64)
+    ordered: npt.NDArray[np.int64] = times[np.argsort(times + late, kind="stable")]
+    return ordered
+
+
+def write_files(folder: Path, rows: pl.DataFrame, files: int) -> None:
+    """The rows as parquet files, equally long and in order of age."""
+    folder.mkdir(parents=True)
+    shown = rows.with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))
+    step = -(-rows.height // files)
+    for number in range(files):
+        file = folder / f"{number:05d}.parquet"
+        shown[number * step : (number + 1) * step].write_parquet(file)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+
+
+def run_ours(spark: SparkSession, sql: str) -> float:
+    """Seconds that Penstock takes for everything there is, from start to the last result."""
+    engine = Engine(spark)
+    engine.sql(sql)
+    begun = time.perf_counter()
+    engine.start()
+    engine.finish()
+    return time.perf_counter() - begun
+
+
+def run_rival(
+    spark: SparkSession,
+    frame: Callable[[], DataFrame],
+    into: Path,
+    settings: Mapping[str, str],
+) -> float:
+    """Seconds that a Spark query takes for the same, written to parquet files."""
+    checkpoint = tempfile.mkdtemp()
+    with changed(spark, settings):
+        begun = time.perf_counter()
+        query = (
+            frame()
+            .writeStream.format("parquet")
+            .option("path", str(into))
+            .option("checkpointLocation", checkpoint)
+            .start()
+        )
+        try:
+            query.processAllAvailable()
+            seconds = time.perf_counter() - begun
+        finally:
+            query.stop()
+            shutil.rmtree(checkpoint, ignore_errors=True)
+    return seconds
+
+
+@contextmanager
+def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings; an empty value means Spark's default."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value) if value else spark.conf.unset(key)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+
+
+def read_files(spark: SparkSession, folder: Path, schema: str, per_trigger: int) -> DataFrame:
+    return (
+        spark.readStream.schema(schema)
+        .option("maxFilesPerTrigger", per_trigger)
+        .parquet(str(folder))
+    )
