@@ -113,6 +113,12 @@ def test_it_holds_over_many_seeds(law: Callable[[Draw], None]) -> None:
     check_seeds(LAWS[law], law)
 
 
+@pytest.mark.slow
+@each_law
+def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
+    check_seeds(2000, law)
+
+
 @each_law
 def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
     @settings(max_examples=20)

@@ -32,6 +32,7 @@ from penstock.spark import segment_cache
 from penstock.spark.group_host import Arrivals, GroupHost, Program
 from penstock.spark.shares import Share, shares
 from tests.engine.draw import Drawn, several
+from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three
 from tests.engine.random_queries import queries, row_queries, window_queries
 from tests.engine.random_streams import (
     NAMES,
@@ -109,6 +110,22 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
         assert_kept_well(pipeline)
         for stream in streams:
             assert pipeline.rows("late", stream.name) == []
+
+
+@settings(max_examples=60)
+@given(data, group_counts)
+def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins])
+    plans = plans_of(declared, [make(draw, UNITS[declared[0].time])])
+    batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
+    for share in shares(plans):
+        pipeline = run(data, share, groups, batches, "meld")
+        streams = pipeline.exchange.program.streams
+        rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+        assert_answers(pipeline, share, as_numbered(streams, rows))
+        assert_kept_well(pipeline)
 
 
 @settings(max_examples=40)
