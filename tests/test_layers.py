@@ -37,6 +37,7 @@ ALLOWED = {
         "model",
         "plan",
         "results",
+        "settings",
         "sql",
         "windows",
         "workloads",

@@ -22,6 +22,7 @@ from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.late_rows import as_late_rows
 from penstock.local.clock import Clock
@@ -29,6 +30,7 @@ from penstock.local.files import FileSink, check_unused, read_blocks
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery
+from penstock.lower.late_rows import check_takes_late_rows
 from penstock.lower.lower import Lowering
 from penstock.model.schema import suggest
 from penstock.plan.holding import StreamProgress
@@ -153,6 +155,9 @@ class LocalEngine(Declarations):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry) -> None:
+        settings = self.catalog.settings
+        if LatePolicy(settings.late).lets_in:
+            check_takes_late_rows(entry.plan, settings.late, settings.union)
         pass
 
     def _check_sink(self, sink: Sink) -> None:
@@ -197,6 +202,11 @@ class LocalEngine(Declarations):
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings
+        policy = LatePolicy(settings.late)
+        if policy.lets_in:
+            for entry in self.catalog.queries:
+                check_takes_late_rows(entry.plan, settings.late, settings.union)
+        self._host.set_late(policy)
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.set_strategy(strategy_named(settings.strategy))
         self._host.set_ets(settings.ets, by_arcs=settings.ets_by == "arcs")

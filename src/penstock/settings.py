@@ -8,6 +8,7 @@
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
     mode            oop | iop                            oop       whether order is kept everywhere
+    late            keep | drop | fail | consistent | generous  keep   what happens to late rows
     ets             on demand | periodic length | none   on demand when silent streams give the time
     ets_by          rows | arcs                          rows      how that travels
     lowering        auto | native | kernel               auto      who computes a query on Spark
@@ -61,6 +62,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "strategy": ("dfs", "bfs", "round_robin", "batched"),
         "rows_per_step": ("unlimited",),
         "mode": ("oop", "iop"),
+        "late": ("keep", "drop", "fail", "consistent", "generous"),
         "ets": ("on_demand", "none"),
         "ets_by": ("rows", "arcs"),
         "lowering": ("auto", "native", "kernel"),
@@ -78,6 +80,7 @@ class Settings:
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
     mode: str = "oop"
+    late: str = "keep"
     ets: Ets = ON_DEMAND
     ets_by: str = "rows"
     lowering: str = "auto"
@@ -105,6 +108,8 @@ class Settings:
         if key == "mode":
             mode = _choice(key, value)
             return replace(self, mode=mode, union="merge" if mode == "iop" else "meld")
+        if key == "late":
+            return replace(self, late=_choice(key, value))
         if key == "ets_by":
             return replace(self, ets_by=_choice(key, value))
         if key == "ets":

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
+from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Graph, Node, SavedNode
 from penstock.kernel.progress.late import LatePolicy
@@ -164,6 +165,18 @@ class LocalHost:
         """Promise that nothing comes any more at all."""
         self._stream(stream).end()
 
+    def set_late(self, late: LatePolicy) -> None:
+        """Deal with late rows in another way from now on."""
+        self._late = late
+        for stream in self._inputs.values():
+            stream.policy = late
+        self._follow_late()
+
+    def _follow_late(self) -> None:
+        for node in self.graph.nodes.values():
+            if isinstance(node.operator, WidAggregate):
+                node.operator.consistent = self._late is LatePolicy.CONSISTENT
+
     def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
         """Make enabling timestamps in another way from now on."""
         self._progress.change(ets, by_arcs=by_arcs)
@@ -266,6 +279,7 @@ class LocalHost:
     def _rebuild(self) -> None:
         self.executor.rebuild()
         self._progress.rebuild()
+        self._follow_late()
 
     def _drain_fed(self) -> None:
         """A query that is nothing but a stream has no step after which it could be drained."""

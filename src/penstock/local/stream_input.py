@@ -69,7 +69,7 @@ class StreamInput:
         self.stream = stream
         self.node = node
         self.counts = StreamCounts()
-        self._policy = policy
+        self.policy = policy
         self._set_aside = set_aside
         self._generator = Generator(stream)
         self.useful: frozenset[str] | None = None  # what promises are used about; None: anything
@@ -113,7 +113,7 @@ class StreamInput:
     def _take_in(self, fitted: Fitted, now: int) -> None:
         stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)
         parts = self._generator.judge(stamped)
-        if parts.late.height and self._policy is LatePolicy.FAIL:
+        if parts.late.height and self.policy is LatePolicy.FAIL:
             raise self._late_row(parts.late)
         if fitted.misfits is not None:
             self._keep_malformed(fitted.misfits)
@@ -122,11 +122,15 @@ class StreamInput:
             self._set_aside(SetAside(self.stream.name, Reason.AHEAD, ahead))
         if parts.timeless.height:
             self._keep_malformed(timeless_as_text(self.stream, parts.timeless))
+        let_in = parts.on_time
         if parts.late.height:
             self.counts.late += parts.late.height
-            self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
-        self.counts.rows += parts.on_time.height
-        self.node.output.batch(Block(self._generator.number(parts.on_time)))
+            if self.policy.lets_in and not self._generator.state.ended:
+                let_in = pl.concat([parts.on_time, parts.late])
+            elif self.policy is not LatePolicy.DROP:
+                self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
+        self.counts.rows += let_in.height
+        self.node.output.batch(Block(self._generator.number(let_in)))
         on = self.stream.timestamp
         came = stamped.get_column(on) if on is not None and parts.late.height else None
         promises = self._generator.after(parts.on_time, now, came)

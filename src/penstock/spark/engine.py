@@ -40,7 +40,7 @@ from penstock.spark.session import local_session, ship_package
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
-from penstock.spark.timing import check_timing
+from penstock.spark.timing import check_settings, check_timing
 from penstock.sql.statements import Sink
 
 
@@ -250,7 +250,7 @@ class Engine(Declarations):
         self._frames.pop(name, None)
 
     def _settings_changed(self) -> None:
-        pass
+        check_settings(self.catalog.settings)
 
     def _running_of(self, name: str) -> Running | None:
         return next((r for r in self._running if name in r.share.queries), None)

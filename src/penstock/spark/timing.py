@@ -1,4 +1,4 @@
-"""What a stream may declare about its time that this host cannot keep yet, refused in time."""
+"""What may be declared about time and order that this host cannot keep yet, refused in time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from penstock.errors import NotExecutable
 from penstock.model.streams import Timing
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
+from penstock.settings import Settings
 
 
 def check_timing(plan: Node) -> None:
@@ -17,4 +18,15 @@ def check_timing(plan: Node) -> None:
                 f"{node.stream.disorder()}",
                 hint="SLACK in time, ORDERED, PUNCTUATED and INTERNAL run; "
                 "the rest runs in this process (--local)",
+            )
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse settings that only the host in this process follows."""
+    for name, usual in (("late", "keep"), ("mode", "oop")):
+        value = getattr(settings, name)
+        if value != usual:
+            raise NotExecutable(
+                f"`{name} = {value}` does not run on Spark",
+                hint=f"SET {name} = {usual}, or run in this process (--local)",
             )

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Position
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
-from penstock.settings import Duration, Value
+from penstock.settings import CHOICES, Duration, Value
 from penstock.sql.parser_expression import WINDOW_PLACES
 from penstock.sql.parser_stream import StreamParser
 from penstock.sql.statements import (
@@ -143,8 +143,16 @@ class StatementParser(StreamParser):
             self.refuse(f"expected the name of a setting, not {self.found()}")
         self._advance()
         self.expect("=")
-        value = (self._ets() if name.lower() == "ets" else None) or self._value()
+        value = self._choice(name) or (self._ets() if name.lower() == "ets" else None)
+        value = value or self._value()
         return Set(self.position_since(start), name, value)
+
+    def _choice(self, name: str) -> Value | None:
+        """A word that the setting can be, also where it is one of the language: `drop`."""
+        if self._curr and self._curr.text.lower() in CHOICES.get(name.lower(), ()):
+            self._advance()
+            return self._prev.text
+        return None
 
     def _ets(self) -> Ets | None:
         """`on demand` and `periodic 1 SECOND`, which are more than one word."""

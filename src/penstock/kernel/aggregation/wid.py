@@ -59,6 +59,8 @@ class WidAggregate(Operator):
     state: WidState
     #: Whether a promise about some groups can close their windows before those of others.
     closes_groups = True
+    #: Whether a row that is too late for one of its windows is left out of all of them.
+    consistent = False
 
     def __init__(
         self,
@@ -100,6 +102,8 @@ class WidAggregate(Operator):
         if not len(start) or start.min() >= closed:
             return rows
         self.state.late += int((start < closed).sum())
+        if self.consistent:
+            return rows.filter(pl.col(WID_START) >= closed)
         rows = rows.with_columns(pl.col(WID_START).clip(lower_bound=closed))
         return rows.filter(pl.col(WID_START) < pl.col(WID_END))
 

@@ -23,7 +23,16 @@ class LatePolicy(Enum):
     """What happens to a late row; it is never silently gone."""
 
     KEEP = "keep"  # counted, and handed to whoever collects rows set aside
+    DROP = "drop"  # counted
     FAIL = "fail"  # an error
+    # Counted, and still used by windows that are not closed: of each row all windows or none …
+    CONSISTENT = "consistent"
+    GENEROUS = "generous"  # … or as many as there are
+
+    @property
+    def lets_in(self) -> bool:
+        """Whether late rows go on to the windows they are not too late for."""
+        return self in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,32 @@
+"""Which plans can take rows that come later than promised.
+
+Sliding windows can: a closed one never opens again. Joins may have forgotten the partners already,
+and whoever keeps order would break it; there, late rows must be kept out.
+Spec: window-queries 1.3 (consistent and generous slack).
+"""
+
+from __future__ import annotations
+
+from penstock.errors import NotExecutable
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.windows import Sliding
+
+
+def check_takes_late_rows(plan: nodes.Node, policy: str, union: str) -> None:
+    """Refuse a plan that late rows would break."""
+    for node in walk(plan):
+        if not _takes(node, union):
+            raise NotExecutable(
+                f"late rows cannot be treated as `{policy}` here: {node.label} would break its "
+                "promises by them",
+                hint="SET late = keep, drop or fail; or use sliding windows over unions that meld",
+            )
+
+
+def _takes(node: nodes.Node, union: str) -> bool:
+    if isinstance(node, nodes.WindowAggregate):
+        return isinstance(node.window, Sliding)
+    if isinstance(node, nodes.Union):
+        return union == "meld"
+    return isinstance(node, nodes.Source | nodes.Select | nodes.Project)

@@ -1,0 +1,93 @@
+"""What happens to late rows: kept, dropped, refused, or used where they are not too late."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from penstock import LocalEngine
+from penstock.errors import LateRow, NotExecutable
+from penstock.model.timestamps import SECOND
+
+STREAM = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts;"
+COUNT = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 4 SECONDS SLIDE 1 SECOND]"
+
+
+def engine_with(late: str, query: str = COUNT) -> LocalEngine:
+    engine = LocalEngine()
+    engine.sql(f"SET late = {late}; {STREAM} {query}")
+    return engine
+
+
+def push(engine: LocalEngine, *seconds: int) -> None:
+    for second in seconds:
+        engine.push("s", [{"ts": second * SECOND}])
+
+
+def counts(engine: LocalEngine) -> dict[int, int]:
+    engine.finish()
+    return {end.second: n for n, _, end in engine.query("q").results().rows()}
+
+
+@pytest.mark.parametrize(("late", "aside"), [("keep", 1), ("drop", 0)])
+def test_a_late_row_is_counted_and_kept_or_dropped(late: str, aside: int) -> None:
+    engine = engine_with(late)
+    push(engine, 10, 9)
+    assert (engine.counts("s").late, len(engine.set_aside)) == (1, aside)
+
+
+def test_a_late_row_may_be_an_error() -> None:
+    engine = engine_with("fail")
+    with pytest.raises(LateRow):
+        push(engine, 10, 9)
+
+
+def test_generous_uses_a_row_where_it_is_not_too_late_and_consistent_everywhere_or_nowhere() -> (
+    None
+):
+    # At 10, windows that end at 10 or before are closed; the row at 9 is in those ending 10 to 13.
+    assert counts(after("generous")) == {11: 2, 12: 2, 13: 2, 14: 1}
+    assert counts(after("consistent")) == {11: 1, 12: 1, 13: 1, 14: 1}
+
+
+def after(late: str) -> LocalEngine:
+    engine = engine_with(late)
+    push(engine, 10, 9)
+    assert engine.counts("s").late == 1
+    return engine
+
+
+@pytest.mark.parametrize("late", ["generous", "consistent"])
+@pytest.mark.parametrize("seed", range(8))
+def test_they_are_what_the_definition_says(late: str, seed: int) -> None:
+    draw = random.Random(seed)
+    engine = engine_with(late)
+    wanted: dict[int, int] = {}
+    newest, now = 0, 10
+    for _ in range(25):
+        now += draw.choice([0, 1, 2])
+        second = now - draw.choice([0, 0, 1, 2, 5])
+        ends = range(second + 1, second + 5)
+        is_open = [end for end in ends if end > newest]
+        if late == "generous" or len(is_open) == len(ends):
+            for end in is_open:
+                wanted[end % 60] = wanted.get(end % 60, 0) + 1
+        newest = max(newest, second)
+        push(engine, second)
+    assert counts(engine) == wanted
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "CREATE QUERY q AS SELECT ts FROM s ORDER BY ts",
+        "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 1 SECOND]",
+    ],
+)
+def test_what_late_rows_would_break_is_refused(query: str) -> None:
+    with pytest.raises(NotExecutable, match="cannot be treated as `generous`"):
+        engine_with("generous", query)
+    engine = engine_with("keep", query)
+    with pytest.raises(NotExecutable, match="cannot be treated as `consistent`"):
+        engine.sql("SET late = consistent")
