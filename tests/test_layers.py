@@ -27,10 +27,12 @@ ALLOWED = {
     "lower": {"plan", "kernel", "model", "windows"},
     "local": {"kernel", "model", "results"},
     "results": {"kernel", "model"},
+    "iterables": {"kernel", "model"},
     "late_rows": {"kernel", "model", "results"},
     "spark": {
         "declarations",
         "catalog",
+        "iterables",
         "kernel",
         "late_rows",
         "lower",
@@ -47,6 +49,7 @@ ALLOWED = {
     "local_engine": {
         "declarations",
         "catalog",
+        "iterables",
         "late_rows",
         "lower",
         "local",
@@ -90,6 +93,7 @@ ONLY_IN = {
         "benchmarking",
         "cli",
         "definition",
+        "iterables",
         "kernel",
         "late_rows",
         "local",

@@ -13,9 +13,16 @@ from datetime import datetime, timezone
 from typing import Any
 
 from penstock.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import DuplicateName, NotExecutable, Position, QueryError, UnknownName
+from penstock.errors import (
+    DuplicateName,
+    MalformedRow,
+    NotExecutable,
+    Position,
+    QueryError,
+    UnknownName,
+)
 from penstock.lower.lower import check_executable, remark
-from penstock.model.schema import suggest
+from penstock.model.schema import Column, suggest
 from penstock.model.timestamps import to_ticks
 from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph
@@ -101,6 +108,18 @@ class Declarations(ABC):
             known = [entry.name for entry in self.catalog.streams]
             raise UnknownName(f"no stream `{name}`", hint=suggest(name, known))
         return entry
+
+    def columns_in(self, name: str, columns: str | None) -> tuple[Column, ...]:
+        """The columns of a stream that the program declares: "k BIGINT, ts TIMESTAMP"."""
+        if columns is None:
+            raise MalformedRow(
+                name,
+                f"the columns of stream `{name}` are not known",
+                hint='declare them: columns="k BIGINT, ts TIMESTAMP"',
+            )
+        [statement] = parse(f"CREATE STREAM s ({columns})")
+        assert isinstance(statement, CreateStream)
+        return statement.stream.columns
 
     # -- what subclasses do -------------------------------------------------------------------
 

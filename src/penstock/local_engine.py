@@ -14,31 +14,36 @@ Rows are carried through all queries when they are pushed. Streams that name fil
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
+from penstock.iterables import FORMAT as ITERABLE
+from penstock.iterables import Supply, blocks_of
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.late_rows import as_late_rows
 from penstock.local.clock import Clock
-from penstock.local.files import FileSink, check_unused, read_blocks
+from penstock.local.files import FileBlock, FileSink, check_unused, read_blocks
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery
 from penstock.lower.late_rows import check_takes_late_rows
 from penstock.lower.lower import Lowering
 from penstock.model.schema import suggest
+from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.plan.holding import StreamProgress
 from penstock.results import FILE_FORMATS
 from penstock.sql.statements import Sink
 
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
 ROWS_PER_BLOCK = 100_000
+#: Rows taken from an iterable at a time: it may be slow, and answers wait for them.
+ROWS_PER_TURN = 1_000
 
 
 class LocalEngine(Declarations):
@@ -49,6 +54,7 @@ class LocalEngine(Declarations):
         self._host = LocalHost(clock=clock, aside=self._keep_aside)
         self._set_aside: list[SetAside] = []
         self._late: dict[str, FileSink] = {}
+        self._supplies: dict[str, Iterator[Rows]] = {}
         self._sources: dict[str, KernelNode] = {}
         self._lowering = Lowering(self._host.graph, self._sources)
         self._queries: dict[str, LocalQuery] = {}
@@ -95,14 +101,17 @@ class LocalEngine(Declarations):
         self._host.run()
 
     def read_files(self) -> Iterator[tuple[str, int]]:
-        """Read the streams that name files, a block of each in turn.
+        """Read the streams that name files or iterables, a block of each in turn.
 
         Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
         """
-        readers = {}
+        readers: dict[str, Iterator[FileBlock]] = {}
         for entry in self.catalog.streams:
             origin = entry.stream.origin
             if origin.format == "push":
+                continue
+            if entry.name in self._supplies:
+                readers[entry.name] = map(FileBlock, self._supplies[entry.name])
                 continue
             if origin.format not in FILE_FORMATS or origin.path is None:
                 raise NotExecutable(
@@ -120,8 +129,32 @@ class LocalEngine(Declarations):
                 self.push(name, block.rows)
                 yield name, len(block.rows)
 
+    def stream(
+        self,
+        name: str,
+        rows: Supply,
+        *,
+        columns: str,
+        timestamp: str | None = None,
+        slack: timedelta | int | None = timedelta(0),
+    ) -> None:
+        """Make a stream of anything that gives rows: dicts, tuples or tables, out of any iterable.
+
+        `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
+        (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
+        """
+        ticks = slack // timedelta(microseconds=1) if isinstance(slack, timedelta) else slack
+        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
+        found = self.columns_in(name, columns)
+        declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE))
+        self._stream_declared(self.catalog.add_stream(declared))
+        self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
+
     def finish(self) -> None:
         """End all streams: every window closes, and nothing can be pushed any more."""
+        for name, blocks in self._supplies.items():
+            for block in blocks:
+                self.push(name, block)
         self._host.finish()
 
     # -- looking ------------------------------------------------------------------------------
@@ -190,6 +223,7 @@ class LocalEngine(Declarations):
     def _stream_dropped(self, name: str) -> None:
         self._host.remove_stream(name)
         del self._sources[name]
+        self._supplies.pop(name, None)
         self._late.pop(name, None)
 
     def _keep_aside(self, aside: SetAside) -> None:

@@ -14,9 +14,15 @@ continued.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +30,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
+from penstock.iterables import FORMAT as ITERABLE
+from penstock.iterables import Supply
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
@@ -34,12 +42,13 @@ from penstock.spark.explain import explain_pipelines, may_set_aside
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
 from penstock.spark.native.choice import NATIVE, choose
-from penstock.spark.query import Query
+from penstock.spark.query import PAUSE, Query
 from penstock.spark.running import Running
 from penstock.spark.session import local_session, ship_package
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
+from penstock.spark.spool import Spool
 from penstock.spark.timing import check_settings, check_timing
 from penstock.sql.statements import Sink
 
@@ -61,6 +70,9 @@ class Engine(Declarations):
         self._master = master
         self._checkpoint = Path(checkpoint) if checkpoint is not None else None
         self._frames: dict[str, DataFrame] = {}
+        self._supplies: dict[str, Supply] = {}
+        self._spools: dict[str, Spool] = {}
+        self._temporary: list[Path] = []
         self._queries: dict[str, Query] = {}
         self._running: list[Running] = []
         self._counts: dict[str, StreamCounts] = {}
@@ -105,23 +117,30 @@ class Engine(Declarations):
         }
         alone = self.catalog.settings.lowering == NATIVE
         together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
-        for share in (share for queries in together for share in shares(queries)):
+        planned = [share for queries in together for share in shares(queries)]
+        self._place_spools(planned)
+        for share in planned:
             running = Running(self, share)
             self._running.append(running)
             running.start(interval)
+        for name in self._spools:
+            self._spools[name].start(partial(self._rows_read, name))
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
         for running in self._running:
             with translated():
                 running.query.processAllAvailable()
+        self._check_spools()
 
     def is_idle(self) -> bool:
         """Whether every pipeline has processed what is there, as far as can be seen now."""
-        return all(running.is_idle() for running in self._running)
+        spooled = all(spool.is_idle for spool in self._spools.values())
+        return spooled and all(running.is_idle() for running in self._running)
 
     def check(self) -> None:
-        """Raise what a pipeline failed with, if one did."""
+        """Raise what a pipeline or an iterable failed with, if one did."""
+        self._check_spools()
         for running in self._running:
             with translated():
                 cause = running.query.exception()
@@ -129,7 +148,13 @@ class Engine(Declarations):
                     raise cause
 
     def finish(self) -> None:
-        """Process everything, end all streams, which closes every window, and stop."""
+        """Process everything, end all streams, which closes every window, and stop.
+
+        Iterables are waited for: all of them must come to an end.
+        """
+        while not all(spool.is_over for spool in self._spools.values()):
+            self.check()
+            time.sleep(PAUSE)
         self.process_available()
         for running in self._running:
             running.pipeline.pulse.send({stream.name: END for stream in running.program.streams})
@@ -138,14 +163,20 @@ class Engine(Declarations):
 
     def is_finite(self) -> bool:
         """Whether every stream that is read comes to an end."""
-        return all(
+        return all(spool.is_over for spool in self._spools.values()) and all(
             is_finite(stream) for running in self._running for stream in running.program.streams
         )
 
     def stop(self) -> list[Path]:
         """Stop all pipelines after the batch that is running; gives where they can continue."""
+        for spool in self._spools.values():
+            spool.stop()
+        self._spools = {}
         kept = [place for running in self._running if (place := running.stop()) is not None]
         self._running = []
+        for folder in self._temporary:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._temporary = []
         return kept
 
     def counts(self, stream: str) -> StreamCounts:
@@ -177,32 +208,48 @@ class Engine(Declarations):
         latest = running.query.lastProgress if running else None
         return {**dict(latest), "penstock": running.progress} if running and latest else None
 
-    # -- streams that are DataFrames ----------------------------------------------------------
+    # -- streams of the program ---------------------------------------------------------------
 
     def stream(
         self,
         name: str,
-        frame: DataFrame,
+        rows: DataFrame | Supply,
         *,
+        columns: str | None = None,
         timestamp: str | None = None,
         slack: timedelta | int | None = timedelta(0),
     ) -> None:
-        """Make a streaming DataFrame a stream.
+        """Make a streaming DataFrame of Spark, or anything that gives rows, a stream.
 
         `timestamp` names the column that holds a row's time; rows come at most `slack` out of
         order (None: the stream promises nothing by itself).
+
+        Rows from Python are dicts, tuples or tables (Polars, pandas, Arrow), out of any iterable,
+        a generator for example; `columns` declares them: "k BIGINT, ts TIMESTAMP". They are taken
+        from `start` on, as fast as Spark processes them, and written to a folder of the checkpoint,
+        from where a restart reads them again. So a restart asks for the rows behind those: a list
+        or table is passed over up to there, a function is called with their number, `rows(skip)`,
+        and any other iterable must continue there by itself.
         """
         ticks = slack // timedelta(microseconds=1) if isinstance(slack, timedelta) else slack
         kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
-        columns = columns_of(frame, name)
-        declared = Stream(name, columns, kind, timestamp, ticks, Origin("dataframe"))
+        if isinstance(rows, DataFrame):
+            found, origin = columns_of(rows, name), Origin("dataframe")
+        else:
+            found, origin = self.columns_in(name, columns), Origin(ITERABLE)
+        declared = Stream(name, found, kind, timestamp, ticks, origin)
         self.catalog.add_stream(declared)
-        self._frames[name] = fit(frame, declared)
+        if isinstance(rows, DataFrame):
+            self._frames[name] = fit(rows, declared)
+        else:
+            self._supplies[name] = rows
 
     def frame_of(self, stream: Stream) -> DataFrame:
         """The stream as Spark reads it."""
         if stream.name in self._frames:
             return self._frames[stream.name]
+        if stream.name in self._spools:
+            return self._spools[stream.name].frame(self.spark)
         with translated():
             return read_stream(self.spark, stream)
 
@@ -216,6 +263,31 @@ class Engine(Declarations):
             if sink is not None and sink.path is not None and sink.format in FILE_FORMATS:
                 return Path(sink.path) / "_checkpoint"
         return None
+
+    def _place_spools(self, planned: Sequence[Share]) -> None:
+        """Give every iterable that is read a folder: in a checkpoint, if there is one."""
+        for name in self._supplies.keys() - self._spools.keys():
+            readers = [share for share in planned if name in share.keys]
+            if not readers:
+                continue
+            kept = (place for share in readers if (place := self.checkpoint_of(share)) is not None)
+            place = next(kept, None)
+            if place is None:
+                place = Path(tempfile.mkdtemp(prefix="penstock-"))
+                self._temporary.append(place)
+            stream = self.declared_stream(name).stream
+            folder = place / "streams" / quote(name, safe="")
+            self._spools[name] = Spool(stream, self._supplies[name], folder)
+
+    def _rows_read(self, stream: str) -> int:
+        """How many rows of a stream the slowest of its pipelines has processed."""
+        return min(
+            (r.rows_read[stream] for r in self._running if stream in r.share.keys), default=0
+        )
+
+    def _check_spools(self) -> None:
+        for spool in self._spools.values():
+            spool.check()
 
     # -- following the catalog ----------------------------------------------------------------
 
@@ -248,6 +320,10 @@ class Engine(Declarations):
 
     def _stream_dropped(self, name: str) -> None:
         self._frames.pop(name, None)
+        self._supplies.pop(name, None)
+        spool = self._spools.pop(name, None)
+        if spool is not None:
+            spool.stop()
 
     def _settings_changed(self) -> None:
         check_settings(self.catalog.settings)

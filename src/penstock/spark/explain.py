@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.catalog import StreamEntry
 from penstock.errors import NotExecutable
+from penstock.iterables import FORMAT as ITERABLE
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.partitioning import Keys
@@ -27,7 +28,9 @@ def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
     for entry in streams:
         if entry.late is not None:
             found[entry.name] = LATE_INTO.format(name=entry.name)
-        elif entry.stream.origin.format in TEXT_FORMATS and sets_rows_aside(entry.stream):
+        elif entry.stream.origin.format == ITERABLE or (
+            entry.stream.origin.format in TEXT_FORMATS and sets_rows_aside(entry.stream)
+        ):
             found[entry.name] = MAY_NOT_FIT.format(name=entry.name)
     return found
 

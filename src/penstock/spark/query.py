@@ -73,6 +73,7 @@ class Query:
                 if handed_out.issuperset(list(self._batches)):
                     return
             else:
+                self._engine.check()
                 with self._arrived:
                     self._arrived.wait(PAUSE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -46,6 +47,7 @@ class Running:
         self.share = share
         self.wanted = set(share.queries)
         self.progress: dict[str, Any] = {}
+        self.rows_read: Counter[str] = Counter()  # of each stream
         self._engine = engine
         streams = {
             node.stream.name: node.stream
@@ -162,6 +164,7 @@ class Running:
         self._deliver_late(delivery.batch, aside)
 
     def _report(self, report: Report) -> None:
+        self.rows_read.update(report.rows)
         for stream, rows in report.rows.items():
             if stream in self._counted:
                 self._engine.counting(stream).rows_by_batch[report.batch] = rows

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import HostError, MalformedRow
+from penstock.iterables import FORMAT as ITERABLE
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
@@ -81,6 +82,8 @@ def _way_to(format: str) -> str:
 
 def is_finite(stream: Stream) -> bool:
     """Whether the stream comes to an end by itself."""
+    if stream.origin.format == ITERABLE:
+        return True  # once it is over, which `Spool` knows
     if stream.origin.format == "workload":
         return "rows" in dict(stream.origin.options)
     return stream.origin.format in FILE_FORMATS
