@@ -75,7 +75,8 @@ class Declarations(ABC):
         return {
             "union": settings.union,
             "join": settings.join,
-            "aggregation": settings.aggregation,
+            # Panes that are closed take no late row, though windows above them are open.
+            "aggregation": "wid" if settings.uses_late_rows else settings.aggregation,
         }
 
     def explain(self, plan: Node) -> str:

@@ -240,6 +240,11 @@ class LocalEngine(Declarations):
         if policy.lets_in:
             for entry in self.catalog.queries:
                 check_takes_late_rows(entry.plan, settings.late, settings.union)
+                raise NotExecutable(
+                    f"query `{entry.name}` runs already, by an algorithm that cannot treat late "
+                    f"rows as `{settings.late}`",
+                    hint="SET late before the queries are declared",
+                )
         self._host.set_late(policy)
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.set_strategy(strategy_named(settings.strategy))

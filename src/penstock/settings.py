@@ -86,6 +86,11 @@ class Settings:
     lowering: str = "auto"
     parameters: Mapping[str, int | Duration] = field(default_factory=dict)
 
+    @property
+    def uses_late_rows(self) -> bool:
+        """Whether late rows go on to windows that are not closed yet."""
+        return self.late in ("consistent", "generous")
+
     def with_value(self, name: str, value: Value) -> Settings:
         """These settings with one changed; BadSetting if the value does not fit.
 

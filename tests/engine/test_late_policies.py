@@ -91,3 +91,9 @@ def test_what_late_rows_would_break_is_refused(query: str) -> None:
     engine = engine_with("keep", query)
     with pytest.raises(NotExecutable, match="cannot be treated as `consistent`"):
         engine.sql("SET late = consistent")
+
+
+def test_queries_that_run_already_cannot_be_made_to_use_late_rows() -> None:
+    engine = engine_with("keep")
+    with pytest.raises(NotExecutable, match="query `q` runs already"):
+        engine.sql("SET late = generous")
