@@ -28,10 +28,12 @@ ALLOWED = {
     "local": {"kernel", "model", "results"},
     "results": {"kernel", "model"},
     "iterables": {"kernel", "model"},
+    "console": {"sql"},
     "late_rows": {"kernel", "model", "results"},
     "spark": {
         "declarations",
         "catalog",
+        "console",
         "iterables",
         "kernel",
         "late_rows",
@@ -49,6 +51,7 @@ ALLOWED = {
     "local_engine": {
         "declarations",
         "catalog",
+        "console",
         "iterables",
         "late_rows",
         "lower",
@@ -64,7 +67,7 @@ ALLOWED = {
     "scripts": set(),
     "benchmarking": {"version"},
     "experimenting": set(),
-    "local_query": {"local_engine", "plan", "local", "results", "sql"},
+    "local_query": {"console", "local_engine", "plan", "local", "results", "sql"},
     "definition": {"kernel", "lower", "model", "plan", "windows"},
     "cli": {
         "benchmarking",
@@ -92,6 +95,7 @@ ONLY_IN = {
     "polars": {
         "benchmarking",
         "cli",
+        "console",
         "definition",
         "iterables",
         "kernel",
@@ -103,7 +107,7 @@ ONLY_IN = {
         "workloads",
     },
     "typer": {"cli", "__main__"},
-    "rich": {"cli", "__main__"},
+    "rich": {"cli", "console", "__main__"},
     "pyspark": {"spark"},
     "matplotlib": {"experimenting"},
 }

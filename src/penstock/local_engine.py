@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from penstock.catalog import QueryEntry, StreamEntry
+from penstock.console import CONSOLE, ConsoleSink, check_console
 from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
@@ -31,7 +32,7 @@ from penstock.local.clock import Clock
 from penstock.local.files import FileBlock, FileSink, check_unused, read_blocks
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
-from penstock.local_query import LocalQuery
+from penstock.local_query import LocalQuery, sink_of
 from penstock.lower.late_rows import check_takes_late_rows
 from penstock.lower.lower import Lowering
 from penstock.model.schema import suggest
@@ -53,7 +54,7 @@ class LocalEngine(Declarations):
         super().__init__()
         self._host = LocalHost(clock=clock, aside=self._keep_aside)
         self._set_aside: list[SetAside] = []
-        self._late: dict[str, FileSink] = {}
+        self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._sources: dict[str, KernelNode] = {}
         self._lowering = Lowering(self._host.graph, self._sources)
@@ -194,10 +195,13 @@ class LocalEngine(Declarations):
         pass
 
     def _check_sink(self, sink: Sink) -> None:
+        if sink.format == CONSOLE:
+            check_console(sink)
+            return
         if sink.format not in FILE_FORMATS or sink.path is None:
             raise NotExecutable(
                 f"cannot write results into {sink}",
-                hint=f"this host writes INTO a directory as: {', '.join(FILE_FORMATS)}",
+                hint=f"this host writes INTO console, or a directory as: {', '.join(FILE_FORMATS)}",
             )
         check_unused(sink.path)
 
@@ -217,7 +221,7 @@ class LocalEngine(Declarations):
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:
-            self._late[entry.name] = FileSink(entry.late.format, str(entry.late.path))
+            self._late[entry.name] = sink_of(entry.name, entry.late)
         self._sources[entry.name] = self._host.add_stream(entry.stream)
 
     def _stream_dropped(self, name: str) -> None:

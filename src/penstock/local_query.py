@@ -1,7 +1,7 @@
 """LocalQuery: a handle on a standing query, its plan and what it has answered so far.
 
-Results show times as datetimes in UTC. They go to one place: a file sink, if the query was declared
-INTO one; else its subscribers; else they wait here until somebody reads them.
+Results show times as datetimes in UTC. They go to one place: a sink, if the query was declared INTO
+one; else its subscribers; else they wait here until somebody reads them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from penstock.console import CONSOLE, ConsoleSink
 from penstock.local.files import FileSink
 from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
@@ -19,6 +20,13 @@ from penstock.sql.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.local_engine import LocalEngine
+
+
+def sink_of(name: str, sink: Sink) -> FileSink | ConsoleSink:
+    """What writes the rows of a query, or a stream's late ones, where they are declared to go."""
+    if sink.format == CONSOLE:
+        return ConsoleSink(name, sink)
+    return FileSink(sink.format, str(sink.path))
 
 
 class LocalQuery:
@@ -32,7 +40,7 @@ class LocalQuery:
         self._engine = engine
         self._waiting: list[pl.DataFrame] = []
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
-        self._file = FileSink(sink.format, str(sink.path)) if sink else None
+        self._out = sink_of(name, sink) if sink else None
 
     def results(self) -> pl.DataFrame:
         """Every row so far that has not been fetched."""
@@ -85,8 +93,8 @@ class LocalQuery:
         self.rows += shown.height
         for callback in self._subscribers:
             callback(shown)
-        if self._file is not None:
-            self._file.write(shown)
+        if self._out is not None:
+            self._out.write(shown)
         elif not self._subscribers:
             self._waiting.append(shown)
 

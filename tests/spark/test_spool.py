@@ -177,3 +177,17 @@ def test_a_generator_is_a_stream_and_is_continued_behind_what_was_spooled(
     assert answer["total"].sum() == sum(range(10_000)) - 77
     assert answer.select("third", "window_end").is_duplicated().sum() == 0
     assert second.counts("s").late == 0
+
+
+def test_a_list_is_a_stream_and_its_answers_are_shown_on_the_console(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = Engine(spark)
+    engine.stream("s", [row(k) for k in range(10)], columns=COLUMNS, timestamp="ts")
+    engine.sql(
+        "CREATE QUERY late INTO console OPTIONS (rows '2') AS SELECT k FROM s WHERE k >= 6 ORDER BY ts"
+    )
+    engine.start()
+    engine.finish()
+    assert engine.is_finite()
+    assert capsys.readouterr().out.splitlines()[:1] == ["late, batch 0: 4 rows"]

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,13 +50,17 @@ def run(
 ) -> None:
     """Run the queries of a file: finite inputs to their end, endless ones until stopped."""
     engine: LocalEngine | Engine
-    if local:
-        if master or checkpoint or seconds or keep_open:
-            raise typer.BadParameter("--local reads files to their end; it takes no other options")
-        engine, explained = run_here(file.read_text())
-    else:
-        limit = None if seconds is None else seconds_in(seconds)
-        engine, explained = run_on_spark(file.read_text(), master, checkpoint, limit, keep_open)
+    # What goes INTO console meanwhile must not stand among the JSON.
+    with redirect_stdout(sys.stderr if as_json else sys.stdout):
+        if local:
+            if master or checkpoint or seconds or keep_open:
+                raise typer.BadParameter(
+                    "--local reads files to their end; it takes no other options"
+                )
+            engine, explained = run_here(file.read_text())
+        else:
+            limit = None if seconds is None else seconds_in(seconds)
+            engine, explained = run_on_spark(file.read_text(), master, checkpoint, limit, keep_open)
     if as_json:
         print(json.dumps(summary(engine), indent=2, default=str))
         return

@@ -1,7 +1,7 @@
 """BatchSink: where the rows of a micro-batch are written, once per batch.
 
-Files are named after the batch, so a batch that Spark repeats replaces what it wrote before.
-Anything else is handed to Spark's writer of that name, to append.
+Files are named after the batch, so a batch that Spark repeats replaces what it wrote before. On the
+console it is shown. Anything else is handed to Spark's writer of that name, to append.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from penstock.console import CONSOLE, ConsoleSink
 from penstock.results import FILE_FORMATS, write_part
 from penstock.sql.statements import Sink
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class BatchSink:
-    """One place that rows are declared to go INTO."""
+    """One place that rows are declared to go INTO; `name` is whose rows they are."""
 
-    def __init__(self, engine: Engine, sink: Sink) -> None:
+    def __init__(self, engine: Engine, name: str, sink: Sink) -> None:
+        self._name = name
         self._engine = engine
         self._sink = sink
 
@@ -29,6 +31,9 @@ class BatchSink:
         sink = self._sink
         if sink.format in FILE_FORMATS:
             write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            return
+        if sink.format == CONSOLE:
+            ConsoleSink(self._name, sink).write(rows, batch)
             return
         writer = self._engine.spark.createDataFrame(rows.to_arrow()).write.format(sink.format)
         writer = writer.options(**dict(sink.options)).mode("append")

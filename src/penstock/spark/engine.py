@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import QueryEntry, StreamEntry
+from penstock.console import CONSOLE, check_console
 from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
@@ -192,7 +193,7 @@ class Engine(Declarations):
     def late_sink(self, stream: str) -> BatchSink | None:
         """Where rows of a stream go that cannot go in (LATE INTO)."""
         late = self.declared_stream(stream).late
-        return BatchSink(self, late) if late is not None else None
+        return BatchSink(self, stream, late) if late is not None else None
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
@@ -296,6 +297,8 @@ class Engine(Declarations):
         choose({entry.name: entry.plan}, self.catalog.settings.lowering)
 
     def _check_sink(self, sink: Sink) -> None:
+        if sink.format == CONSOLE:
+            check_console(sink)
         if sink.format in FILE_FORMATS and sink.path is None:
             raise NotExecutable(
                 f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"

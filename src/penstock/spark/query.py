@@ -111,7 +111,7 @@ class Query:
                 with self._arrived:
                     self._arrived.notify_all()
         else:
-            BatchSink(self._engine, self.sink).write(batch, shown)
+            BatchSink(self._engine, self.name, self.sink).write(batch, shown)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}: {self.rows} rows>"
