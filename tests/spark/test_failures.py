@@ -44,9 +44,31 @@ def test_the_last_of_nested_tracebacks_counts() -> None:
     outer = (
         "Traceback (most recent call last):\n  b\npenstock.errors.HostError: second\n  way out\n"
     )
-    assert (
-        reason_in(f"x\n{inner}\nDuring handling …\n{outer}") == "penstock.errors.HostError: second"
-    )
+    assert reason_in(f"x\n{inner}\nDuring handling …\n{outer}") == "second"
+
+
+JAVA = """Traceback (most recent call last):
+  File "pipeline.py", line 84, in _hand_out
+py4j.protocol.Py4JJavaError: An error occurred while calling o726.getResult.
+: org.apache.spark.SparkException: Exception thrown in awaitResult:
+\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:1)
+{causes}
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+"""
+READING = (
+    "Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Cannot read 3.parquet"
+)
+FOOTER = "Caused by: java.lang.RuntimeException: no magic number"
+
+
+@pytest.mark.parametrize(
+    ("causes", "reason"),
+    [((READING, FOOTER), "Cannot read 3.parquet"), ((FOOTER,), "no magic number")],
+)
+def test_what_failed_in_java_while_python_waited_is_the_reason(
+    causes: tuple[str, ...], reason: str
+) -> None:
+    assert reason_in(JAVA.format(causes="\n\tat x.Y.z(Y.scala:1)\n".join(causes))) == reason
 
 
 def test_a_failed_query_says_why_and_what_to_do() -> None:

@@ -17,9 +17,13 @@ from penstock.errors import HostError
 
 #: What the last line of a Python worker's traceback looks like.
 _PYTHON_REASON = re.compile(r"^(?:[\w.]+\.)?(?:\w*Error|\w*Exception|\w+): .+$", re.M)
+#: An error of ours that was raised in a worker speaks for itself.
+_OURS = re.compile(r"^penstock\.errors\.\w+: ")
 #: How py4j hands on an exception: which call it was, then its class.
 _CALL = re.compile(r"^An error occurred while calling ")
 _JAVA_CLASS = re.compile(r"^: (?:\w+\.)+\w+: ")
+#: What a Java exception was caused by, without its class.
+_JAVA_CAUSE = re.compile(r"^Caused by: (?:[\w$]+\.)+[\w$]+: (.+)$", re.M)
 #: How Spark's own messages begin.
 _ERROR_CLASS = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 
@@ -27,6 +31,8 @@ _WAYS_OUT = (
     ("No space left on device", "make room on the disk; a restart continues where it stopped"),
     ("Connection refused", "is the master running, and reachable from here?"),
     ("No module named", "the executors need the packages of requirements.lock"),
+    ("as parquet: ", "mend or remove the file, and start again: nothing of it was counted"),
+    ("FAILED_READ_FILE", "mend or remove the file, and start again: nothing of it was counted"),
     ("Unable to infer schema", "declare the columns, or look at what the path holds"),
 )
 
@@ -67,9 +73,15 @@ def reason_in(text: str) -> str:
     'bad'
     """
     if "Traceback (most recent call last)" in text:
-        reasons = _PYTHON_REASON.findall(text.split("Traceback (most recent call last)")[-1])
+        last = text.split("Traceback (most recent call last)")[-1]
+        reasons = _PYTHON_REASON.findall(last)
+        if reasons and "Py4JJavaError" in reasons[0] and (causes := _JAVA_CAUSE.findall(last)):
+            # Python only waited for it. Spark's own words name files and columns; the innermost
+            # cause often does not.
+            spoken = [cause for cause in causes if _ERROR_CLASS.match(cause)]
+            return _ERROR_CLASS.sub("", (spoken or causes)[-1]).strip()
         if reasons:
-            return str(reasons[0])
+            return _OURS.sub("", str(reasons[0]))
     lines = (line for line in text.splitlines() if not _CALL.match(line))
     first = _JAVA_CLASS.sub("", next((line for line in lines if line.strip()), "no reason given"))
     return _ERROR_CLASS.sub("", first).strip()

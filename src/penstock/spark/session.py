@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -26,7 +27,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
+from penstock.spark.failures import reason_in
 from penstock.spark.quiet import chatter_to, new_log
+
+#: Seconds in which a master must answer.
+CONNECT = 10.0
 
 #: This package, as it lies on this machine.
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -57,6 +62,8 @@ def local_session(cores: int | None = None, *, master: str | None = None) -> Spa
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
     paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # workers of this machine find us there
+    if master is not None:
+        check_reachable(master)
     cores = cores or os.cpu_count() or 1
     builder = (
         SparkSession.builder.appName("penstock")
@@ -77,14 +84,39 @@ def local_session(cores: int | None = None, *, master: str | None = None) -> Spa
             spark.sparkContext.setLogLevel("ERROR")
     except (PySparkException, Py4JError, OSError) as cause:
         atexit.unregister(log.unlink)
-        raise HostError(f"Spark does not start: {cause}", hint=_way_out(master, log)) from cause
+        reason = reason_in(str(cause))
+        raise HostError(f"Spark does not start: {reason}", hint=_way_out(master, log)) from cause
     if master is not None:
         ship_package(spark)
     return spark
 
 
+def check_reachable(master: str) -> None:
+    """Raise unless one of the hosts of `spark://host:port,…` answers; Spark would try for minutes.
+
+    Masters of other kinds are left to Spark.
+    """
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT):
+                return
+        except (OSError, ValueError) as cause:
+            reasons.append(f"{place}: {cause}")
+    raise HostError(
+        f"the Spark master `{master}` does not answer: {'; '.join(reasons)}",
+        hint="is it running, and reachable from here? Without --master Spark runs on this machine",
+    )
+
+
 def _way_out(master: str | None, log: Path) -> str:
-    if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        return f"JAVA_HOME is `{home}`, where there is no bin/java: mend it, or unset it"
+    if not home and shutil.which("java") is None:
         return "there is no Java: install version 17 or newer, or set JAVA_HOME"
     if master is not None:
         return f"is the master `{master}` running, and reachable from here? Spark's words: {log}"
