@@ -45,7 +45,7 @@ def _items(supply: Any, skip: int) -> Iterator[Any]:
         return _behind([supply], skip)
     if isinstance(supply, list | tuple):
         return _behind(supply, skip)
-    return iter(supply(skip) if callable(supply) else supply)
+    return iter(supply if isinstance(supply, Iterable) else supply(skip))
 
 
 def is_table(item: Any) -> bool:

@@ -106,13 +106,12 @@ class LocalEngine(Declarations):
 
         Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
         """
-        readers: dict[str, Iterator[FileBlock]] = {}
+        readers = self._iterables()
         for entry in self.catalog.streams:
             origin = entry.stream.origin
             if origin.format == "push":
                 continue
             if entry.name in self._supplies:
-                readers[entry.name] = map(FileBlock, self._supplies[entry.name])
                 continue
             if origin.format not in FILE_FORMATS or origin.path is None:
                 raise NotExecutable(
@@ -120,6 +119,12 @@ class LocalEngine(Declarations):
                     hint=f"this host reads: {', '.join(FILE_FORMATS)}",
                 )
             readers[entry.name] = read_blocks(entry.stream, ROWS_PER_BLOCK)
+        yield from self._read_in_turn(readers)
+
+    def _iterables(self) -> dict[str, Iterator[FileBlock]]:
+        return {name: map(FileBlock, blocks) for name, blocks in self._supplies.items()}
+
+    def _read_in_turn(self, readers: dict[str, Iterator[FileBlock]]) -> Iterator[tuple[str, int]]:
         while readers:
             for name in list(readers):
                 block = next(readers[name], None)
@@ -153,9 +158,8 @@ class LocalEngine(Declarations):
 
     def finish(self) -> None:
         """End all streams: every window closes, and nothing can be pushed any more."""
-        for name, blocks in self._supplies.items():
-            for block in blocks:
-                self.push(name, block)
+        for _ in self._read_in_turn(self._iterables()):
+            pass
         self._host.finish()
 
     # -- looking ------------------------------------------------------------------------------

@@ -109,3 +109,34 @@ def test_what_is_no_row_of_the_stream_is_an_error(rows: list[Any], complaint: st
     engine.stream("s", rows, columns=COLUMNS)
     with pytest.raises(MalformedRow, match=complaint):
         engine.finish()
+
+
+def test_what_can_be_iterated_and_called_is_iterated() -> None:
+    class Readings:
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            return iter(dicts(range(3)))
+
+        def __call__(self) -> None:
+            raise AssertionError
+
+    engine = LocalEngine()
+    engine.stream("s", Readings(), columns=COLUMNS)
+    query = engine.sql("SELECT k FROM s")
+    engine.finish()
+    assert query.results()["k"].to_list() == [0, 1, 2]
+
+
+def test_iterables_are_finished_in_turn() -> None:
+    order: list[str] = []
+
+    def noted(name: str) -> Iterator[dict[str, Any]]:
+        for block in range(3):
+            order.append(name)
+            yield from dicts(range(block * 1000, block * 1000 + 1000))
+
+    engine = LocalEngine()
+    engine.stream("a", noted("a"), columns=COLUMNS)
+    engine.stream("b", noted("b"), columns=COLUMNS)
+    engine.sql("SELECT k FROM a UNION b")
+    engine.finish()
+    assert order == ["a", "b"] * 3

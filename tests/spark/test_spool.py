@@ -128,6 +128,12 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         spool.check()
 
 
+def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HostError, match="cannot keep the rows of stream `s`"):
+        Spool(STREAM, [row(1)], tmp_path / "file" / "spool")
+
+
 def test_misfits_are_marked_as_the_exchange_wants_them(tmp_path: Path) -> None:
     spool = Spool(STREAM, [row(1), row("many"), row(2)], tmp_path)
     spool.start(lambda: 0)

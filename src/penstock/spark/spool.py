@@ -56,7 +56,12 @@ class Spool:
         self._over = self._stopping = False
         self._failure: PenstockError | None = None
         self._threads: list[threading.Thread] = []
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as cause:
+            raise HostError(
+                f"cannot keep the rows of stream `{stream.name}` in `{folder}`: {cause}"
+            ) from cause
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """What is spooled, as Spark reads it."""
@@ -83,7 +88,8 @@ class Spool:
     @property
     def is_over(self) -> bool:
         """Whether the iterable has ended, and all of it is spooled."""
-        return self._over and not any(thread.is_alive() for thread in self._threads)
+        # What never began, because its query could not start, is not waited for either.
+        return not self._threads or (self._over and not any(t.is_alive() for t in self._threads))
 
     @property
     def is_idle(self) -> bool:
