@@ -19,6 +19,8 @@ from penstock.spark.engine import Engine
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
+#: Rows of the first file.
+FIRST = 1_000
 
 
 def arrivals(
@@ -32,24 +34,43 @@ def arrivals(
 
 
 def write_files(folder: Path, rows: pl.DataFrame, files: int) -> None:
-    """The rows as parquet files, equally long and in order of age."""
+    """The rows as parquet files, in order of age; all but the first wait until `release`.
+
+    The first is small: it starts the query. The last is one row far ahead, which closes everything
+    before it.
+    """
     folder.mkdir(parents=True)
+    waiting = folder.with_name(f"{folder.name}-waiting")
+    waiting.mkdir()
     shown = rows.with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))
-    step = -(-rows.height // files)
-    for number in range(files):
-        file = folder / f"{number:05d}.parquet"
-        shown[number * step : (number + 1) * step].write_parquet(file)
+    ahead = shown[-1:].with_columns(pl.lit(-1).alias("k"), pl.col("ts").dt.offset_by("1h"))
+    step = -(-(rows.height - FIRST) // files)
+    parts = [shown[FIRST + n * step : FIRST + (n + 1) * step] for n in range(files)]
+    for number, part in enumerate((shown[:FIRST], *parts, ahead)):
+        file = (waiting if number else folder) / f"{number:05d}.parquet"
+        part.write_parquet(file)
         os.utime(file, (1_700_000_000 + number,) * 2)
 
 
-def run_ours(spark: SparkSession, sql: str) -> float:
-    """Seconds that Penstock takes for everything there is, from start to the last result."""
+def release(*folders: Path) -> None:
+    """Let the files that wait arrive."""
+    for folder in folders:
+        for file in sorted(folder.with_name(f"{folder.name}-waiting").iterdir()):
+            file.rename(folder / file.name)
+
+
+def run_ours(spark: SparkSession, sql: str, *folders: Path) -> float:
+    """Seconds that Penstock takes for all files but the first ones."""
     engine = Engine(spark)
     engine.sql(sql)
-    begun = time.perf_counter()
     engine.start()
-    engine.finish()
-    return time.perf_counter() - begun
+    engine.process_available()
+    begun = time.perf_counter()
+    release(*folders)
+    engine.process_available()
+    seconds = time.perf_counter() - begun
+    engine.stop()
+    return seconds
 
 
 def run_rival(
@@ -57,11 +78,12 @@ def run_rival(
     frame: Callable[[], DataFrame],
     into: Path,
     settings: Mapping[str, str],
+    *folders: Path,
 ) -> float:
     """Seconds that a Spark query takes for the same, written to parquet files."""
     checkpoint = tempfile.mkdtemp()
-    with changed(spark, settings):
-        begun = time.perf_counter()
+    # Batches for the sake of the watermark, without which the last windows would not close.
+    with changed(spark, {"spark.sql.streaming.noDataMicroBatches.enabled": "true", **settings}):
         query = (
             frame()
             .writeStream.format("parquet")
@@ -70,6 +92,9 @@ def run_rival(
             .start()
         )
         try:
+            query.processAllAvailable()
+            begun = time.perf_counter()
+            release(*folders)
             query.processAllAvailable()
             seconds = time.perf_counter() - begun
         finally:

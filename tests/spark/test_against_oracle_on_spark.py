@@ -1,0 +1,171 @@
+"""Queries on Spark against the oracle and DuckDB: those of the query files, and random ones.
+
+Starting a Spark query takes seconds, so everything that can goes into one: the streams of all query
+files are read by a single pipeline, each under a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from penstock.kernel.types import polars_type
+from penstock.local_engine import LocalEngine
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.timestamps import END
+from penstock.model.types import Type
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.delivery import Delivery
+from penstock.spark.engine import Engine
+from penstock.spark.group_host import Program
+from penstock.spark.partitioning import partitioning
+from penstock.spark.pipeline import Pipeline
+from penstock.spark.processor import RESULT
+from penstock.spark.sources import read_stream
+from tests.engine.draw import Seeded
+from tests.engine.duckdb_plans import duckdb_answer
+from tests.engine.random_queries import queries
+from tests.engine.random_streams import arrivals, declarations, numbered, pushed
+from tests.engine.running import rows_of
+from tests.engine.test_queries import FILES, in_ticks, load
+from tests.oracle import evaluate, same_rows
+from tests.spark.test_engine_on_spark import write_file
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def write_stream(folder: Path, stream: Stream, rows: Rows, files: int) -> Stream:
+    """The rows as files, one a trigger, and the stream that reads them."""
+    folder.mkdir(parents=True)
+    schema = {column.name: polars_type(column.type) for column in stream.columns}
+    frame = pl.DataFrame(
+        [{name: row[name] for name in schema} for row in rows], schema=schema, orient="row"
+    ).with_columns(
+        pl.col(c.name).cast(pl.Datetime("us", "UTC"))
+        for c in stream.columns
+        if c.type is Type.TIMESTAMP
+    )
+    step = max(1, -(-frame.height // files))
+    for number in range(files):
+        write_file(folder / f"{number}.parquet", frame[number * step : (number + 1) * step], number)
+    options = (("maxFilesPerTrigger", "1"),)
+    return replace(stream, origin=Origin("parquet", str(folder), options))
+
+
+def moved(node: nodes.Node, streams: Mapping[str, Stream]) -> nodes.Node:
+    """The plan over other streams."""
+    if isinstance(node, nodes.Source):
+        return nodes.Source(streams[node.stream.name])
+    if isinstance(node, nodes.Union):
+        return nodes.Union(tuple(moved(part, streams) for part in node.parts))
+    if isinstance(node, nodes.WindowJoin):
+        return replace(node, left=moved(node.left, streams), right=moved(node.right, streams))
+    below: Any = moved(node.inputs[0], streams)
+    return replace(node, input=below)  # type: ignore[call-arg]
+
+
+def files_with_streams() -> Iterator[tuple[str, LocalEngine, dict[str, list[dict[str, Any]]]]]:
+    for file in FILES:
+        engine, rows = load(yaml.safe_load(file.read_text()))
+        kinds = {entry.stream.kind for entry in engine.catalog.streams}
+        if TimestampKind.INTERNAL not in kinds:  # stamped with the time of day: nothing to compare
+            yield file.stem, engine, rows
+
+
+def test_the_query_files_have_the_oracles_answers(spark: SparkSession, tmp_path: Path) -> None:
+    plans: dict[str, nodes.Node] = {}
+    inputs: dict[str, list[dict[str, Any]]] = {}
+    streams: dict[str, Stream] = {}
+    for name, engine, rows in files_with_streams():
+        mine = {}
+        for stream in (entry.stream for entry in engine.catalog.streams):
+            full = f"{name}_{stream.name}"
+            arrived = [{k: in_ticks(v) for k, v in row.items()} for row in rows[stream.name]]
+            inputs[full] = numbered(arrived)
+            renamed = replace(stream, name=full)
+            mine[stream.name] = write_stream(tmp_path / "in" / full, renamed, arrived, 1)
+        streams |= {stream.name: stream for stream in mine.values()}
+        for query in engine.queries:
+            plans[f"{name}_{query.name}"] = moved(query.plan, mine)
+    used = {n.stream.name for plan in plans.values() for n in walk(plan) if hasattr(n, "stream")}
+    program = Program(tuple(s for s in streams.values() if s.name in used), plans)
+    answers = run(spark, program, tmp_path / "checkpoint")
+    assert len(plans) >= 20
+    for name, plan in plans.items():
+        ours = answers.get(name, [])
+        assert same_rows(ours, evaluate(plan, inputs)), f"{name}: not the oracle's answer"
+        assert same_rows(ours, duckdb_answer(plan, inputs)), f"{name}: not DuckDB's answer"
+
+
+def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """What every query of a program has put out once all streams have ended."""
+    batches: dict[int, Delivery] = {}
+    checkpoint = Checkpoint(folder, program)
+    frames = {stream.name: read_stream(spark, stream) for stream in program.streams}
+    keys = partitioning(*program.queries.values())
+    pipeline = Pipeline(
+        spark,
+        program,
+        keys,
+        frames,
+        checkpoint,
+        lambda delivery: batches.__setitem__(delivery.batch, delivery),
+        lambda report: None,
+    )
+    query = pipeline.start()
+    try:
+        query.processAllAvailable()
+        pipeline.pulse.send({stream.name: END for stream in program.streams})
+        query.processAllAvailable()
+    finally:
+        query.stop()
+        checkpoint.release()
+    found: dict[str, list[dict[str, Any]]] = {}
+    for delivery in batches.values():
+        for _, name, kind, rows in delivery.lines:
+            assert kind == RESULT, f"{name}: {kind} rows"
+            found.setdefault(name, []).extend(rows.to_dicts())
+    return found
+
+
+def check_random_queries(spark: SparkSession, folder: Path, seed: int, count: int) -> None:
+    """Random queries over the same three random streams."""
+    draw = Seeded(seed)
+    declared = declarations(draw)
+    events = arrivals(draw, declared, blocks=12, rows=20)
+    inputs = pushed(declared, events)
+    local = LocalEngine()
+    local.sql("; ".join(s.sql for s in declared))
+    engine = Engine(spark)
+    for each in declared:
+        stream = local.declared_stream(each.name).stream
+        engine.catalog.add_stream(
+            write_stream(folder / each.name, stream, inputs[each.name], files=2)
+        )
+    standing = [engine.sql(queries(draw, declared[0].time)) for _ in range(count)]
+    engine.start()
+    engine.finish()
+    for query in standing:
+        expected = evaluate(query.plan, inputs)
+        assert same_rows(rows_of(query.results()), expected), query.explain()
+
+
+def test_random_queries_have_the_oracles_answers(spark: SparkSession, tmp_path: Path) -> None:
+    check_random_queries(spark, tmp_path, seed=1, count=25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_more_random_queries_have_the_oracles_answers(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    check_random_queries(spark, tmp_path, seed, count=40)
