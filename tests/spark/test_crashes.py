@@ -1,4 +1,4 @@
-"""The driver is killed, again and again, and the results are those of an undisturbed run.
+"""The driver or an executor is killed, again and again; results are those of an undisturbed run.
 
 Everything is real: `penstock run` in a process of its own, SIGKILL to it and all it started at a
 random moment, the same command again, until a run ends by itself.
@@ -21,14 +21,15 @@ import pytest
 from tests.spark.test_engine_on_spark import QUERIES, by_local_engine, same, script, write_packets
 
 KILLS = 20
+EXECUTOR_KILLS = 4
 FILES = 25
 ROOT = Path(__file__).parents[2]
 NAMES = ("sliding", "subset", "large")
 
 
-def start(text: Path) -> subprocess.Popen[bytes]:
+def start(text: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "penstock", "run", str(text)],
+        [sys.executable, "-m", "penstock", "run", str(text), *options],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -70,3 +71,38 @@ def compare(folder: Path, queries: dict[str, str]) -> None:
     for name in queries:
         answer = pl.read_parquet(folder / "out" / name / "*.parquet")
         assert same(answer, expected.query(name).results()), name
+
+
+@pytest.mark.slow
+def test_a_killed_executor_neither_loses_nor_repeats_a_row(tmp_path: Path) -> None:
+    queries = {name: QUERIES[name] for name in NAMES}
+    write_packets(tmp_path / "in", range(FILES), rows=400)
+    text = tmp_path / "run.sql"
+    text.write_text(script(tmp_path / "in", queries, tmp_path / "out"))
+    process = start(text, "--master", "local-cluster[2,1,1024]")
+    chance = random.Random(11)
+    kills = 0
+    while process.poll() is None:
+        time.sleep(chance.uniform(0.5, 3))
+        running = executors(process.pid)
+        # Once results appear both executors are at work.
+        if kills < EXECUTOR_KILLS and running and any((tmp_path / "out").rglob("part-*")):
+            os.kill(chance.choice(running), signal.SIGKILL)
+            kills += 1
+    assert process.returncode == 0, process.communicate()[1].decode()
+    assert kills >= 1
+    compare(tmp_path, queries)
+
+
+def executors(group: int) -> list[int]:
+    """The executors among the processes that a run has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes()
+            same_group = os.getpgid(int(folder.name)) == group
+        except OSError:  # it has just ended
+            continue
+        if same_group and b"CoarseGrainedExecutorBackend" in command:
+            found.append(int(folder.name))
+    return found

@@ -50,7 +50,7 @@ def open_window(batches: int, size: int, fresh_keys: bool) -> tuple[FakePipeline
 def test_what_a_batch_writes_does_not_grow_with_the_state() -> None:
     pipeline, written = open_window(batches=64, size=50, fresh_keys=True)
     kept = sum(map(len, only_store(pipeline).segments.values()))
-    assert kept > 20 * median(written[:16])
+    assert kept > 12 * median(written[:16])
     assert median(written[-16:]) < 1.5 * median(written[:16])
     # Now and then small segments are merged; each row is rewritten a few times at most.
     assert sum(written) < 6 * kept
