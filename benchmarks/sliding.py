@@ -1,11 +1,11 @@
 """Sliding windows on Spark: ours against `groupBy(window(...))`, on the same files.
 
 Sum and count by key over RANGE 60 s, 100 keys (and 100 000), rows up to 5 s out of order, SLIDE
-from 60 s down to 0.1 s; a micro-batch takes 2 M rows; results go to parquet files. Spark's aggregation
-runs with RocksDB and changelog checkpoints or with its default store, whichever was faster for
-SLIDE 1 s in this run. What counts is the time from the end of a first small batch, which starts the
-query, to the last result. Where Spark would take more than five minutes both get fewer rows; the
-column `rows` says how many.
+from 60 s down to 0.1 s; a micro-batch takes 2 M rows; results go to parquet files. Spark's
+aggregation runs with RocksDB and changelog checkpoints or with its default store, whichever was
+faster for SLIDE 1 s in this run. What counts is the time from the end of a first small batch, which
+starts the query, to the last result. Where Spark would take more than five minutes both get fewer
+rows; the column `rows` says how many.
 """
 
 from __future__ import annotations
