@@ -156,7 +156,7 @@ def drawn(wanted: int) -> tuple[list[Expression], list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
 
     @settings(
-        max_examples=2500,
+        max_examples=1500,
         database=None,
         derandomize=True,
         phases=[Phase.generate],
@@ -173,15 +173,15 @@ def drawn(wanted: int) -> tuple[list[Expression], list[dict[str, Any]]]:
 
 
 def test_spark_computes_expressions_as_the_definition_does(spark: SparkSession) -> None:
-    found, rows = drawn(240)
-    assert len(found) == 240
+    found, rows = drawn(120)
+    assert len(found) == 120
     frame = pl.DataFrame(
         {t.name.lower(): [row[t.name.lower()] for row in rows] for t in READ},
         schema={t.name.lower(): polars_type(t) for t in READ},
     ).with_columns(pl.col("timestamp").cast(pl.Datetime("us", "UTC")))
     spark_frame = spark.createDataFrame(frame.to_arrow())
-    for first in range(0, len(found), 60):
-        part = found[first : first + 60]
+    for first in range(0, len(found), 40):
+        part = found[first : first + 40]
         columns = [expressions.column(Named(f"c{n}", e)) for n, e in enumerate(part)]
         shown = [
             F.unix_micros(c) if e.type is Type.TIMESTAMP else c
