@@ -31,6 +31,9 @@ from penstock.spark.segment_cache import SegmentCache, shared_folder
 OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
 RESULT, LATE, MALFORMED, PROGRESS = "result", "late", "malformed", "progress"
 
+#: Spark handles many lines of a few megabytes better than one of hundreds.
+ROWS_PER_LINE = 1 << 18
+
 #: Graphs that are alive in this worker: (query, group) -> (token, graph).
 _ALIVE: dict[tuple[str, int], tuple[str, GroupHost]] = {}
 _CACHES: dict[str, SegmentCache] = {}
@@ -106,13 +109,14 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
 def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]]:
     """Answers as the operator's output columns, with one line of progress."""
     lines = [
-        (name, kind, rows.height, to_ipc(rows))
+        (name, kind, part.height, to_ipc(part))
         for kind, by_name in (
             (RESULT, answers.results),
             (LATE, answers.late),
             (MALFORMED, answers.malformed),
         )
         for name, rows in by_name.items()
+        for part in rows.iter_slices(ROWS_PER_LINE)
     ]
     progress = {"rows": answers.rows, **host.progress()}
     lines.append(("", PROGRESS, 0, json.dumps(progress).encode()))

@@ -72,6 +72,7 @@ def local_session(cores: int | None = None, *, master: str | None = None) -> Spa
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.driver.maxResultSize", "4g")
+        .config("spark.driver.memory", f"{_driver_gigabytes()}g")
         .config("spark.sql.shuffle.partitions", str(cores))
         .config("spark.executorEnv.POLARS_MAX_THREADS", "1")
     )
@@ -110,6 +111,12 @@ def check_reachable(master: str) -> None:
         f"the Spark master `{master}` does not answer: {'; '.join(reasons)}",
         hint="is it running, and reachable from here? Without --master Spark runs on this machine",
     )
+
+
+def _driver_gigabytes() -> int:
+    """A quarter of the machine's memory: all results pass through the driver."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(8, total >> 32))
 
 
 def _way_out(master: str | None, log: Path) -> str:
