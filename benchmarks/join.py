@@ -1,7 +1,7 @@
 """Window joins on Spark: ours against Spark's own stream-stream join, on the same files.
 
 Two streams with keys at random and rows up to 5 s out of order, joined on the key within a band of
-time; results go to parquet files. A micro-batch takes 20 s of each stream. Spark's join runs under
+time; results go to parquet files. A micro-batch takes 40 s of each stream. Spark's join runs under
 its default state store, under RocksDB (with changelog checkpoints, its faster way), and under its
 newest state format; the other cases compare with the fastest of these. What counts is the time from
 the end of a first small batch, which starts the query, to the last result; answers are compared row
@@ -28,7 +28,7 @@ from penstock.spark.session import local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
-DISORDER, FILE_SECONDS, FILES_PER_TRIGGER = 5, 10, 2
+DISORDER, FILE_SECONDS, FILES_PER_TRIGGER = 5, 10, 4
 
 _STATE = "spark.sql.streaming.stateStore."
 _VERSION = "spark.sql.streaming.join.stateFormatVersion"
