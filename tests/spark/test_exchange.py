@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from penstock.kernel.state import from_ipc
 from penstock.model.schema import Column
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
-from penstock.spark.exchange import DDL, SCHEMA, Packer
+from penstock.spark.exchange import DDL, MALFORMED_ROWS, NOW, PROGRESS, SCHEMA, Packer
 from penstock.spark.partitioning import Keys
 from penstock.spark.spreading import spread
 
@@ -89,3 +89,21 @@ def test_blocks_do_not_carry_the_group() -> None:
 
 def test_spark_is_told_the_same_columns() -> None:
     assert [part.split()[0] for part in DDL.split(", ")] == SCHEMA.names
+
+
+def test_rows_from_the_future_are_set_aside_and_promise_nothing() -> None:
+    timing = Timing(max_ahead=10)
+    columns = (Column("ts", Type.TIMESTAMP), Column("v", Type.INT))
+    stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts", timing=timing)
+    rows = batch([(5, 1), (111, 2), (110, 3), (None, 4)])
+    rows = rows.append_column(NOW, pa.array([100] * 4, pa.int64()))
+    lines = [line for b in Packer(7, stream, (), GROUPS)(iter([rows])) for line in b.to_pylist()]
+    [bad] = [from_ipc(line["payload"]) for line in lines if line["seq"] == MALFORMED_ROWS]
+    assert bad.to_dicts() == [
+        {"ts": "111", "v": "2", "reason": "ts: 111 is more than MAX AHEAD of the clock"}
+    ]
+    [good] = [from_ipc(line["payload"]) for line in lines if line["seq"] >= 0]
+    assert good.rows() == [(5, 1), (110, 3), (None, 4)]
+    assert {(line["newest"], line["rows"]) for line in lines if line["seq"] == PROGRESS} == {
+        (110, 4)
+    }

@@ -62,6 +62,22 @@ def test_every_shape_of_input_has_its_answer(spark: SparkSession, tmp_path: Path
     assert engine.query("grouped").results().height > 20_000
 
 
+def test_a_row_from_the_future_closes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    frame = rows(100, 2, 10)
+    ahead = pl.DataFrame({"k": [0], "v": [1], "ts": [START + (1 << 52)]})
+    write(tmp_path / "s", pl.concat([frame[:50], ahead, frame[50:]]), 51, 50)
+    engine = Engine(spark)
+    engine.sql(
+        STREAM.format(name="s", folder=tmp_path).replace(";", " MAX AHEAD 1 MINUTE;")
+        + "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 100 SECONDS]"
+    )
+    engine.start()
+    engine.finish()
+    assert int(engine.query("q").results()["n"].sum()) == 100
+    counts = engine.counts("s")
+    assert (counts.rows, counts.late, counts.malformed) == (100, 0, 1)
+
+
 @pytest.mark.slow
 def test_two_million_rows_in_one_batch(spark: SparkSession, tmp_path: Path) -> None:
     frame = rows(2_000_000, 1_000, 60, hot=0.3)

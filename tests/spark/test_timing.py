@@ -11,7 +11,7 @@ from penstock.spark.timing import check_settings, check_timing
 from penstock.sql.parse import parse
 
 
-@pytest.mark.parametrize("clause", ["SKEW 1 SECOND", "LULL 1 SECOND", "MAX AHEAD 1 SECOND"])
+@pytest.mark.parametrize("clause", ["SKEW 1 SECOND", "LULL 1 SECOND", "HEARTBEAT 1 SECOND"])
 def test_a_stream_tied_to_the_clock_is_refused(clause: str) -> None:
     catalog = Catalog()
     stream = f"CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts {clause}"

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
+from penstock.kernel.fit import as_text
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
@@ -39,6 +40,8 @@ from penstock.spark.partitioning import Keys
 from penstock.spark.spreading import spread
 
 GROUP = "penstock_group"
+#: The time of the batch, in ticks, where it matters.
+NOW = "penstock_now"
 #: Where a block has its number.
 PROGRESS, MALFORMED_ROWS = -1, -2
 
@@ -90,15 +93,35 @@ class Packer:
             yield self._progress(task, newest, count)
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
-        """Rows that fit, and malformed ones as text."""
+        """Rows that can go in, and malformed ones as text."""
+        if not batch.num_rows:
+            return
+        now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
         if PATH in batch.schema.names:
             for path in batch.column(PATH).to_pylist():
                 for block in read_file(path, self.stream):
-                    yield block.rows, block.misfits
-        elif batch.num_rows:
+                    yield self._not_ahead(block.rows, block.misfits, now)
+        else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
-            yield _apart(rows) if MALFORMED in rows.columns else (rows, None)
+            rows = rows.drop(NOW, strict=False)
+            good, bad = _apart(rows) if MALFORMED in rows.columns else (rows, None)
+            yield self._not_ahead(good, bad, now)
+
+    def _not_ahead(
+        self, rows: pl.DataFrame, bad: pl.DataFrame | None, now: int | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """Rows from the future would close every window before them: they join the malformed."""
+        limit, on = self.stream.timing.max_ahead, self.stream.timestamp
+        if limit is None or on is None or now is None:
+            return rows, bad
+        ahead = (rows.get_column(on) > now + limit).fill_null(False)
+        if not ahead.any():
+            return rows, bad
+        spoilt = rows.filter(ahead).to_dicts()
+        reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in spoilt]
+        told = as_text(spoilt, self.stream.arriving, reasons)
+        return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])
 
     def _parts(self, rows: pl.DataFrame, task: int) -> Iterator[tuple[int, pl.DataFrame]]:
         """The rows of each group that has any."""

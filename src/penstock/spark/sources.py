@@ -23,7 +23,7 @@ from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.direct_files import is_direct, new_files
-from penstock.spark.exchange import DDL, Packer
+from penstock.spark.exchange import DDL, NOW, Packer
 from penstock.spark.fitting import MALFORMED, fit
 from penstock.spark.lines import LINES, read_lines
 from penstock.spark.partitioning import Keys
@@ -136,11 +136,17 @@ def exchange(
     else:
         ticks = [_ticks(c.name, c.type) for c in stream.arriving]
         if stream.kind is TimestampKind.INTERNAL:
-            # Folded by Spark to the batch's own time, which is logged and replayed.
-            ticks.append(F.unix_micros(F.current_timestamp()).alias(str(stream.timestamp)))
+            ticks.append(_batch_time().alias(str(stream.timestamp)))
         aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
         ready = frame.select(*ticks, *aside)
+    if stream.timing.max_ahead is not None:
+        ready = ready.withColumn(NOW, _batch_time())
     return ready.mapInArrow(Packer(number, stream, keys, groups), DDL)
+
+
+def _batch_time() -> Column:
+    """The batch's own time, in ticks: Spark logs it, and replays it."""
+    return F.unix_micros(F.current_timestamp())
 
 
 def _ticks(name: str, of: Type) -> Column:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.errors import NotExecutable
 from penstock.model.streams import Timing
 from penstock.plan.graph import walk
@@ -12,11 +14,11 @@ from penstock.settings import Settings
 def check_timing(plan: Node) -> None:
     """Refuse a query over a stream whose time is tied to the clock, or counted in rows."""
     for node in walk(plan):
-        if isinstance(node, Source) and node.stream.timing != Timing():
+        if isinstance(node, Source) and replace(node.stream.timing, max_ahead=None) != Timing():
             raise NotExecutable(
                 f"cannot run over `{node.stream.name}` on Spark: it is declared "
                 f"{node.stream.disorder()}",
-                hint="SLACK in time, ORDERED, PUNCTUATED and INTERNAL run; "
+                hint="SLACK in time, ORDERED, PUNCTUATED, INTERNAL and MAX AHEAD run; "
                 "the rest runs in this process (--local)",
             )
 

@@ -88,6 +88,8 @@ def _objection_to_stream(stream: Stream) -> str | None:
         return f"the time of `{stream.name}` is no TIMESTAMP"
     if stream.slack is None or stream.slack % MILLISECOND:
         return f"the slack of `{stream.name}` is not a number of milliseconds"
+    if stream.timing.max_ahead is not None:
+        return f"rows of `{stream.name}` from the future are set aside in the kernel"
     return None
 
 
