@@ -85,11 +85,11 @@ def middle_of(buckets: np.ndarray) -> np.ndarray:
     """A number that is near to all of its bucket.
 
     >>> middle_of(bucket_of(np.array([-3.0, 0.0, 100.0]))).round(1).tolist()
-    [-3.0, 0.0, 100.2]
+    [-3.0, 0.0, 100.5]
     """
     size = np.exp((np.abs(buckets) - _MIDDLE) * _GROWTH) * (1 - ACCURACY)
     numbers = np.where(buckets == 0, 0.0, np.sign(buckets) * size)
-    numbers = np.where(np.abs(buckets) == _INFINITE, np.sign(buckets) * np.inf, numbers)
+    numbers = np.where(np.abs(buckets) == _INFINITE, np.copysign(np.inf, buckets), numbers)
     return np.where(buckets == _NAN, np.nan, numbers)
 
 
