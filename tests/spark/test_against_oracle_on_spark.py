@@ -6,6 +6,7 @@ files are read by a single pipeline, each under a name of its own.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,8 @@ from tests.engine.running import rows_of
 from tests.engine.test_queries import FILES, in_ticks, load
 from tests.oracle import evaluate, same_rows
 from tests.spark.test_engine_on_spark import write_file
+from tests.sql.declared import plan_of
+from tests.sql.test_specification_queries import QUERIES
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -104,6 +107,46 @@ def test_the_query_files_have_the_oracles_answers(spark: SparkSession, tmp_path:
         ours = answers.get(name, [])
         assert same_rows(ours, evaluate(plan, inputs)), f"{name}: not the oracle's answer"
         assert same_rows(ours, duckdb_answer(plan, inputs)), f"{name}: not DuckDB's answer"
+
+
+def test_the_queries_of_the_specification_have_the_oracles_answers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    plans = {name: plan_of(case.sql) for name, case in QUERIES.items()}
+    chance = random.Random(5)
+    inputs: dict[str, list[dict[str, Any]]] = {}
+    streams: dict[str, Stream] = {}
+    for plan in plans.values():
+        for node in walk(plan):
+            if isinstance(node, nodes.Source) and node.stream.name not in streams:
+                arrived = packets(chance, 40)
+                inputs[node.stream.name] = numbered(arrived)
+                folder = tmp_path / "in" / node.stream.name
+                streams[node.stream.name] = write_stream(folder, node.stream, arrived, 1)
+    over_files = {name: moved(plan, streams) for name, plan in plans.items()}
+    answers = run(spark, Program(tuple(streams.values()), over_files), tmp_path / "checkpoint")
+    for name, plan in plans.items():
+        expected = evaluate(plan, inputs)
+        assert same_rows(answers.get(name, []), expected), f"{name}: not the oracle's answer"
+    assert sum(map(bool, answers.values())) >= 20
+
+
+def packets(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    """Packets in order of time, between few hosts, so that joins find partners."""
+    times = sorted(chance.randrange(20 * 60) * 1_000_000 for _ in range(count))
+    hosts = ("202.101.0.0", "202.101.0.1")
+    return [
+        {
+            "srcIP": chance.choice(hosts),
+            "srcPort": chance.choice((80, 81)),
+            "destIP": chance.choice(hosts),
+            "destPort": chance.choice((80, 81)),
+            "len": chance.randrange(100),
+            "length": chance.randrange(100),
+            "ts": 1_700_000_400_000_000 + time,
+        }
+        for time in times
+    ]
 
 
 def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[dict[str, Any]]]:
