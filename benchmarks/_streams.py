@@ -6,8 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,17 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.engine import Engine
+from penstock.spark.session import TUNING, changed
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
 #: Rows of the first file.
 FIRST = 1_000
+
+_STATE = "spark.sql.streaming.stateStore."
+#: Spark's state stores, each as fast as its settings make it.
+DEFAULT_STORE = {_STATE + "providerClass": ""}
+ROCKSDB = {key: value for key, value in TUNING.items() if key.startswith(_STATE)}
 
 
 def arrivals(
@@ -101,19 +106,6 @@ def run_rival(
             query.stop()
             shutil.rmtree(checkpoint, ignore_errors=True)
     return seconds
-
-
-@contextmanager
-def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The session with other settings; an empty value means Spark's default."""
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value) if value else spark.conf.unset(key)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
 
 
 def read_files(spark: SparkSession, folder: Path, schema: str, per_trigger: int) -> DataFrame:

@@ -25,7 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.benchmarking import Case, Timed
 from penstock.spark.engine import Engine
-from penstock.spark.session import LOCAL_TUNING, TUNING, local_session
+from penstock.spark.session import LOCAL_TUNING, TUNING, changed, local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
@@ -75,27 +75,24 @@ def ours(spark: SparkSession, batches: int, lowering: str) -> Timed:
 
 
 def rival(spark: SparkSession, batches: int, tuned: bool) -> Timed:
-    settings = {**TUNING, **LOCAL_TUNING}
-    if not tuned:
-        for key in settings:
-            if key.startswith("spark.sql.streaming."):
-                spark.conf.unset(key)
+    defaults = {
+        key: "" for key in (*TUNING, *LOCAL_TUNING) if key.startswith("spark.sql.streaming.")
+    }
     checkpoint = tempfile.mkdtemp()
     try:
-        query = (
-            aggregated(spark)
-            .writeStream.format("memory")
-            .queryName("floor_rival")
-            .outputMode("append")
-            .option("checkpointLocation", checkpoint)
-            .start()
-        )
-        seconds = median_batch(query, batches)
-        query.stop()
-        answer = pl.from_arrow(spark.table("floor_rival").toArrow())
+        with changed(spark, {} if tuned else defaults):
+            query = (
+                aggregated(spark)
+                .writeStream.format("memory")
+                .queryName("floor_rival")
+                .outputMode("append")
+                .option("checkpointLocation", checkpoint)
+                .start()
+            )
+            seconds = median_batch(query, batches)
+            query.stop()
+            answer = pl.from_arrow(spark.table("floor_rival").toArrow())
     finally:
-        for key, value in settings.items():
-            spark.conf.set(key, value)
         shutil.rmtree(checkpoint, ignore_errors=True)
     return Timed(answer, seconds)
 

@@ -5,8 +5,7 @@ time; results go to parquet files. A micro-batch takes 40 s of each stream. Spar
 its default state store, under RocksDB (with changelog checkpoints, its faster way), and under its
 newest state format; the other cases compare with the fastest of these. What counts is the time from
 the end of a first small batch, which starts the query, to the last result; answers are compared row
-by row. `keys-1k` has a tenth of the rows: at the
-full rate every row would have 200 partners.
+by row. `keys-1k` has a tenth of the rows: at the full rate every row would have 200 partners.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from _streams import arrivals, read_files, run_ours, run_rival, write_files
+from _streams import DEFAULT_STORE, ROCKSDB, arrivals, read_files, run_ours, run_rival, write_files
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -30,17 +29,11 @@ ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
 DISORDER, FILE_SECONDS, FILES_PER_TRIGGER = 5, 10, 4
 
-_STATE = "spark.sql.streaming.stateStore."
 _VERSION = "spark.sql.streaming.join.stateFormatVersion"
-_ROCKSDB = {
-    _STATE + "providerClass": "org.apache.spark.sql.execution.streaming.state."
-    "RocksDBStateStoreProvider",
-    _STATE + "rocksdb.changelogCheckpointing.enabled": "true",
-}
 STORES = {
-    "default": {_STATE + "providerClass": "", _VERSION: ""},
-    "rocksdb": {**_ROCKSDB, _VERSION: ""},
-    "newest": {**_ROCKSDB, _VERSION: "4"},
+    "default": {**DEFAULT_STORE, _VERSION: ""},
+    "rocksdb": {**ROCKSDB, _VERSION: ""},
+    "newest": {**ROCKSDB, _VERSION: "4"},
 }
 
 

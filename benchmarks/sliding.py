@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from _streams import arrivals, read_files, run_ours, run_rival, write_files
+from _streams import DEFAULT_STORE, ROCKSDB, arrivals, read_files, run_ours, run_rival, write_files
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -30,15 +30,7 @@ ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 RATE, DISORDER, RANGE = 20_000, 5, 60
 PER_FILE, FILES_PER_TRIGGER = 500_000, 4
 
-_STATE = "spark.sql.streaming.stateStore."
-_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-STORES = {
-    "default": {_STATE + "providerClass": ""},
-    "rocksdb": {
-        _STATE + "providerClass": _PROVIDER,
-        _STATE + "rocksdb.changelogCheckpointing.enabled": "true",
-    },
-}
+STORES = {"default": DEFAULT_STORE, "rocksdb": ROCKSDB}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.fit import Fitted, Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import LatePolicy
+from penstock.kernel.progress.late import LatePolicy, is_ahead
 from penstock.kernel.state import SavedState, State
 from penstock.model.punctuation import Punctuation, Where, where_of
 from penstock.model.streams import Stream
@@ -170,7 +170,7 @@ class StreamInput:
         limit, on = self.stream.timing.max_ahead, self.stream.timestamp
         if limit is None or on is None:
             return rows, None
-        ahead = (rows.get_column(on).cast(pl.Int64) > now + limit).fill_null(False)
+        ahead = is_ahead(rows.get_column(on), now, limit)
         return (rows.filter(~ahead), rows.filter(ahead)) if ahead.any() else (rows, None)
 
     def _promise(self, promises: Iterable[Punctuation]) -> None:

@@ -31,6 +31,7 @@ import polars as pl
 import pyarrow as pa
 
 from penstock.kernel.fit import as_text
+from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
@@ -115,7 +116,7 @@ class Packer:
         limit, on = self.stream.timing.max_ahead, self.stream.timestamp
         if limit is None or on is None or now is None:
             return rows, bad
-        ahead = (rows.get_column(on) > now + limit).fill_null(False)
+        ahead = is_ahead(rows.get_column(on), now, limit)
         if not ahead.any():
             return rows, bad
         spoilt = rows.filter(ahead).to_dicts()

@@ -20,6 +20,8 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -138,3 +140,16 @@ def ship_package(spark: SparkSession) -> None:
     )
     spark.sparkContext.addPyFile(archive)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+@contextmanager
+def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings for a while; an empty value means Spark's default."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value) if value else spark.conf.unset(key)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)

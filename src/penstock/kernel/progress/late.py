@@ -44,6 +44,16 @@ class Split:
     timeless: pl.DataFrame
 
 
+def is_ahead(times: pl.Series, now: int, limit: int) -> pl.Series:
+    """Where a time lies further ahead of the clock than rows of the stream may.
+
+    >>> is_ahead(pl.Series([5, 16, None, 15]), now=10, limit=5).to_list()
+    [False, True, False, False]
+    """
+    ahead: pl.Series = (times.cast(pl.Int64) > now + limit).fill_null(False)
+    return ahead
+
+
 def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     """Sort rows out by their timestamp `on`.
 

@@ -9,8 +9,7 @@ taken from Spark's own as they appear, each once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +27,7 @@ from penstock.spark.group_host import Program
 from penstock.spark.native.lowering import lowered, promising
 from penstock.spark.processor import LATE, MALFORMED, RESULT
 from penstock.spark.pulse import Pulse
+from penstock.spark.session import changed
 
 #: Without batches for the watermark's sake the last windows would wait for the next row.
 _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -65,7 +65,7 @@ class NativePipeline:
         self.query: StreamingQuery | None = None
 
     def start(self, *, interval: str = "0 seconds") -> StreamingQuery:
-        with _extra_batches(self._spark):
+        with changed(self._spark, {_EXTRA_BATCHES: "true"}):
             self.query = (
                 self._answers.writeStream.foreachBatch(self._hand_out)
                 .outputMode("append")
@@ -128,13 +128,3 @@ def _bound(watermark: str | None) -> int:
     if watermark is None or watermark.startswith("1970-01-01T00:00:00.000"):
         return BEGINNING
     return to_ticks(datetime.fromisoformat(watermark.replace("Z", "")))
-
-
-@contextmanager
-def _extra_batches(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get(_EXTRA_BATCHES)
-    spark.conf.set(_EXTRA_BATCHES, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(_EXTRA_BATCHES, str(before))
