@@ -22,6 +22,7 @@ from penstock.errors import (
     UnknownName,
 )
 from penstock.lower.lower import check_executable, remark
+from penstock.lower.promises import promises_used
 from penstock.model.schema import Column, suggest
 from penstock.model.timestamps import to_ticks
 from penstock.plan.explain import explain
@@ -80,8 +81,9 @@ class Declarations(ABC):
         }
 
     def explain(self, plan: Node) -> str:
-        """A plan with the operators chosen for it and why."""
-        return explain(plan, lambda node: remark(node, **self._chosen))
+        """A plan with the operators chosen for it and why, and the promises that it uses."""
+        text = explain(plan, lambda node: remark(node, **self._chosen))
+        return "\n".join([text, *promises_used(plan, **self._chosen)])
 
     def why(self, name: str) -> Holding:
         """What holds a running query back; printed, it is what EXPLAIN LIVE says."""

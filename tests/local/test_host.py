@@ -21,6 +21,7 @@ from penstock.errors import (
 from penstock.kernel.graph import Graph
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
+from penstock.kernel.operators.order import Order
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -245,11 +246,13 @@ def test_punctuation_costs_what_it_is_declared_to_cost() -> None:
     source = host.add_stream(external())
     host.add_query("q", host.graph.add(Select(ODD), [source], cost=10))
     host.push("s", rows(1, 2))
-    host.run()
-    assert clock.now() == 2 * 10  # nobody here has any use for what the rows promise
     host.punctuate("s", 7)
     host.run()
-    assert clock.now() == 2 * 10 + 3
+    assert clock.now() == 2 * 10  # nobody here has any use for a promise
+    host.add_query("r", host.graph.add(Order("ts"), [source], cost=10))
+    host.punctuate("s", 8)
+    host.run()
+    assert clock.now() == 2 * 10 + 2 * 2 * 3  # both operators hear what held before, and the new
 
 
 def test_a_subscriber_may_stop_its_query() -> None:

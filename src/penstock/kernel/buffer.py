@@ -11,6 +11,7 @@ the queue is.  Spec: execution-model 1, 3.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TypeAlias
 
 from penstock.errors import PenstockBug
@@ -29,6 +30,8 @@ class Buffer:
         self._cursors: list[Cursor] = []
         self._rows_in = 0  # rows and punctuation appended so far
         self._punctuation_in = 0
+        #: What is worth appending of a promise (None: nothing); unless set, all of it.
+        self.describe: Callable[[Punctuation], Punctuation | None] = _all_of_it
 
     def batch(self, block: Block) -> None:
         """Append rows; an empty block says nothing and is not kept."""
@@ -37,7 +40,13 @@ class Buffer:
             self._append(block)
 
     def punctuation(self, punctuation: Punctuation) -> None:
-        """Append a promise."""
+        """Append a promise, as far as readers have a use for it."""
+        described = self.describe(punctuation)
+        if described is not None:
+            self.promise(described)
+
+    def promise(self, punctuation: Punctuation) -> None:
+        """Append a promise as it is."""
         self._punctuation_in += 1
         self._append(punctuation)
 
@@ -160,6 +169,10 @@ class Cursor:
         self.rows_read += count
         self.buffer._trim()
         return concat(taken)
+
+
+def _all_of_it(punctuation: Punctuation) -> Punctuation:
+    return punctuation
 
 
 def _count(items: list[Item]) -> tuple[int, int]:

@@ -12,11 +12,12 @@ until the time on its inputs is known. If it also must not consume before that, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
+from penstock.kernel.progress.grain import UNUSED, Grain
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 
@@ -69,6 +70,14 @@ class Operator:
         None stands for all of them: of use are then all that there may be.
         """
         return None
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        """How finely promises about an attribute are of use here; `behind` says it of the output.
+
+        None: every bound counts.
+        """
+        wanted = self.useful(None)
+        return None if wanted is None or on in wanted else UNUSED
 
     def waits(self, inputs: Sequence[Cursor]) -> bool:
         """Whether it holds something that a promise on some input would set free."""

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 from penstock.kernel.graph import Graph, Node
 from penstock.kernel.progress.arcs import ArcOutput
+from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
 from penstock.kernel.progress.useful import downstream, useful
 from penstock.local.clock import Clock
@@ -62,6 +63,7 @@ class Enabling:
     def rebuild(self) -> None:
         """Follow a graph that has changed."""
         (draw_arcs if self._by_arcs else erase_arcs)(self._graph)
+        describe(self._graph)
         self._streams = {stream.node: stream for stream in self._inputs.values()}
         self._behind = {}
         for name, stream in self._inputs.items():

@@ -72,7 +72,8 @@ class StreamInput:
         self.policy = policy
         self._set_aside = set_aside
         self._generator = Generator(stream)
-        self.useful: frozenset[str] | None = None  # what promises are used about; None: anything
+        #: What promises are used about that follow from rows; None: anything.
+        self.useful: frozenset[str] | None = None
 
     @property
     def bound(self) -> int:

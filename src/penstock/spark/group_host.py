@@ -19,6 +19,7 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.fit import timeless_as_text
 from penstock.kernel.graph import Graph
+from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import Split, split
 from penstock.kernel.scheduling.executor import Executor
@@ -87,6 +88,7 @@ class GroupHost:
             )
             for name, plan in pruned(program.queries).items()
         }
+        describe(self.graph)
         self._executor = Executor(self.graph)
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:

@@ -89,6 +89,10 @@ class Cumulating(Tagged):
     def closed_below(self, bound: int) -> int:
         return (bound - self.origin) // self.step
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        return self.step, self.origin
+
     def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
         number: Any = wid
         start = self.origin + number // (self.size // self.step) * self.size

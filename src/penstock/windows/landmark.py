@@ -81,6 +81,10 @@ class Landmark(Tagged):
     def closed_below(self, bound: int) -> int:
         return first_wid(bound, self.slide, self.origin)
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        return self.slide, self.origin
+
     def covers(self, wid: Ticks) -> tuple[None, Ticks]:
         number: Any = wid
         return None, self.origin + (number + 1) * self.slide

@@ -126,6 +126,10 @@ class Sliding(Tagged):
     def closed_below(self, bound: int) -> int:
         return closed_below(bound, self.slide, self.origin)
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        return self.slide, self.origin
+
     def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
         number: Any = wid
         end = self.origin + (number + 1) * self.slide

@@ -38,6 +38,11 @@ class Tagged(Window):
         """What extents cover, half-open; None: without beginning."""
 
     @property
+    def grid(self) -> tuple[int, int] | None:
+        """Step and origin of the bounds at which windows close; None: they close at any."""
+        return None
+
+    @property
     def equally_long(self) -> bool:
         """Whether the ranges of all rows are equally long."""
         return False

@@ -12,12 +12,14 @@ Spec: window-queries 3.2, Fig 6-2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -84,3 +86,6 @@ class Bucket(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self._window.on])
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return grain_of(self._window.grid) if on == self._window.on else UNUSED

@@ -9,7 +9,7 @@ Spec: window-queries 4.1; sharing across queries is ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from weakref import WeakSet
@@ -25,6 +25,7 @@ from penstock.kernel.aggregation.keys import code_column, code_integers, combine
 from penstock.kernel.aggregation.levels import append_level
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -72,6 +73,17 @@ class PaneStore(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self.panes.on])
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        """Panes may be shorter than any slide: then only those at which windows close matter."""
+        if on != self.panes.on:
+            return UNUSED
+        grain, length = behind(PANE), self.panes.length
+        if grain is None:
+            return grain_of((length, self.panes.origin))
+        return frozenset(
+            Grid(grid.step * length, self.panes.origin + grid.origin * length) for grid in grain
+        )
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = block.rows.drop_nulls(self.panes.on)

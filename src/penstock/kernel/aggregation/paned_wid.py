@@ -16,7 +16,7 @@ Spec: window-queries 4.1 to 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +33,7 @@ from penstock.kernel.aggregation.pane_store import PANE, ROWS, PaneStore
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -86,6 +87,9 @@ class PanedWid(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([PANE])
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return grain_of(self._panes.grid) if on == PANE else UNUSED
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on != PANE:

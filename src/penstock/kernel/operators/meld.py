@@ -9,10 +9,12 @@ Spec: window-queries 7.2. The waiting twin is `merge`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import Grain
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -40,6 +42,9 @@ class Meld(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         return wanted
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return behind(on)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(block)

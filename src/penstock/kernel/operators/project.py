@@ -6,11 +6,13 @@ passed on twice); one about a column that is gone ends here.  Spec: window-queri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_columns
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, both
 from penstock.model.expressions import Named, Ref
 from penstock.model.punctuation import Punctuation
 
@@ -42,3 +44,6 @@ class Project(Operator):
         if wanted is None:
             return frozenset(self._renamed)
         return frozenset(name for name, new in self._renamed.items() if wanted.intersection(new))
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return reduce(both, map(behind, self._renamed.get(on, ())), UNUSED)

@@ -5,9 +5,12 @@ Punctuation passes unchanged: dropping rows breaks no promise.  Spec: window-que
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import Grain
 from penstock.model.expressions import Expression
 from penstock.model.punctuation import Punctuation
 
@@ -29,3 +32,6 @@ class Select(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         return wanted
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return behind(on)

@@ -62,8 +62,11 @@ class ArcOutput:
         self.buffer.batch(block)
 
     def punctuation(self, promise: Punctuation) -> None:
+        described = self.buffer.describe(promise)
+        if described is None:
+            return
         if self.arcs and all(arc.clear for arc in self.arcs):
             for arc in self.arcs:
-                arc.write(promise)
+                arc.write(described)
         else:
-            self.buffer.punctuation(promise)
+            self.buffer.promise(described)

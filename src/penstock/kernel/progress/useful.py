@@ -1,9 +1,7 @@
-"""Which promises of a source somebody can use.
+"""Which promises that follow from a source's rows somebody can use.
 
-A promise about a column that no operator listens to would travel through the whole graph to be
-dropped at its end. So the question is asked once, when the graph changes, from the sinks upwards;
-sinks themselves use none.  Spec: window-queries 1.4 (Describe drops punctuation that is useless
-downstream).
+Who reads ordered rows learns from the rows themselves how far their stream is, and needs promises
+only for what no row says. How finely promises are used, whatever they follow from: see `describe`.
 """
 
 from __future__ import annotations

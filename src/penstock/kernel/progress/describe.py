@@ -1,0 +1,79 @@
+"""Describe: drop the promises that nobody uses, and roll the others up to what is needed.
+
+A stream promises something after every block, however small; a window that slides by a minute can
+use one of them a minute. So each buffer knows which attributes its readers listen to, and how
+finely (`grain`), and keeps back what would tell them nothing new. Answers do not change, for what
+is rolled up is only what the readers would do themselves; promises that say nothing more neither
+travel nor wake anybody.
+
+Asked once, when the graph changes, from the sinks upwards; sinks themselves use no promises.
+Spec: window-queries 1.4.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from penstock.kernel.graph import Graph, Node
+from penstock.kernel.progress.grain import UNUSED, Grain, both, rolled
+from penstock.model.punctuation import Punctuation, Where
+from penstock.model.timestamps import BEGINNING
+
+
+class Describe:
+    """What passes one buffer; it remembers what has passed, so that nothing is said twice."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._grains: dict[str, Grain] = {}
+        self._said: dict[str, int] = {}
+        self._patterns: dict[tuple[str, Where], int] = {}
+
+    def grain(self, on: str) -> Grain:
+        """How finely promises about an attribute are used behind this node."""
+        if on not in self._grains:
+            self._grains[on] = grain_behind(self._node, on)
+        return self._grains[on]
+
+    def __call__(self, promise: Punctuation) -> Punctuation | None:
+        """What is worth saying of a promise; None: nothing."""
+        on, grain = promise.on, self.grain(promise.on)
+        bound = rolled(promise.bound, grain)
+        if grain == UNUSED or (grain is not None and bound <= self._last(on, promise.where)):
+            return None
+        if promise.where:
+            self._patterns[on, promise.where] = bound
+        else:
+            self._said[on] = bound
+            if self._patterns:
+                self._forget(on, bound)
+        return promise if bound == promise.bound else Punctuation(on, bound, promise.where)
+
+    def _forget(self, on: str, bound: int) -> None:
+        """A promise about all rows is one about those of each pattern."""
+        self._patterns = {
+            key: said for key, said in self._patterns.items() if key[0] != on or said > bound
+        }
+
+    def _last(self, on: str, where: Where) -> int:
+        said = self._said.get(on, BEGINNING)
+        return max(said, self._patterns.get((on, where), BEGINNING)) if where else said
+
+
+def describe(graph: Graph) -> None:
+    """Have every buffer keep back what its readers have no use for, as the graph is now."""
+    for node in graph.nodes.values():
+        if not node.is_fork:  # its buffer is its producer's
+            node.output.describe = Describe(node)
+
+
+def grain_behind(node: Node, on: str) -> Grain:
+    """How finely promises about an attribute of what `node` puts out are used."""
+    found = UNUSED
+    for consumer in node.consumers:
+        operator = consumer.operator
+        if operator is None or consumer.is_fork:
+            found = both(found, grain_behind(consumer, on))
+        else:
+            found = both(found, operator.grain(on, partial(grain_behind, consumer)))
+    return found

@@ -1,0 +1,144 @@
+"""Describe: promises that tell nobody anything do not travel, and answers stay what they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from unittest.mock import patch
+
+import pytest
+
+from penstock import LocalEngine
+from penstock.kernel.buffer import Buffer
+from penstock.local.clock import VirtualClock
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import MINUTE, SECOND
+from tests.engine.draw import Seeded
+from tests.engine.random_queries import queries
+from tests.engine.random_streams import arrivals, declarations, pushed
+from tests.engine.running import assert_right, feed, how, started
+
+STREAM = "CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+
+
+def promises_from(query: str, *, settings: str = "", seconds: int = 600) -> list[Punctuation]:
+    """What leaves the source while a row comes every second."""
+    engine = LocalEngine(clock=VirtualClock())
+    engine.sql(f"{settings}{STREAM}{query}")
+    said: list[Punctuation] = []
+    source = engine._host.source("s").output
+    promise = source.promise
+
+    def noted(punctuation: Punctuation) -> None:
+        said.append(punctuation)
+        promise(punctuation)
+
+    with patch.object(source, "promise", noted):
+        for second in range(seconds):
+            engine.push("s", [{"k": 1, "ts": second * SECOND}])
+    return said
+
+
+@pytest.mark.parametrize("aggregation", ["wid", "paned"])
+def test_a_promise_a_slide_is_enough(aggregation: str) -> None:
+    said = promises_from(
+        "SELECT count(*) AS n FROM s [RANGE 10 MINUTES SLIDE 1 MINUTE]",
+        settings=f"SET aggregation = {aggregation};",
+    )
+    assert said == [Punctuation("ts", minute * MINUTE) for minute in range(10)]
+
+
+def test_the_smallest_slide_in_use_counts_and_no_finer_pane() -> None:
+    both = (
+        "CREATE QUERY a AS SELECT count(*) AS n FROM s [RANGE 9 SECONDS SLIDE 6 SECONDS];"
+        "CREATE QUERY b AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
+    )
+    said = promises_from(both, seconds=120)
+    assert [p.bound // SECOND for p in said] == list(range(0, 120, 6))  # not 3, the common pane
+
+
+def test_two_slides_are_served_at_the_ends_of_each() -> None:
+    both = (
+        "CREATE QUERY a AS SELECT max(k) AS n FROM s [RANGE 10 SECONDS];"
+        "CREATE QUERY b AS SELECT count(*) AS n FROM s [RANGE 15 SECONDS];"
+    )
+    said = promises_from("SET aggregation = wid;" + both, seconds=60)
+    assert [p.bound // SECOND for p in said] == [0, 10, 15, 20, 30, 40, 45, 50]
+
+
+def test_windows_of_rows_hear_of_row_numbers_only() -> None:
+    said = promises_from("SELECT count(*) AS n FROM s [RANGE 100 ROWS SLIDE 50 ROWS]")
+    assert {p.on for p in said} == {"row_num"}
+    assert len(said) == 1 + 600 // 50
+
+
+def test_whoever_sorts_needs_every_promise() -> None:
+    ordered = "SELECT k, ts FROM s ORDER BY ts"
+    engine_stream = STREAM.replace("BY ts;", "BY ts SLACK 1 SECOND;")
+    with patch("tests.engine.test_describe.STREAM", engine_stream):
+        assert len(promises_from(ordered, seconds=60)) == 60
+
+
+def test_a_promise_about_one_key_is_rolled_up_too() -> None:
+    engine = LocalEngine(clock=VirtualClock())
+    engine.sql(
+        "CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;"
+        "SET aggregation = wid;"
+        "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k"
+    )
+    source = engine._host.source("s").output
+    engine.push("s", [{"k": k, "ts": 0} for k in (1, 2)])
+    with patch.object(source, "promise", wraps=source.promise) as promise:
+        for second in range(0, 121, 10):
+            engine.punctuate("s", second * SECOND, {"k": 1})
+    assert [call.args[0].bound // SECOND for call in promise.call_args_list] == [0, 60, 120]
+    assert engine.query("q").results()["k"].to_list() == [1]
+
+
+def test_explain_says_what_is_used() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAM + "CREATE STREAM t (k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;")
+
+    def used(query: str) -> list[str]:
+        return [line for line in engine.sql(f"EXPLAIN {query}").splitlines() if "Promises" in line]
+
+    assert used("SELECT count(*) AS n FROM s [RANGE 5 MINUTES SLIDE 1 MINUTE]") == [
+        "Promises of s: on ts every 1 minute"
+    ]
+    assert used("SELECT k FROM s") == ["Promises of s: none is used"]
+    assert used("SELECT k, ts FROM t ORDER BY ts") == ["Promises of t: all on ts"]
+    assert used("SELECT count(*) AS n FROM s [RANGE 7 ROWS SLIDE 3 ROWS]") == [
+        "Promises of s: on row_num every 3"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_answers_are_the_oracles_and_fewer_promises_travel(seed: int) -> None:
+    draw = Seeded(seed)
+    declared = declarations(draw)
+    text, settings = queries(draw, declared[0].time), how(draw)
+    events = arrivals(draw, declared)
+
+    def promises(described: bool) -> int:
+        travelled: Counter[str] = Counter()
+
+        def count(buffer: Buffer, punctuation: Punctuation) -> None:
+            travelled["all"] += 1
+            plain(buffer, punctuation)
+
+        plain = Buffer.promise
+        undescribed = patch("penstock.local.enabling.describe", lambda graph: None)
+        with patch.object(Buffer, "promise", count):
+            if not described:
+                undescribed.start()
+            try:
+                engine = started(declared, *settings)
+                query = engine.sql(text)
+                feed(engine, events)
+                engine.finish()
+            finally:
+                if not described:
+                    undescribed.stop()
+        assert_right(query, pushed(declared, events), text)
+        return travelled["all"]
+
+    assert promises(described=True) <= promises(described=False)
