@@ -14,16 +14,20 @@ no `row_num` yet, its position is its number. The order of answers means nothing
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import polars as pl
+
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
+from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.windows import Row, Window
@@ -63,6 +67,8 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             return evaluate(plan.input, inputs)
         case nodes.WindowJoin():
             return join(plan, evaluate(plan.left, inputs), evaluate(plan.right, inputs))
+        case nodes.TableJoin():
+            return table_join(plan, evaluate(plan.input, inputs))
     raise AssertionError(f"no such node: {plan!r}")
 
 
@@ -259,6 +265,37 @@ def join(plan: nodes.WindowJoin, left: Sequence[Row], right: Sequence[Row]) -> l
     return answer
 
 
+def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Every row is tried with every row of the table."""
+    assert plan.table.content is not None
+    table = pl.read_ipc_stream(io.BytesIO(plan.table.content)).to_dicts()
+    answer = []
+    for row in rows:
+        mine = prefixed(plan.names[0], row)
+        pairs = [{**mine, **prefixed(plan.names[1], other)} for other in table]
+        met = [
+            pair
+            for pair, other in zip(pairs, table, strict=True)
+            if all(
+                equal(row[a], plan.input.schema[a].type, other[b], plan.table.schema[b].type)
+                for a, b in plan.equalities
+            )
+            and holds(plan.filter, pair)
+            and holds(plan.residual, pair)
+        ]
+        match plan.kind:
+            case JoinKind.SEMI:
+                answer += [mine] if met else []
+            case JoinKind.ANTI:
+                answer += [] if met else [mine]
+            case JoinKind.LEFT if not met:
+                nothing = dict.fromkeys(plan.table.schema.names)
+                answer.append({**mine, **prefixed(plan.names[1], nothing)})
+            case _:
+                answer += met
+    return answer
+
+
 def within_band(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
     mine, theirs = left[plan.on[0]], right[plan.on[1]]
     return mine is not None and theirs is not None and plan.band.joins(mine, theirs)
@@ -267,11 +304,13 @@ def within_band(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
 def equal_keys(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
     """As `=` has it: NULL equals nothing, and numbers of different types are compared in one."""
     return all(
-        value_of(Call("=", (Literal(left[a], mine.type), Literal(right[b], theirs.type))), {})
-        is True
+        equal(left[a], plan.left.schema[a].type, right[b], plan.right.schema[b].type)
         for a, b in plan.equalities
-        for mine, theirs in [(plan.left.schema[a], plan.right.schema[b])]
     )
+
+
+def equal(mine: Any, my_type: Type, theirs: Any, their_type: Type) -> bool:
+    return value_of(Call("=", (Literal(mine, my_type), Literal(theirs, their_type))), {}) is True
 
 
 def paired(plan: nodes.WindowJoin, left: Row, right: Row) -> dict[str, Any]:

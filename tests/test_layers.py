@@ -47,7 +47,8 @@ ALLOWED = {
         "workloads",
     },
     "workloads": {"model", "kernel"},
-    "declarations": {"catalog", "sql", "plan", "lower", "model", "results"},
+    "static_tables": {"iterables", "kernel", "local", "model", "results"},
+    "declarations": {"catalog", "sql", "plan", "lower", "model", "results", "static_tables"},
     "local_engine": {
         "declarations",
         "catalog",
@@ -104,6 +105,7 @@ ONLY_IN = {
         "local_query",
         "results",
         "spark",
+        "static_tables",
         "workloads",
     },
     "typer": {"cli", "__main__"},

@@ -1,8 +1,8 @@
-"""What has been declared: streams, views, queries and settings.
+"""What has been declared: streams, static tables, views, queries and settings.
 
-Streams, views and queries share one set of names, whatever their case. A view or query is bound
-when it is declared, so it can only read what was there before; what others read cannot be dropped
-or replaced under them.
+Streams, tables, views and queries share one set of names, whatever their case. A view or query is
+bound when it is declared, so it can only read what was there before; what others read cannot be
+dropped or replaced under them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import TypeAlias
 from penstock.errors import CyclicView, DuplicateName, Position, QueryError, UnknownName
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
+from penstock.model.tables import StaticTable
 from penstock.plan.in_order import in_order
-from penstock.plan.nodes import Node, Source
+from penstock.plan.nodes import Node, Source, Table
 from penstock.settings import Duration, Settings
 from penstock.sql.bind_query import Bound, bind
 from penstock.sql.statements import (
     CreateQuery,
     CreateStream,
+    CreateTable,
     CreateView,
     Drop,
     Query,
@@ -50,6 +52,23 @@ class StreamEntry:
 
 
 @dataclass(frozen=True)
+class TableEntry:
+    """A declared static table."""
+
+    table: StaticTable
+    kind = "table"
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def plan(self) -> Node:
+        return Table(self.table)
+
+
+@dataclass(frozen=True)
 class ViewEntry:
     """A named plan."""
 
@@ -72,7 +91,7 @@ class QueryEntry:
     kind = "query"
 
 
-Entry: TypeAlias = StreamEntry | ViewEntry | QueryEntry
+Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
 
 
 @contextmanager
@@ -130,6 +149,8 @@ class Catalog:
                     return self.add_stream(
                         statement.stream, replace=statement.replace, late=statement.late
                     )
+                case CreateTable():
+                    return self.add_table(statement.table, replace=statement.replace)
                 case CreateView():
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
@@ -146,6 +167,13 @@ class Catalog:
         """Declare a stream that the program made, without SQL."""
         self._check_name(stream.name, "stream", replace)
         entry = StreamEntry(stream, late)
+        self._add(entry)
+        return entry
+
+    def add_table(self, table: StaticTable, *, replace: bool = False) -> TableEntry:
+        """Declare a static table, read or not."""
+        self._check_name(table.name, "table", replace)
+        entry = TableEntry(table)
         self._add(entry)
         return entry
 

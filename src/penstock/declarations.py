@@ -35,12 +35,14 @@ from penstock.sql.statements import (
     BareSelect,
     CreateQuery,
     CreateStream,
+    CreateTable,
     Drop,
     Explain,
     Set,
     Sink,
     Statement,
 )
+from penstock.static_tables import read_table, table_of
 
 
 @contextmanager
@@ -124,6 +126,16 @@ class Declarations(ABC):
         assert isinstance(statement, CreateStream)
         return statement.stream.columns
 
+    def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
+        """Declare a static table, which streams can be joined with.
+
+        Rows are a list of dicts or tuples, a table (Polars, pandas, Arrow) or a path to a file or
+        directory of parquet, csv or json. `columns` declares them: "k BIGINT, name STRING"; a
+        table and a parquet file bring their own.
+        """
+        declared = None if columns is None else self.columns_in(name, columns)
+        self.catalog.add_table(table_of(name, rows, declared))
+
     # -- what subclasses do -------------------------------------------------------------------
 
     def _stream_progress(self) -> dict[str, StreamProgress]:
@@ -172,6 +184,11 @@ class Declarations(ABC):
                 return self._declare(self._named(statement))
             case CreateQuery():
                 return self._declare(statement)
+            case CreateTable():
+                with _at(statement.position):
+                    table = read_table(statement.table)
+                    self.catalog.add_table(table, replace=statement.replace)
+                return None
         replaced = None
         if isinstance(statement, CreateStream):
             replaced = self.catalog.get(statement.name)

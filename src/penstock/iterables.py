@@ -68,7 +68,7 @@ def rows_in(stream: Stream, item: Any) -> Rows:
         what = f"`{item!r}`, which is no row"
     raise MalformedRow(
         stream.name,
-        f"stream `{stream.name}` was given {what}",
+        f"`{stream.name}` was given {what}",
         hint="rows are dicts, tuples in the order of the columns, or tables",
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.streams import Origin
+from penstock.plan.nodes import Project, TableJoin
 from penstock.spark.checkpoint import Checkpoint, describe
 from penstock.spark.group_host import Program
 from tests.spark.micro_batches import program_of
@@ -74,6 +75,17 @@ def test_another_union_or_stream_is_another_program() -> None:
     ]
     texts = [str(describe(each)) for each in [ONE, *others]]
     assert len(set(texts)) == len(texts)
+
+
+def test_a_static_table_with_other_rows_is_another_program(tmp_path: Path) -> None:
+    first = program({"q": "SELECT a.k, t.n FROM a JOIN t ON a.k = t.k"})
+    top = first.queries["q"]
+    assert isinstance(top, Project)
+    assert isinstance(top.input, TableJoin)
+    other = replace(top.input, table=top.input.table.holding(b"other rows", 2))
+    claimed(tmp_path, first)
+    message = refused(tmp_path, replace(first, queries={"q": replace(top, input=other)}))
+    assert "table t changed" in message
 
 
 def test_a_second_process_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from tests.engine.random_streams import (
     careless_arrivals,
     declarations,
 )
+from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
 from tests.engine.running import started
 from tests.oracle import evaluate, same_rows
 from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
@@ -120,6 +121,23 @@ def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins])
     plans = plans_of(declared, [make(draw, UNITS[declared[0].time])])
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
+    for share in shares(plans):
+        pipeline = run(data, share, groups, batches, "meld")
+        streams = pipeline.exchange.program.streams
+        rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+        assert_answers(pipeline, share, as_numbered(streams, rows))
+        assert_kept_well(pipeline)
+
+
+@settings(max_examples=12)
+@given(data, group_counts)
+def test_every_group_has_the_whole_of_a_static_table(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    engine = started(declared)
+    engine.table("t", table_rows(draw), columns=TABLE_COLUMNS)
+    plans = {"q": engine.sql(table_joins(draw, UNITS[declared[0].time])).plan}
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
     for share in shares(plans):
         pipeline = run(data, share, groups, batches, "meld")
         streams = pipeline.exchange.program.streams

@@ -20,6 +20,7 @@ WINDOW = "[RANGE 5 SECONDS, SLIDE 5 SECONDS, WA ts]"
 def plan(text: str) -> Node:
     engine = started([])
     engine.sql(STREAMS)
+    engine.table("t", [("x", "y", 1)], columns="k STRING, kind STRING, n INT")
     found = engine.sql(text.format(w=WINDOW)).plan
     assert isinstance(found, Node)
     return found
@@ -43,6 +44,14 @@ def bound(text: str) -> Node:
         ("SELECT k, v % 2 AS m, count(*) AS n FROM a {w} GROUP BY k, v % 2", {"a": ("k",)}),
         ("SELECT x, count(*) AS n FROM (SELECT j AS x, ts FROM a) {w} GROUP BY x", {"a": ("j",)}),
         ("SELECT k, count(*) AS n FROM a UNION b {w} GROUP BY k", {"a": ("k",), "b": ("k",)}),
+        # A static table is in every group: only columns of the stream can be spread by.
+        ("SELECT a.k, t.kind FROM a LEFT JOIN t ON a.k = t.k", {"a": None}),
+        ("SELECT t.k, count(*) AS n FROM a {w} JOIN t ON a.k = t.k GROUP BY t.k", {"a": ("k",)}),
+        ("SELECT t.k, count(*) AS n FROM a {w} LEFT JOIN t ON a.k = t.k GROUP BY t.k", {"a": ()}),
+        (
+            "SELECT a.j, t.kind, count(*) AS n FROM a {w} JOIN t ON a.k = t.k GROUP BY j, kind",
+            {"a": ("j",)},
+        ),
         # Rows of all keys decide which windows there are.
         ("SELECT k, count(*) AS n FROM a [RANGE ALL, SLIDE 1 SECOND] GROUP BY k", {"a": ()}),
         (

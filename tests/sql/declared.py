@@ -25,6 +25,7 @@ def declared() -> Catalog:
         "CREATE STREAM steps (k INT, x DOUBLE, seq BIGINT) TIMESTAMP BY seq SLACK 10",
         "CREATE STREAM arrivals (k INT) TIMESTAMP INTERNAL",
         "CREATE STREAM timeless (k INT, day DATE, flag BOOLEAN, raw BINARY)",
+        "CREATE TABLE items (id INT, name STRING, weight DOUBLE) FROM csv 'items.csv'",
         "SET n = 3 SECONDS",
         "SET m = 5",
     )

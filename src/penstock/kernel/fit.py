@@ -104,7 +104,7 @@ def check_columns(stream: Stream, rows: Rows) -> None:
         wrong += [f"a column `{name}` it does not have" for name in extra]
         raise MalformedRow(
             stream.name,
-            f"rows for stream `{stream.name}` come with {' and '.join(wrong)}",
+            f"rows for `{stream.name}` come with {' and '.join(wrong)}",
             hint=suggest(extra[0] if extra else missing[0], wanted),
         )
 

@@ -88,7 +88,7 @@ def _check_present(wanted: list[str], given: Iterable[str], stream: Stream, file
         if name not in given:
             raise MalformedRow(
                 stream.name,
-                f"`{file}` has no column `{name}`, which stream `{stream.name}` declares",
+                f"`{file}` has no column `{name}`, which `{stream.name}` declares",
                 hint=suggest(name, given),
             )
 

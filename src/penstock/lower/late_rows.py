@@ -29,4 +29,4 @@ def _takes(node: nodes.Node, union: str) -> bool:
         return isinstance(node.window, Sliding)
     if isinstance(node, nodes.Union):
         return union == "meld"
-    return isinstance(node, nodes.Source | nodes.Select | nodes.Project)
+    return isinstance(node, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin)

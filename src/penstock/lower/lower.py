@@ -18,6 +18,7 @@ from penstock.lower.lower_join import lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_panes import Shared, paned, reader, shared_of, suits, wanted_by
 from penstock.lower.lower_row import lower_project, lower_select
+from penstock.lower.lower_table_join import lower_table_join
 from penstock.lower.lower_union import adapt, lower_union
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
@@ -37,8 +38,12 @@ def choose(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str =
             return lower_window_aggregate(node, aggregation)
         case nodes.WindowJoin():
             return lower_window_join(node, join, union)
+        case nodes.TableJoin():
+            return lower_table_join(node)
         case nodes.Ordered():
             return lower_ordered(node, union)
+        case nodes.Table():
+            return Physical((), ("static table",), "read once, before streams begin")
         case nodes.Source():
             return Physical((), (node.stream.origin.format,), "where rows come in")
     raise PenstockBug(f"no lowering for {type(node).__name__}")

@@ -44,6 +44,8 @@ def price(node: nodes.Node, on: str) -> int | None:
         case nodes.Union():
             place = node.schema.names.index(on)
             return _longest([price(part, part.schema.names[place]) for part in node.parts])
+        case nodes.TableJoin():
+            return price(node.input, on.removeprefix(f"{node.names[0]}."))
         case nodes.WindowJoin():
             side = 0 if on == f"{node.names[0]}.{node.on[0]}" else 1
             mine, theirs = (price(node.inputs[s], node.on[s]) for s in (side, 1 - side))

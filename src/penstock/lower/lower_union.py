@@ -45,8 +45,9 @@ def order_of(node: nodes.Node) -> str | None:
         return node.on
     if isinstance(node, nodes.Select):
         return order_of(node.input)
-    if isinstance(node, nodes.Ordered):
-        return node.on
+    if isinstance(node, nodes.TableJoin):
+        on = order_of(node.input)
+        return None if on is None else f"{node.names[0]}.{on}"
     if isinstance(node, nodes.Project):
         on = order_of(node.input)
         kept = [c.name for c in node.columns if isinstance(c.value, Ref) and c.value.name == on]

@@ -110,7 +110,7 @@ def _summary(facts: list[InputFacts], waits: bool, low: int) -> str:
 
 def _waited(plan: nodes.Node, union: str) -> Iterator[nodes.Source]:
     """The sources that something in the plan waits for."""
-    passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project) or (
+    passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
         isinstance(plan, nodes.Union) and union == "meld"
     )
     if not passes:

@@ -18,6 +18,7 @@ from penstock.plan.nodes import (
     Project,
     Select,
     Source,
+    TableJoin,
     Union,
     WindowAggregate,
     WindowJoin,
@@ -35,6 +36,6 @@ def in_order(plan: Node) -> Node:
             return replace(plan, parts=tuple(map(in_order, plan.parts)))
         case WindowJoin():
             return replace(plan, left=in_order(plan.left), right=in_order(plan.right))
-        case Select() | Project() | WindowAggregate() | Ordered():
+        case Select() | Project() | WindowAggregate() | TableJoin() | Ordered():
             return replace(plan, input=in_order(plan.input))
     return plan

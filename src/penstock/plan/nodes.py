@@ -7,6 +7,7 @@
     Union            those of all inputs
     WindowAggregate  one per group and window
     WindowJoin       one per pair that matches within a band of time
+    TableJoin        one per row of a stream and row of a static table that match
     Ordered          the same, in the order of a column
 
 Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
@@ -24,6 +25,7 @@ from penstock.model.expressions import Expression, Named, Ref
 from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
 from penstock.model.streams import Stream
+from penstock.model.tables import StaticTable
 from penstock.model.types import Type, common_type
 from penstock.windows import Band, Partitioned, Session, TumblingBand, Window
 
@@ -301,6 +303,81 @@ class WindowJoin(Node):
         where = f" where {' AND '.join(terms)}" if terms else ""
         kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
         return f"WindowJoin {kind}{left}, {right} {self.band}{where}"
+
+
+@dataclass(frozen=True)
+class Table(Node):
+    """A static table by itself: what a name in FROM can stand for, and no answer of a query."""
+
+    table: StaticTable
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.table.schema
+
+    @property
+    def label(self) -> str:
+        return f"Table {self.table.name}"
+
+
+@dataclass(frozen=True)
+class TableJoin(Node):
+    """Rows of a stream with the rows of a static table that match them; there is no window.
+
+    Columns come out as `name.column`. All that progresses goes on progressing.
+    """
+
+    input: Node
+    table: StaticTable
+    names: tuple[str, str]
+    equalities: tuple[tuple[str, str], ...] = ()
+    residual: Expression | None = None  # over the columns of both
+    filter: Expression | None = None  # over the table's columns, as the join calls them
+    kind: JoinKind = JoinKind.INNER
+
+    def __post_init__(self) -> None:
+        if self.kind.keeps_alone(1):
+            raise CannotJoin(
+                f"cannot keep the rows of table `{self.table.name}` that have no partner: a "
+                "partner may always come, so none of them could ever come out",
+                hint="put the stream on the side that is kept: stream LEFT JOIN table",
+            )
+        for left, right in self.equalities:
+            mine, theirs = self.input.schema[left], self.table.schema[right]
+            if common_type(mine.type, theirs.type) is None:
+                raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
+        for condition in (self.residual, self.filter):
+            if condition is not None:
+                _check_refs_in(self._both, condition)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def _both(self) -> Schema:
+        sides = zip(self.names, (self.input.schema, self.table.schema), strict=True)
+        return Schema.of(
+            (Column(f"{name}.{c.name}", c.type) for name, schema in sides for c in schema),
+            (f"{self.names[0]}.{on}" for on in self.input.schema.progressing),
+        )
+
+    @cached_property
+    def schema(self) -> Schema:
+        if self.kind.is_one_sided:
+            columns = self._both.columns[: len(self.input.schema)]
+            return Schema(columns, self._both.progressing)
+        return self._both
+
+    @property
+    def label(self) -> str:
+        left, right = self.names
+        terms = [f"{left}.{a} = {right}.{b}" for a, b in self.equalities]
+        terms += [str(c) for c in (self.filter, self.residual) if c is not None]
+        where = f" where {' AND '.join(terms)}" if terms else ""
+        kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
+        of = "" if right == self.table.name else f" ({self.table.name})"
+        return f"TableJoin {kind}{left}, table {right}{of}{where}"
 
 
 @dataclass(frozen=True)

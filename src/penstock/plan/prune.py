@@ -34,6 +34,8 @@ def _look(node: nodes.Node, used: frozenset[str], needed: Needed) -> None:
             _look(node.input, frozenset(ref for c in kept for ref in c.value.refs), needed)
         case nodes.Ordered():
             _look(node.input, used | {node.on}, needed)
+        case nodes.TableJoin():
+            _look(node.input, of_stream(node, used), needed)
         case nodes.WindowJoin():
             needed[node] = needed.get(node, frozenset()) | used
             for side, columns in zip(node.inputs, _sides(node, used), strict=True):
@@ -55,6 +57,14 @@ def _sides(join: nodes.WindowJoin, used: frozenset[str]) -> list[frozenset[str]]
     return sides
 
 
+def of_stream(join: nodes.TableJoin, used: frozenset[str]) -> frozenset[str]:
+    """The columns that the stream must bring to a static table, likewise."""
+    name = join.names[0]
+    residual = frozenset() if join.residual is None else join.residual.refs
+    read = {c for c in join.input.schema.names if f"{name}.{c}" in used | residual}
+    return frozenset(read | {mine for mine, _ in join.equalities})
+
+
 def _rewritten(node: nodes.Node, needed: Needed, done: dict[nodes.Node, nodes.Node]) -> nodes.Node:
     if node in done:
         return done[node]
@@ -69,7 +79,13 @@ def _rewritten(node: nodes.Node, needed: Needed, done: dict[nodes.Node, nodes.No
                 for side, columns in zip(node.inputs, _sides(node, needed[node]), strict=True)
             )
             new = replace(node, left=left, right=right)
-        case nodes.Select() | nodes.Project() | nodes.Ordered() | nodes.WindowAggregate():
+        case (
+            nodes.Select()
+            | nodes.Project()
+            | nodes.Ordered()
+            | nodes.WindowAggregate()
+            | nodes.TableJoin()
+        ):
             new = replace(node, input=_rewritten(node.input, needed, done))
         case _:
             new = node

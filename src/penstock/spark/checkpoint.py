@@ -14,7 +14,8 @@ from typing import IO, Any
 
 from penstock.errors import HostError
 from penstock.plan.explain import explain_graph
-from penstock.plan.graph import QueryGraph
+from penstock.plan.graph import QueryGraph, walk
+from penstock.plan.nodes import TableJoin
 from penstock.spark.group_host import Program
 
 
@@ -101,6 +102,13 @@ def describe(program: Program) -> dict[str, str]:
         f"{dict(stream.origin.options)}"
         for stream in program.streams
     }
+    tables = {
+        f"table {node.table.name}": f"{node.table.schema}; {node.table.rows} rows, "
+        f"{node.table.digest}"
+        for plan in program.queries.values()
+        for node in walk(plan)
+        if isinstance(node, TableJoin)
+    }
     queries = {
         f"query {name}": explain_graph(QueryGraph({name: plan}))
         for name, plan in program.queries.items()
@@ -111,7 +119,7 @@ def describe(program: Program) -> dict[str, str]:
         "aggregation": program.aggregation,
         "lowering": program.lowering,
     }
-    return {**streams, **queries, **chosen}
+    return {**streams, **tables, **queries, **chosen}
 
 
 def _difference(theirs: dict[str, str], mine: dict[str, str]) -> str:

@@ -245,6 +245,17 @@ class Engine(Declarations):
         else:
             self._supplies[name] = rows
 
+    def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
+        """Declare a static table, which streams can be joined with; every group gets all of it.
+
+        Rows are as in any engine, or a DataFrame of Spark, which is collected now.
+        """
+        if isinstance(rows, DataFrame):
+            columns = columns or ", ".join(f"`{c.name}` {c.type}" for c in columns_of(rows, name))
+            with translated():
+                rows = rows.toArrow()
+        super().table(name, rows, columns=columns)
+
     def frame_of(self, stream: Stream) -> DataFrame:
         """The stream as Spark reads it."""
         if stream.name in self._frames:

@@ -25,6 +25,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, Column
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.plan.prune import of_stream
 from penstock.windows import EndedByRows, Landmark, Session
 
 Keys: TypeAlias = tuple[str, ...] | None
@@ -121,6 +122,8 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
             return _trace(node.input, column)
         case nodes.WindowJoin():
             return _trace_join(node, column)
+        case nodes.TableJoin():
+            return _trace_table_join(node, column)
     return None
 
 
@@ -135,6 +138,20 @@ def _trace_join(join: nodes.WindowJoin, column: str) -> Key | None:
         for side, (name, own) in enumerate(zip(join.names, pair, strict=True)):
             if column == f"{name}.{own}" and side not in _PADDED.get(join.kind, ()):
                 return _trace_equality(join, pair)
+    return None
+
+
+def _trace_table_join(join: nodes.TableJoin, column: str) -> Key | None:
+    """A static table is in every group, so only the stream's own columns can be spread by."""
+    name, table = join.names
+    own = column.removeprefix(f"{name}.")
+    if column == f"{name}.{own}" and own in join.input.schema.names:
+        return _trace(join.input, own)
+    for mine, theirs in join.equalities:
+        alike = join.input.schema[mine].type is join.table.schema[theirs].type
+        # Where no partner was found the table's column is NULL, and not what rows were spread by.
+        if column == f"{table}.{theirs}" and alike and join.kind is JoinKind.INNER:
+            return _trace(join.input, mine)
     return None
 
 
@@ -185,6 +202,8 @@ def _numbered(node: nodes.Node, used: frozenset[str]) -> Iterator[str]:
             refs = (name for result in node.results for name in result.aggregate.refs)
             below = frozenset((*node.groups, *node.window.columns(), *refs))
             yield from _numbered(node.input, below)
+        case nodes.TableJoin():
+            yield from _numbered(node.input, of_stream(node, used))
         case nodes.WindowJoin():
             residual = node.residual.refs if node.residual is not None else frozenset[str]()
             for place, (name, side) in enumerate(zip(node.names, node.inputs, strict=True)):

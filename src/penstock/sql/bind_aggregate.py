@@ -42,7 +42,7 @@ def bind_aggregation(
     input_: Input | None,
     context: Context,
 ) -> Node:
-    """The plan of a SELECT with GROUP BY or aggregates; `input_`: its only input, unless joined."""
+    """The plan of a SELECT with GROUP BY or aggregates; `input_`: its only stream, if so."""
     having = select.args.get("having")
     trees = [item.value for item in items if isinstance(item.value, exp.Expr)]
     calls = aggregate_calls([*trees, *([having.this] if having else [])])

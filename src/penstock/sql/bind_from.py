@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import CannotWindow
+from penstock.errors import CannotWindow, NotExecutable
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import ROW_NUM
-from penstock.plan.nodes import Node, Project, Source, Union
+from penstock.plan.nodes import Node, Project, Source, Table, Union
 from penstock.sql.bind_window_function import bind_window_function
 from penstock.sql.context import Context
 from penstock.sql.scope import Scope
@@ -55,6 +55,7 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
         return _bind_union(this, context)
     if isinstance(this, WindowFunction):
         data = bind_relation(this.args["data"], context)
+        refuse_table(data, context)
         window = bind_window_function(this, data.scope, context)
         return Input(data.node, data.scope, this, data.name, None, window)
     if isinstance(this, exp.Subquery):
@@ -62,9 +63,23 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
         return Input(node, Scope.of(node, None), this)
     with context.located(this):
         node = context.lookup(this.name)
-    # A stream keeps the name it was declared with.
-    name = node.stream.name if isinstance(node, Source) else this.name
+    # A stream or table keeps the name it was declared with.
+    name = this.name
+    if isinstance(node, Source):
+        name = node.stream.name
+    elif isinstance(node, Table):
+        name = node.table.name
     return Input(node, Scope.of(node, name), this, name)
+
+
+def refuse_table(input_: Input, context: Context) -> None:
+    """Refuse a static table where only a stream can stand."""
+    if isinstance(input_.node, Table):
+        raise NotExecutable(
+            f"`{input_.name}` is a static table: its rows do not come, so nothing would ever run",
+            position=context.position(input_.place),
+            hint=f"join a stream with it: FROM stream JOIN {input_.name} ON …",
+        )
 
 
 def _bind_union(union: StreamUnion, context: Context) -> Input:
@@ -75,6 +90,7 @@ def _bind_union(union: StreamUnion, context: Context) -> Input:
     """
     parts = [_bind_this(part, context) for part in union.expressions]
     for part in parts:
+        refuse_table(part, context)
         window = part.clause.span if part.clause else part.place if part.window else None
         if window is not None:
             raise CannotWindow(

@@ -6,7 +6,7 @@
 >>> bind_query(select.select, Catalog())
 Traceback (most recent call last):
     ...
-penstock.errors.UnknownName: no stream, view or query `nowhere`
+penstock.errors.UnknownName: no stream, table, view or query `nowhere`
   SELECT a FROM nowhere
                 ^^^^^^^
   there are none

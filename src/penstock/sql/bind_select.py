@@ -9,10 +9,12 @@ from penstock.model.expressions import Named, Ref
 from penstock.plan.nodes import Node, Project
 from penstock.sql.bind_aggregate import bind_aggregation
 from penstock.sql.bind_expression import ExpressionBinder
-from penstock.sql.bind_from import Input, bind_relation
-from penstock.sql.bind_join import bind_joins, filtered, split
+from penstock.sql.bind_from import Input, bind_relation, refuse_table
+from penstock.sql.bind_join import bind_joins
+from penstock.sql.bind_table_join import only_stream
 from penstock.sql.context import Context
 from penstock.sql.find_window import aggregate_calls
+from penstock.sql.join_parts import filtered, split
 from penstock.sql.output_names import Item, select_items
 from penstock.sql.scope import Scope
 
@@ -34,21 +36,23 @@ def bind_select(select: exp.Select, context: Context) -> Node:
     if joins:
         node, scope = bind_joins(first, joins, condition, context)
     else:
+        refuse_table(first, context)
         scope = first.scope
         node = filtered(first.node, scope, split(condition), context)
     items = select_items(select.expressions, scope, context)
+    alone = only_stream([first, *(input_ for _, input_ in joins)])
     having = select.args.get("having")
     trees = [*select.expressions, *([having.this] if having else [])]
     for tree in trees:
         ExpressionBinder(context, scope).check_shapes(tree)
     if select.args.get("group") or aggregate_calls(trees):
-        return bind_aggregation(select, items, node, scope, None if joins else first, context)
+        return bind_aggregation(select, items, node, scope, alone, context)
     if having:
         raise SyntaxFault(
             "HAVING without an aggregate", position=context.position(having), hint="write WHERE"
         )
-    if not joins:
-        _check_no_window(first, context)
+    if alone is not None:
+        _check_no_window(alone, context)
     return _project(items, node, scope, context)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
 from penstock.model.schema import ROW_NUM, Column
 from penstock.model.streams import Origin, Stream, TimestampKind, Timing
+from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.sql.places import located
 from penstock.sql.syntax import Length, Span
@@ -95,6 +96,23 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
             return replace(stream, slack=None, timing=marked)
         slack = None if time.slack is None else _slack_of(stream, time.slack)
         return replace(stream, slack=slack)
+
+
+def declare_table(declared: StreamDeclaration, text: str) -> StaticTable:
+    """The static table that a declaration describes, checked; its rows are not read yet."""
+    if not declared.columns:
+        raise SyntaxFault(
+            f"table `{declared.name}` has no columns",
+            position=Position(text, declared.span.start, declared.span.end),
+            hint="declare at least one: (k STRING)",
+        )
+    if declared.origin.path is None:
+        raise SyntaxFault(
+            f"table `{declared.name}` has no rows: nothing says where they are",
+            position=Position(text, declared.span.start, declared.span.end),
+            hint="write FROM parquet 'path', or give it rows in Python: engine.table(name, rows)",
+        )
+    return StaticTable(declared.name, _distinct(declared, text), declared.origin)
 
 
 def _timing(declared: StreamDeclaration, text: str) -> Timing:

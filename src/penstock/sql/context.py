@@ -57,7 +57,9 @@ class Context:
         found = self.names.relation(name)
         if found is None:
             known = [*self.local, *self.names.relations()]
-            raise UnknownName(f"no stream, view or query `{name}`", hint=suggest(name, known))
+            raise UnknownName(
+                f"no stream, table, view or query `{name}`", hint=suggest(name, known)
+            )
         self.reads.add(key)
         return found
 

@@ -49,7 +49,7 @@ def find_window(
     scope: Scope,
     context: Context,
 ) -> BoundWindow | None:
-    """The one window of these aggregates; None if nothing says which. `input_`: unless joined."""
+    """The one window of these aggregates; None if nothing says which. `input_`: its only stream."""
     outside = _outside(groups, input_, scope, context)
     bracketed = [call for call in calls if call.windowed is not None]
     if not bracketed:

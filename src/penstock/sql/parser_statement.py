@@ -1,4 +1,4 @@
-"""Statements: CREATE STREAM, QUERY and VIEW, DROP, SET, EXPLAIN, and queries by themselves."""
+"""Statements: CREATE STREAM, TABLE, QUERY, VIEW, DROP, SET, EXPLAIN, and queries by themselves."""
 
 from __future__ import annotations
 
@@ -99,6 +99,8 @@ class StatementParser(StreamParser):
         replace = self._match_text_seq("OR", "REPLACE")
         if self._match_text_seq("STREAM"):
             return self.create_stream(start, replace)
+        if self._match_text_seq("TABLE"):
+            return self.create_table(start, replace)
         if self._match_text_seq("VIEW"):
             name = self.word("a name for the view")
             self.expect("AS")
@@ -109,7 +111,7 @@ class StatementParser(StreamParser):
         if self._match_text_seq("QUERY"):
             replace = self._match_text_seq("OR", "REPLACE") or replace
             return self._create_query(start, replace)
-        kinds = ("QUERY",) if continuous else ("STREAM", "QUERY", "VIEW")
+        kinds = ("QUERY",) if continuous else ("STREAM", "TABLE", "QUERY", "VIEW")
         self.refuse(
             f"expected {' or '.join(kinds)} after {self._prev.text.upper()}, not {self.found()}",
             hint=suggest(self._curr.text.upper(), kinds),
@@ -125,14 +127,15 @@ class StatementParser(StreamParser):
         return CreateQuery(self.position_since(start), name, query, sink, replace)
 
     def _drop(self, start: Token) -> Drop:
-        kinds: tuple[Literal["stream", "query", "view"], ...] = ("stream", "query", "view")
+        kinds: tuple[Literal["stream", "table", "query", "view"], ...]
+        kinds = ("stream", "table", "query", "view")
         for kind in kinds:
             if self._match_text_seq(kind.upper()):
                 if_exists = self._match_text_seq("IF", "EXISTS")
                 name = self.word(f"the name of a {kind}")
                 return Drop(self.position_since(start), kind, name, if_exists)
         self.refuse(
-            f"expected STREAM, QUERY or VIEW after DROP, not {self.found()}",
+            f"expected STREAM, TABLE, QUERY or VIEW after DROP, not {self.found()}",
             hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
         )
 

@@ -1,4 +1,4 @@
-"""CREATE STREAM: columns, where rows come from, and how their time works.
+"""CREATE STREAM: columns, where rows come from, and how their time works; and CREATE TABLE.
 
 CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
   [FROM format ['path']] [OPTIONS (key 'value', …)]
@@ -6,6 +6,8 @@ CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS col
    | TIMESTAMP INTERNAL [AS column] | LATENT]
   [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
   [LATE INTO format ['path'] [OPTIONS (…)]]
+
+CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ from penstock.sql.bind_stream import (
     StreamDeclaration,
     TimeDeclaration,
     declare_stream,
+    declare_table,
 )
 from penstock.sql.bind_type import NAMES, bind_type
 from penstock.sql.parser_from import FromParser
 from penstock.sql.places import located
-from penstock.sql.statements import CreateStream, Sink
+from penstock.sql.statements import CreateStream, CreateTable, Sink
 from penstock.sql.syntax import Length, Parameter
 
 
@@ -133,6 +136,27 @@ class StreamParser(FromParser):
         with located(self.sql, self.span_since(start)):
             stream = declare_stream(declared, self.sql)
         return CreateStream(self.position_since(start), stream, replace, late)
+
+    def create_table(self, start: Token, replace: bool) -> CreateTable:
+        name = self.word("a name for the table")
+        self.expect("(")
+        columns = [self._column()]
+        while self._match(TokenType.COMMA):
+            columns.append(self._column())
+        self._close()
+        self.expect("FROM")
+        format_ = self.word("a format such as parquet").lower()
+        origin = Origin(format_, self.string())
+        if self._curr:
+            self.refuse(
+                f"unexpected `{self._curr.text}`",
+                hint="a table is read once and has no time: CREATE TABLE name (columns) "
+                "FROM format 'path'",
+            )
+        declared = StreamDeclaration(name, tuple(columns), None, origin, self.span_since(start))
+        with located(self.sql, self.span_since(start)):
+            table = declare_table(declared, self.sql)
+        return CreateTable(self.position_since(start), table, replace)
 
     def _timing_word(self) -> str | None:
         """The word of a clause that ties a stream's time to the clock, read if it is one."""

@@ -73,6 +73,10 @@ class Scope:
         """The same fields behind a join, which calls them `name.column`."""
         return Scope(tuple(replace(f, column=f"{name}.{f.column}") for f in self.fields))
 
+    def beginning_with(self, qualifier: str) -> Scope:
+        """The same fields, those of one input first."""
+        return Scope(tuple(sorted(self.fields, key=lambda f: f.qualifier != qualifier)))
+
     @property
     def visible(self) -> tuple[Field, ...]:
         """What `*` stands for."""

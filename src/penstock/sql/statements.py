@@ -1,8 +1,9 @@
 """The statements there are, as the parser hands them over.
 
     CREATE STREAM   CreateStream        SET              Set
-    CREATE QUERY    CreateQuery         EXPLAIN          Explain
-    CREATE VIEW     CreateView          SELECT …         BareSelect
+    CREATE TABLE    CreateTable         EXPLAIN          Explain
+    CREATE QUERY    CreateQuery         SELECT …         BareSelect
+    CREATE VIEW     CreateView
     DROP            Drop
 
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
@@ -18,6 +19,7 @@ from sqlglot import exp
 
 from penstock.errors import Position
 from penstock.model.streams import Stream
+from penstock.model.tables import StaticTable
 from penstock.settings import Value
 from penstock.sql.syntax import Span
 
@@ -74,6 +76,18 @@ class CreateStream(Statement):
 
 
 @dataclass(frozen=True)
+class CreateTable(Statement):
+    """Declare a static table; its rows are read when it is declared to an engine."""
+
+    table: StaticTable
+    replace: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+
+@dataclass(frozen=True)
 class CreateQuery(Statement):
     """Declare a standing query; without a sink its results are only subscribed to."""
 
@@ -94,9 +108,9 @@ class CreateView(Statement):
 
 @dataclass(frozen=True)
 class Drop(Statement):
-    """Forget a stream, query or view."""
+    """Forget a stream, table, query or view."""
 
-    kind: Literal["stream", "query", "view"]
+    kind: Literal["stream", "table", "query", "view"]
     name: str
     if_exists: bool = False
 

@@ -1,0 +1,161 @@
+"""Streams joined with static tables: the oracle's answers, at once, in order; what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import CannotJoin, DuplicateName, MalformedRow, NotExecutable, QueryError
+from penstock.kernel.joins import table_index
+from penstock.local_engine import LocalEngine
+from tests.engine.draw import Draw, Drawn, check_seeds
+from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
+from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
+from tests.engine.running import assert_right, feed, how, started
+
+BIDS = "CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS"
+ITEMS = [{"item": "lamp", "kind": "light"}, {"item": "bed", "kind": "rest"}]
+
+
+@pytest.fixture
+def engine() -> LocalEngine:
+    engine = LocalEngine()
+    engine.sql(BIDS)
+    engine.table("items", ITEMS, columns="item STRING, kind STRING")
+    return engine
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+def a_join_with_a_table_gives_the_oracles_answer(draw: Draw) -> None:
+    declared = declarations(draw)
+    engine = started(declared, *how(draw))
+    engine.table("t", table_rows(draw), columns=TABLE_COLUMNS)
+    text = table_joins(draw, UNITS[declared[0].time])
+    events = arrivals(draw, declared, blocks=6)
+    query = engine.sql(text)
+    feed(engine, events)
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
+def test_a_join_with_a_table_gives_the_oracles_answer_over_many_seeds() -> None:
+    check_seeds(100, a_join_with_a_table_gives_the_oracles_answer)
+
+
+@pytest.mark.slow
+def test_a_join_with_a_table_gives_the_oracles_answer_over_thousands_of_seeds() -> None:
+    check_seeds(2000, a_join_with_a_table_gives_the_oracles_answer)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_a_join_with_a_table_gives_the_oracles_answer(data: st.DataObject) -> None:
+    a_join_with_a_table_gives_the_oracles_answer(Drawn(data))
+
+
+def test_candidates_beyond_one_helping_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_index, "CANDIDATES", 3)
+    check_seeds(30, a_join_with_a_table_gives_the_oracles_answer)
+
+
+def test_rows_pass_at_once_in_the_order_they_came_and_nothing_is_kept(engine: LocalEngine) -> None:
+    query = engine.sql("SELECT b.price, i.kind FROM bids b LEFT JOIN items i ON b.item = i.item")
+    items = ["bed", "sock", "lamp", None, "bed"]
+    engine.push("bids", [{"item": x, "price": n, "ts": n} for n, x in enumerate(items)])
+    assert query.results().rows() == [
+        (0, "rest"),
+        (1, None),
+        (2, "light"),
+        (3, None),
+        (4, "rest"),
+    ]
+    assert [rows for *_, rows, _ in engine.state() if rows] == []
+
+
+def test_a_large_table_is_probed_by_its_index() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (k BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
+    engine.table("t", pl.DataFrame({"k": range(100_000), "v": range(100_000)}))
+    query = engine.sql("SELECT s.k, t.v FROM s JOIN t ON s.k = t.k")
+    engine.push("s", pl.DataFrame({"k": range(50_000, 150_000), "ts": range(100_000)}))
+    found = query.results()
+    assert found.height == 50_000
+    assert (found["k"] == found["v"]).all()
+
+
+# --- where tables come from ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_a_table_is_read_from_files(engine: LocalEngine, tmp_path: Path, format_: str) -> None:
+    path = tmp_path / f"items.{format_}"
+    frame = pl.DataFrame({"item": ["lamp", "bed"], "weight": [3, 50], "unread": [1, 2]})
+    getattr(frame, f"write_{format_}")(path)
+    engine.sql(f"CREATE TABLE weights (item STRING, weight INT) FROM {format_} '{path}'")
+    query = engine.sql("SELECT b.price * w.weight AS x FROM bids b JOIN weights w ON b.item=w.item")
+    engine.push("bids", [{"item": "lamp", "price": 7, "ts": 1}])
+    assert query.results().rows() == [(21,)]
+
+
+def test_a_table_and_a_parquet_file_bring_their_own_columns(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({"item": ["lamp"], "weight": [3]})
+    frame.write_parquet(tmp_path / "w.parquet")
+    engine.table("of_file", tmp_path / "w.parquet")
+    engine.table("of_polars", frame)
+    engine.table("of_pandas", frame.to_pandas())
+    engine.table("of_tuples", [("lamp", 3)], columns="item STRING, weight BIGINT")
+    found = {name: engine.catalog.relation(name) for name in engine.catalog.relations()}
+    schemas = {str(node.schema) for name, node in found.items() if node and name[:3] == "of_"}
+    assert schemas == {"item STRING, weight BIGINT"}
+
+
+def test_a_row_that_does_not_fit_is_an_error_and_nothing_is_declared(engine: LocalEngine) -> None:
+    with pytest.raises(MalformedRow, match=r"does not fit table `t`: n: 'x' is no INT"):
+        engine.table("t", [{"n": 1}, {"n": "x"}], columns="n INT")
+    assert engine.catalog.get("t") is None
+
+
+def test_a_table_that_is_read_cannot_be_dropped_or_declared_twice(engine: LocalEngine) -> None:
+    engine.sql("SELECT b.price FROM bids b SEMI JOIN items i ON b.item = i.item")
+    with pytest.raises(QueryError, match="it is read by query `query_1`"):
+        engine.sql("DROP TABLE items")
+    with pytest.raises(DuplicateName, match="there is a table `items` already"):
+        engine.table("items", ITEMS, columns="item STRING, kind STRING")
+    engine.sql("DROP QUERY query_1; DROP TABLE items")
+    assert engine.catalog.get("items") is None
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "reason"),
+    [
+        ("SELECT * FROM items", NotExecutable, "its rows do not come"),
+        ("SELECT * FROM (SELECT item FROM items) AS x", NotExecutable, "its rows do not come"),
+        ("SELECT * FROM items UNION bids", NotExecutable, "its rows do not come"),
+        ("SELECT * FROM bids b RIGHT JOIN items i ON b.item = i.item", CannotJoin, "keep the rows"),
+        ("SELECT * FROM bids b FULL JOIN items i ON b.item = i.item", CannotJoin, "keep the rows"),
+        ("SELECT * FROM items i LEFT JOIN bids b ON b.item = i.item", CannotJoin, "left join keep"),
+        ("SELECT * FROM items i ANTI JOIN bids b ON b.item = i.item", CannotJoin, "anti join keep"),
+        ("SELECT * FROM items i, items j, bids", CannotJoin, "both static tables"),
+        ("SELECT * FROM bids b JOIN items i ON true WITHIN 5 SECONDS", CannotJoin, "no time"),
+        ("SELECT * FROM bids b, items i [RANGE 5 SECONDS]", CannotJoin, "no time"),
+    ],
+)
+def test_what_could_never_answer_is_refused_with_a_way_out(
+    engine: LocalEngine, text: str, error: type[QueryError], reason: str
+) -> None:
+    with pytest.raises(error, match=reason) as raised:
+        engine.sql(text)
+    assert raised.value.hint is not None
+    assert raised.value.position is not None
