@@ -28,6 +28,7 @@ class Buffer:
         self._items: deque[Item] = deque()
         self._first = 0  # number of the item at the front; items are numbered from 0, forever
         self._cursors: list[Cursor] = []
+        self._at_front = 0  # how many of them have not passed the first item
         self._rows_in = 0  # rows and punctuation appended so far
         self._punctuation_in = 0
         #: What is worth appending of a promise (None: nothing); unless set, all of it.
@@ -60,6 +61,7 @@ class Buffer:
         """A new cursor at the tail: it sees what comes from now on."""
         cursor = Cursor(self)
         self._cursors.append(cursor)
+        self._trim()
         return cursor
 
     def release(self, cursor: Cursor) -> None:
@@ -95,6 +97,15 @@ class Buffer:
             cursor.item, cursor.row = item, row
             passed_rows, cursor.punctuation_read = _count(items[:item])
             cursor.rows_read = passed_rows + row
+        self._trim()
+
+    def _passed(self, item: int) -> None:
+        """A reader has gone on from this item."""
+        if item == self._first:
+            # Of many readers only the last one looks where the others are.
+            self._at_front -= 1
+            if not self._at_front:
+                self._trim()
 
     def _trim(self) -> None:
         tail = self._first + len(self._items)
@@ -102,6 +113,7 @@ class Buffer:
         while self._first < slowest:
             self._items.popleft()
             self._first += 1
+        self._at_front = sum(cursor.item == self._first for cursor in self._cursors)
 
 
 class Cursor:
@@ -149,10 +161,10 @@ class Cursor:
         if isinstance(item, Punctuation):
             self.item += 1
             self.punctuation_read += 1
-            self.buffer._trim()
+            self.buffer._passed(self.item - 1)
             return item
         taken: list[Block] = []
-        count = 0
+        count, before = 0, self.item
         while not self.empty and (limit is None or count < limit):
             item = items[self.item - base]
             if isinstance(item, Punctuation):
@@ -167,7 +179,8 @@ class Cursor:
             else:
                 self.row += wanted
         self.rows_read += count
-        self.buffer._trim()
+        if self.item > before:
+            self.buffer._passed(before)
         return concat(taken)
 
 

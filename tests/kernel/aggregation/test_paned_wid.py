@@ -23,7 +23,7 @@ RESULTS: dict[str, Results] = {
         "n": Aggregate("count"),
         "c": Aggregate("count", V),
         "s": Aggregate("sum", V),
-        "a": Aggregate("avg", V),
+        "e": Aggregate("avg", V),
     },
     "not differential": {
         "s": Aggregate("sum", D),

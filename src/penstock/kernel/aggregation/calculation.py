@@ -26,6 +26,7 @@ class Calculation:
         self._computed: dict[str, pl.Expr] = {}
         self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
         functions = [function for _, function in self._functions]
+        self._what = (*groups, *functions)
         self.parts: list[Part] = []
         self.keep(*(part for function in functions for part in function.parts))
 
@@ -52,6 +53,10 @@ class Calculation:
         name = f"__{expression}"
         self._computed[name] = compile_expression(expression)
         return name
+
+    def alike(self, other: Calculation) -> bool:
+        """Whether the other has the same functions of the same groups, if under other names."""
+        return self._what == other._what
 
     def prepare(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with what the functions are of as columns."""

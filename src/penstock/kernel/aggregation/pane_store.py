@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
-from weakref import WeakSet
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine
 from penstock.kernel.aggregation.levels import append_level
+from penstock.kernel.aggregation.pane_grid import PANE, ROWS, counts_for
+from penstock.kernel.aggregation.shared_windows import SharedWindows
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
@@ -32,18 +32,8 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.panes import Panes
 
-#: The number of a pane; what promises behind the store are about.
-PANE = "__pane"
-#: How many rows a group has in a pane.
-ROWS = Count(None, None)
-
-
-class PaneReader(Protocol):
-    """Who computes windows of panes."""
-
-    @property
-    def needs(self) -> int:
-        """The first pane that it still needs."""
+if TYPE_CHECKING:
+    from penstock.kernel.aggregation.paned_wid import PanedWid
 
 
 @dataclass
@@ -68,8 +58,14 @@ class PaneStore(Operator):
         super().__init__()
         self.state = PaneState()
         self.panes = panes
-        self.readers: WeakSet[PaneReader] = WeakSet()
+        self.readers: WeakKeyDictionary[PanedWid, None] = WeakKeyDictionary()  # as they came
         self.calculation = calculation_of(groups, aggregates)
+        self.windows = SharedWindows(self)
+
+    def add_reader(self, reader: PanedWid) -> None:
+        """Keep the panes that somebody needs who computes windows of them."""
+        self.readers[reader] = None
+        self.windows.added()
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self.panes.on])
@@ -143,7 +139,13 @@ class PaneStore(Operator):
             split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), needed))
             if split < segment.rows.height:
                 kept.append(segment.without_front(split) if split else segment)
-        self.state.panes = Table(kept)
+        before, self.state.panes = self.state.panes, Table(kept)
+        self.windows.replaced(before, self.state.panes)
+
+    def first(self) -> int:
+        """The first pane that is kept."""
+        panes = self.state.panes.segments
+        return int(panes[0].rows.get_column(PANE)[0]) if panes else self.state.complete
 
     def between(self, first: int, stop: int) -> pl.DataFrame | None:
         """The groups of panes first … stop - 1, in the order of panes; None: there are none."""
@@ -174,8 +176,7 @@ def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> Ca
     results = [(f"__{number}", aggregate) for number, aggregate in enumerate(aggregates)]
     calculation = Calculation(groups, results)
     # How many rows and values there are tells when a group, or what it adds up, is empty.
-    summed = [part for part in calculation.parts if isinstance(part, Sum)]
-    calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+    calculation.keep(ROWS, *counts_for(calculation.parts))
     return calculation
 
 

@@ -11,6 +11,9 @@ together depends on its aggregates:
     not differential  the panes of a window are merged; so also sets, percentiles and frequencies,
                       which panes keep once and not once per window.
 Doubles are not subtracted: what remained of a number that has left would show.
+
+Counts, sums and extremes of numbers are put together for all windows of the store in one step
+(`shared_windows`), as long as most groups have rows in most panes.
 Spec: window-queries 4.1 to 4.3.
 """
 
@@ -29,7 +32,8 @@ from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine
 from penstock.kernel.aggregation.overlay import repeat_ranges
-from penstock.kernel.aggregation.pane_store import PANE, ROWS, PaneStore
+from penstock.kernel.aggregation.pane_grid import PANE, ROWS, can_be_laid_out
+from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
@@ -66,72 +70,90 @@ class PanedWid(Operator):
         super().__init__()
         self.state = PanedState()
         self._store = store
-        self._window = window
-        self._panes = store.panes.of_panes(window)
-        self._calculation = Calculation(groups, results)
-        self._differential = is_differential(self._calculation.parts)
+        self.window = window
+        self.panes = store.panes.of_panes(window)
+        self.calculation = Calculation(groups, results)
+        self._differential = is_differential(self.calculation.parts)
         if self._differential:
-            summed = [part for part in self._calculation.parts if isinstance(part, Sum)]
-            self._calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+            summed = [part for part in self.calculation.parts if isinstance(part, Sum)]
+            self.calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+        self.columns = [*groups, *(name for name, _ in results), WINDOW_START, WINDOW_END]
+        #: Whether its windows can be computed together with those of others.
+        self.can_share = can_be_laid_out(self.calculation.parts)
         # Panes from before it was there have no part in its windows.
-        self.state.closed = self._panes.closed_below(store.state.complete)
-        store.readers.add(self)
+        self.state.closed = self.panes.closed_below(store.state.complete)
+        store.add_reader(self)
 
     @property
     def needs(self) -> int:
         if self.state.closed >= END or self.state.closed <= BEGINNING:
             return self.state.closed
-        first, _ = self._panes.covers(self.state.closed)
+        first, _ = self.panes.covers(self.state.closed)
         # What leaves with the next window must still be there to be taken away.
-        return first - self._panes.slide if self._differential else first
+        return first - self.panes.slide if self._differential else first
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([PANE])
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return grain_of(self._panes.grid) if on == PANE else UNUSED
+        return grain_of(self.panes.grid) if on == PANE else UNUSED
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on != PANE:
             return
         final = punctuation.is_final
-        bound = END if final else self._panes.closed_below(punctuation.bound)
+        bound = self.closed_by(punctuation.bound)
         if bound <= self.state.closed:
             return
-        rows = self._differences(bound) if self._differential else self._merge(bound)
-        self.state.begun = True
+        rows = self._close(punctuation.bound, bound)
         if rows is not None and rows.height:
             out.batch(Block(rows))
         self.state.closed = bound
         if final:
             self._store.purge()  # it hears of nothing after this
-        start, end = (END, END) if final else self._window.covers(bound)
+        start, end = (END, END) if final else self.window.covers(bound)
         out.punctuation(Punctuation(WINDOW_END, end))
         out.punctuation(Punctuation(WINDOW_START, start))
+
+    def closed_by(self, promised: int) -> int:
+        """The first window that stays open when panes below `promised` are complete."""
+        return END if promised >= END else self.panes.closed_below(promised)
+
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        shared = self._store.windows.close(self, promised, bound) if self.can_share else None
+        if shared is not None:
+            if self.state.begun:
+                self.state.running, self.state.begun = Table(), False
+            return shared.rows
+        if not self._differential:
+            return self._merge(bound)
+        rows = self._differences(bound)
+        self.state.begun = True
+        return rows
 
     # -- not differential ---------------------------------------------------------------------
 
     def _merge(self, bound: int) -> pl.DataFrame | None:
         """Windows closed … bound - 1, each merged from its panes."""
         closed = self.state.closed
-        first = BEGINNING if closed <= BEGINNING else self._panes.covers(closed)[0]
+        first = BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
         found = self._store.between(first, END)
         if found is None:
             return None
-        start, stop = self._panes.wid_range(found.get_column(PANE).to_numpy())
+        start, stop = self.panes.wid_range(found.get_column(PANE).to_numpy())
         start, stop = np.maximum(start, closed), np.minimum(stop, bound)
         lengths = np.maximum(stop - start, 0)
         if not lengths.any():
             return None
         source, wids = np.repeat(np.arange(found.height), lengths), repeat_ranges(start, lengths)
-        names = (*self._calculation.groups, *self._calculation.partials)
+        names = (*self.calculation.groups, *self.calculation.partials)
         columns = take({name: found.get_column(name) for name in names}, source)
-        keys = self._calculation.keys(columns)
+        keys = self.calculation.keys(columns)
         digits = (code_integers(wids), *map(code_column, keys.values()))
         cells = combine(digits, len(wids)).groups()
-        partials = self._calculation.merge(self._calculation.kept(columns), cells)
-        answers = take(keys, cells.members) | self._calculation.results(partials)
-        return present(answers, *self._window.covers(wids[cells.members]))
+        partials = self.calculation.merge(self.calculation.kept(columns), cells)
+        answers = take(keys, cells.members) | self.calculation.results(partials)
+        return present(answers, *self.window.covers(wids[cells.members]))
 
     # -- differential -------------------------------------------------------------------------
 
@@ -155,11 +177,11 @@ class PanedWid(Operator):
             return None
         partials = {name: pl.Series(column[index]) for name, column in sums.items()}
         answers = take(keys, cells.members[index])
-        answers |= self._calculation.results(_with_nulls(partials, self._calculation.parts))
+        answers |= self.calculation.results(_with_nulls(partials, self.calculation.parts))
         lengths = (stop - start)[index]
         if lengths.max() > 1:
             answers = take(answers, np.repeat(np.arange(len(index)), lengths))
-        return present(answers, *self._window.covers(repeat_ranges(start[index], lengths)))
+        return present(answers, *self.window.covers(repeat_ranges(start[index], lengths)))
 
     def _events(self, bound: int) -> _Events | None:
         """What changes at which window: groups as they were, panes that come and that leave."""
@@ -167,11 +189,11 @@ class PanedWid(Operator):
         found: list[tuple[dict[str, pl.Series], Ids, int]] = []
         for running in self.state.running:
             found.append((_columns(running), np.full(running.height, closed), 1))
-        first = BEGINNING if closed <= BEGINNING else self._panes.covers(closed)[0]
-        panes = self._store.between(first - self._panes.slide, END)
+        first = BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
+        panes = self._store.between(first - self.panes.slide, END)
         if panes is not None:
             columns = _columns(panes)
-            comes, leaves = self._panes.wid_range(panes.get_column(PANE).to_numpy())
+            comes, leaves = self.panes.wid_range(panes.get_column(PANE).to_numpy())
             ever = comes < leaves
             if not self.state.begun:
                 ever &= leaves > closed
@@ -186,11 +208,11 @@ class PanedWid(Operator):
         return _Events(
             keys={
                 name: pl.concat([columns[name] for columns, _, _ in found], rechunk=True)
-                for name in self._calculation.groups
+                for name in self.calculation.groups
             },
             changes={
                 name: np.concatenate([_plain(columns[name]) * sign for columns, _, sign in found])
-                for name in self._calculation.partials
+                for name in self.calculation.partials
             },
             wids=np.concatenate([wids for _, wids, _ in found]),
         )
