@@ -13,6 +13,7 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.local.clock import VirtualClock
+from penstock.local.delayed import delay
 from penstock.model.timestamps import MINUTE, SECOND
 
 
@@ -65,29 +66,40 @@ def test_a_merge_buffers_a_lull_and_a_meld_keeps_a_few_counts() -> None:
 
 
 SPLIT = """
-CREATE STREAM easy (ts TIMESTAMP) TIMESTAMP BY ts;
-CREATE STREAM hard (ts TIMESTAMP) TIMESTAMP BY ts;
-CREATE QUERY q AS SELECT count(*) AS n FROM (easy UNION hard) [RANGE 1 MINUTE]
+CREATE STREAM packets (len INT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE QUERY q AS SELECT count(*) AS n FROM (
+    SELECT ts FROM packets WHERE len % 4 <> 0
+    UNION ALL
+    SELECT ts FROM packets WHERE len % 4 = 0 AND len % 8 = 0
+  ) [RANGE 1 MINUTE]
 """
 
 
-def split_plan(mode: str, delay: int) -> int:
-    """Rows that wait at worst where every fourth row takes `delay` seconds for its predicate."""
-    engine = engine_in(mode, SPLIT)
+def split_plan(mode: str, behind: int) -> tuple[int, int]:
+    """Rows that wait at worst while the expensive predicate is so many seconds behind."""
+    clock = VirtualClock()
+    engine = LocalEngine(clock=clock)
+    engine.sql(f"SET mode = {mode}; {SPLIT}")
+    selects = [n for n in engine._host.graph.nodes.values() if n.name.startswith("Select")]
+    delay(selects[1], clock, behind * SECOND)
     peak = 0
     for second in range(200):
-        if second % 4:
-            engine.push("easy", [{"ts": second * SECOND}])
-        if second >= delay and (second - delay) % 4 == 0:
-            engine.push("hard", [{"ts": (second - delay) * SECOND}])
-        peak = max(peak, engine._host.graph.queued_rows())
-    return peak
+        clock.wait_until(second * SECOND)
+        engine.push("packets", [{"len": second, "ts": second * SECOND}])
+        peak = max(peak, engine.queued_rows())
+    engine.finish()
+    clock.wait_until((200 + behind) * SECOND)
+    engine.advance()
+    return peak, int(engine.query("q").results()["n"].sum())
 
 
 def test_a_split_plan_makes_the_quick_branch_wait_only_if_order_is_kept() -> None:
-    for delay in (20, 60):
-        assert 3 * delay // 4 <= split_plan("iop", delay) <= 3 * delay // 4 + 4
-        assert split_plan("oop", delay) == 0
+    counted = 150 + 25  # what the cheap predicate lets pass, and what the expensive one does
+    for behind in (0, 20, 60):
+        waiting, count = split_plan("iop", behind)
+        assert abs(waiting - 3 * behind // 4) <= 1
+        assert count == counted
+        assert split_plan("oop", behind) == (0, counted)
 
 
 # -- case 3: a join with one late input ------------------------------------------------------------
@@ -126,23 +138,42 @@ def test_a_late_join_input_costs_three_minutes_more_in_order() -> None:
 # -- case 4: ordered output of a join --------------------------------------------------------------
 
 
-def withheld(order: str) -> int:
+def withheld(settings: str, order: str = "") -> dict[str, int]:
+    """Rows of operators that keep results or rows back, after minute 19."""
     text = f"""
+    {settings}
     CREATE STREAM s0 (k INT, ts TIMESTAMP) TIMESTAMP BY ts;
     CREATE STREAM s1 (k INT, ts TIMESTAMP) TIMESTAMP BY ts;
     CREATE QUERY q AS SELECT s0.ts AS t0, s1.ts AS t1
       FROM s0 [RANGE 3 MINUTES, WA ts], s1 [RANGE 2 MINUTES, WA ts] WHERE s0.k = s1.k {order}
     """
-    engine = engine_in("oop", text)
+    engine = LocalEngine(clock=VirtualClock())
+    engine.sql(text)
     for minute in range(20):
         for name in ("s0", "s1"):
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
-    return held(engine, "Order")
+    found = {f"{name} {table}": rows for name, table, rows, _ in engine.state()}
+    engine.finish()
+    rows = engine.query("q").results()
+    found["results"] = rows.height
+    found["in order"] = rows["t0"].is_sorted()
+    return found
 
 
 def test_a_join_that_must_give_order_withholds_results() -> None:
-    assert withheld("") == 0
-    assert withheld("ORDER BY t0") > 3  # of the rows of S0 for which S1 may still have partners
+    # Rows of S0 in the last 3 minutes may still find partners: their results wait. With one row a
+    # minute, the row of m minutes ago has found those of S1 from 2 minutes before it until now.
+    waiting = sum(2 + 1 + m for m in range(3 + 1))
+    out_of_order = withheld("SET mode = oop;")
+    assert "Order waiting" not in out_of_order
+    for mode in ("oop", "iop"):
+        in_order = withheld(f"SET mode = {mode};", "ORDER BY t0")
+        assert in_order["Order waiting"] == waiting
+        assert in_order["in order"]
+        assert in_order["results"] == out_of_order["results"]
+    opob = withheld("SET mode = iop; SET join = opob;")
+    assert opob["OPOBJoin held"] == waiting
+    assert opob["results"] == out_of_order["results"]
 
 
 # -- the same answers ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent.parent.parent / "experiments"
-LONG = ("h2", "h3", "j1", "j2", "g3", "n1")
+LONG = ("h2", "h3", "j1", "j2", "g3", "n1", "m1")
 
 
 @pytest.mark.parametrize("name", ["h1", *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
