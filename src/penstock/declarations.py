@@ -21,6 +21,7 @@ from penstock.errors import (
     QueryError,
     UnknownName,
 )
+from penstock.lower.late_rows import aggregation_with_late_rows
 from penstock.lower.lower import check_executable, remark
 from penstock.lower.promises import promises_used
 from penstock.model.schema import Column, suggest
@@ -78,8 +79,9 @@ class Declarations(ABC):
         return {
             "union": settings.union,
             "join": settings.join,
-            # Panes that are closed take no late row, though windows above them are open.
-            "aggregation": "wid" if settings.uses_late_rows else settings.aggregation,
+            "aggregation": aggregation_with_late_rows(settings.aggregation)
+            if settings.uses_late_rows
+            else settings.aggregation,
         }
 
     def explain(self, plan: Node) -> str:

@@ -53,14 +53,16 @@ class MicroBatch:
         return [row for blocks in self.rows.get(stream, ()) for block in blocks for row in block]
 
 
-def program_of(queries: Mapping[str, Node], union: str = "meld") -> Program:
+def program_of(
+    queries: Mapping[str, Node], union: str = "meld", aggregation: str = "auto"
+) -> Program:
     streams = {
         node.stream.name: node.stream
         for plan in queries.values()
         for node in walk(plan)
         if isinstance(node, Source)
     }
-    return Program(tuple(streams.values()), dict(queries), union)
+    return Program(tuple(streams.values()), dict(queries), union, aggregation=aggregation)
 
 
 @dataclass

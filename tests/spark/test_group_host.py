@@ -43,7 +43,7 @@ from tests.engine.random_streams import (
     declarations,
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
-from tests.engine.running import started
+from tests.engine.running import AGGREGATIONS, started
 from tests.oracle import evaluate, same_rows
 from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
@@ -62,7 +62,7 @@ def run(
     data: Any, share: Share, groups: int, batches: list[MicroBatch], union: str
 ) -> FakePipeline:
     """All batches and the end of all streams, on workers that Hypothesis chooses."""
-    program = program_of(share.queries, union)
+    program = program_of(share.queries, union, data.draw(st.sampled_from(AGGREGATIONS)))
     salt = data.draw(st.integers(0, 3))
     pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
     end = MicroBatch(promises={stream.name: END for stream in program.streams})

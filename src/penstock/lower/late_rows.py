@@ -24,6 +24,17 @@ def check_takes_late_rows(plan: nodes.Node, policy: str, union: str) -> None:
             )
 
 
+def aggregation_with_late_rows(aggregation: str) -> str:
+    """The setting, or one that can take late rows.
+
+    Panes that are closed take none, though windows above them are open.
+
+    >>> aggregation_with_late_rows("paned"), aggregation_with_late_rows("adapt")
+    ('wid', 'adapt')
+    """
+    return "adapt" if aggregation == "adapt" else "wid"
+
+
 def _takes(node: nodes.Node, union: str) -> bool:
     if isinstance(node, nodes.WindowAggregate):
         return isinstance(node.window, Sliding)

@@ -13,7 +13,9 @@ from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
-from penstock.lower.lower_aggregate import lower_window_aggregate
+from penstock.kernel.operators.meld import Meld
+from penstock.kernel.operators.tag import Tag
+from penstock.lower.lower_aggregate import lower_window_aggregate, watches_sources
 from penstock.lower.lower_join import lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_panes import Shared, paned, reader, shared_of, suits, wanted_by
@@ -101,7 +103,10 @@ class Lowering:
             if isinstance(plan, nodes.Union)
             else plan.inputs
         )
-        below = [self._lower(node, union, join, aggregation) for node in inputs]
+        if watches_sources(plan, union, aggregation):
+            below = [self._tagged_union(plan.inputs[0], union, join, aggregation)]
+        else:
+            below = [self._lower(node, union, join, aggregation) for node in inputs]
         physical = choose(plan, union=union, join=join, aggregation=aggregation)
         if isinstance(plan, nodes.WindowAggregate) and paned(plan, aggregation) is not None:
             node, store = self._store(plan, below[0], (union, join))
@@ -111,6 +116,15 @@ class Lowering:
             below = [node]
         self._built[key] = below[0]
         return below[0]
+
+    def _tagged_union(
+        self, plan: nodes.Node, union: str, join: str, aggregation: str
+    ) -> KernelNode:
+        """A union whose rows say by which input they came."""
+        assert isinstance(plan, nodes.Union)
+        parts = [self._lower(adapt(part, plan), union, join, aggregation) for part in plan.parts]
+        tagged = [self._graph.add(Tag(number), [part]) for number, part in enumerate(parts)]
+        return self._graph.add(Meld(len(parts)), tagged)
 
     def _store(
         self, plan: nodes.WindowAggregate, below: KernelNode, settings: tuple[str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.errors import PenstockBug
+from penstock.kernel.aggregation.adapt_wid import AdaptWid
 from penstock.kernel.aggregation.bins import BinsAggregate
 from penstock.kernel.aggregation.bucket import Bucket
 from penstock.kernel.aggregation.landmark import LandmarkAggregate
@@ -22,12 +23,19 @@ def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO)
     if on_panes is not None:
         return on_panes
     results = tuple((result.name, result.aggregate) for result in node.results)
+    if aggregation == "adapt" and isinstance(node.window, Sliding):
+        return Physical(
+            (partial(Bucket, node.window), partial(AdaptWid, node.groups, results, node.window)),
+            ("Bucket", "AdaptWid"),
+            "asked for; per group partial aggregates or rows, whichever takes less memory",
+        )
     match node.window:
         case Sliding() | Cumulating() as window:
             return Physical(
                 (partial(Bucket, window), partial(WidAggregate, node.groups, results, window)),
                 ("Bucket", "WidAggregate"),
-                "ids follow from the row alone; one partial aggregate per group and open window",
+                "ids follow from the row alone; one partial aggregate per group and open window"
+                + _not_adapted(node, aggregation),
             )
         case Landmark() as window:
             return Physical(
@@ -54,3 +62,21 @@ def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO)
                 "one partial aggregate per group and piece of a session, joined when it is over",
             )
     raise PenstockBug(f"no operator for {type(node.window).__name__} windows")
+
+
+def watches_sources(node: nodes.Node, union: str, aggregation: str) -> bool:
+    """Whether rows that come out of a union have to say by which input they came."""
+    return (
+        aggregation == "adapt"
+        and union == "meld"
+        and isinstance(node, nodes.WindowAggregate)
+        and isinstance(node.window, Sliding)
+        and isinstance(node.input, nodes.Union)
+    )
+
+
+def _not_adapted(node: nodes.WindowAggregate, aggregation: str) -> str:
+    """Why it is not AdaptWID that was chosen, where it could have been."""
+    if aggregation != AUTO or not node.groups or not isinstance(node.window, Sliding):
+        return ""
+    return "; AdaptWID would save memory where many groups are sparse, at more time per row"

@@ -29,7 +29,7 @@ MOST_MERGED = 100
 def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     """Paned-WID for this aggregate, if it is chosen."""
     window = node.window
-    if aggregation == "wid" or not isinstance(window, Sliding) or window.has_gaps:
+    if aggregation not in (AUTO, "paned") or not isinstance(window, Sliding) or window.has_gaps:
         return None
     aggregates = [result.aggregate for result in node.results]
     parts = Calculation(node.groups, [(str(n), a) for n, a in enumerate(aggregates)]).parts

@@ -19,7 +19,7 @@ from penstock.model.expressions import Expression, Ref
 
 
 class Calculation:
-    """The results of `groups`; `partials` are the columns that are kept of each."""
+    """The results of `groups`; `partials` are kept of each, made from the columns `arguments`."""
 
     def __init__(self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]]) -> None:
         self.groups = list(groups)
@@ -34,7 +34,7 @@ class Calculation:
         """Keep these, too."""
         self.parts = list(dict.fromkeys((*self.parts, *parts)))
         read = (name for part in self.parts for name in (part.argument, part.by))
-        self._arguments = {name for name in read if name is not None}
+        self.arguments = {name for name in read if name is not None}
         self.partials = [name for part in self.parts for name in part.columns]
 
     def _function(self, aggregate: Aggregate) -> Function:
@@ -64,7 +64,7 @@ class Calculation:
 
     def start(self, rows: pl.DataFrame, groups: Grouping) -> dict[str, pl.Series]:
         """Partials of prepared rows, one per group."""
-        values = {name: rows.get_column(name) for name in self._arguments}
+        values = {name: rows.get_column(name) for name in self.arguments}
         return self._named(part.start(values, groups) for part in self.parts)
 
     def merge(self, partials: Columns, groups: Grouping) -> dict[str, pl.Series]:

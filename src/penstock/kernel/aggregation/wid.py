@@ -25,7 +25,7 @@ from penstock.kernel.aggregates import Columns, Ids, take
 from penstock.kernel.aggregation.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, combine, group_rows
-from penstock.kernel.aggregation.overlay import overlay, repeat_ranges
+from penstock.kernel.aggregation.overlay import Overlay, overlay, repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
@@ -84,16 +84,20 @@ class WidAggregate(Operator):
             return
         rows = self._calculation.prepare(rows)
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
+        # Where all ranges are equally long, the end of one tells its beginning.
+        added = self._ranges(rows, start, stop, end_tells=self._window.equally_long)
+        self._append(self._merge(added, layers_of(added)))
+
+    def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
+        """The partials of prepared rows, one for each group and range of wids that occurs."""
         keys = {name: rows.get_column(name) for name in self._calculation.groups}
         digits = [*map(code_column, keys.values()), code_integers(stop)]
-        # Where all ranges are equally long, the end of one tells its beginning.
-        if not self._window.equally_long:
+        if not end_tells:
             digits.append(code_integers(stop - start))
         cells = combine(digits, rows.height).groups()
         one = cells.members
         partials = self._calculation.start(rows, cells)
-        added = Ranges(start[one], stop[one], take(keys, one) | partials)
-        self._append(self._merge(added, _layers(added)))
+        return Ranges(start[one], stop[one], take(keys, one) | partials)
 
     def _open(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows without the windows that are closed, which must not open again."""
@@ -226,15 +230,18 @@ class WidAggregate(Operator):
             layers, count = layers // FAN_IN, -(-count // FAN_IN)
             apart = Codes(ids * count + layers, groups.size * count)
             cut = overlay(apart, ranges.start, ranges.stop)
-            pieces = take(self._calculation.kept(ranges.columns), cut.source)
-            partials = self._calculation.merge(pieces, cut.pieces)
+            partials = self._calculation.merge(self._laid(ranges, cut), cut.pieces)
             keys = take(self._calculation.keys(ranges.columns), cut.relative)
             ranges = Ranges(cut.start, cut.stop, keys | partials)
             ids, layers = ids[cut.relative], layers[cut.relative]
         return ranges
 
+    def _laid(self, ranges: Ranges, cut: Overlay) -> dict[str, pl.Series]:
+        """For each range on each piece, its partials."""
+        return take(self._calculation.kept(ranges.columns), cut.source)
 
-def _layers(added: Ranges) -> Ids:
+
+def layers_of(added: Ranges) -> Ids:
     """Layers of ranges that do not overlap, for the ranges of one batch.
 
     Equal ranges belong to different groups, and so do not overlap; neither do two that begin at
