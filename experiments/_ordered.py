@@ -1,14 +1,18 @@
 """In-order joins on a virtual clock: two Poisson streams, and what joining a row costs.
 
-Joining a row of one stream costs c for each row of the other within the window, w times its rate.
-A row's response ends when it has been joined and both streams have come as far as its timestamp,
-for then its results can leave in order. Spec: ordered-joins 4, 6.
+Joining a row takes C = c w l1, whichever stream it is of, with l1 the slower rate: the cost model
+of the analysis, under which a join keeps up while c w l1 l2 < 1. (To charge every pair where it is
+found, a row of the slow stream would cost c w l2 instead; both streams together would then take
+2 c w l1 l2 of the time, and be overloaded within the published range of c.) A row's response ends
+when it has been joined and both streams have come as far as its timestamp, for then its results can
+leave in order. Spec: ordered-joins 4, 6.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -33,12 +37,12 @@ COLUMNS = (Column("k", Type.INT), Column("ts", Type.TIMESTAMP))
 
 
 class _Clock:
-    """The virtual time, when each row was joined, and what a row of each side costs."""
+    """The virtual time, when each row was joined, and what a row costs."""
 
-    def __init__(self, costs: tuple[float, float]) -> None:
+    def __init__(self, cost: float) -> None:
         self.now = 0.0
         self.busy = 0.0
-        self.costs = costs
+        self.cost = cost
         self.joined: dict[tuple[int, int], float] = {}
 
     def read(self) -> float:
@@ -60,7 +64,7 @@ class _Charging(OAJoin):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         for ts in block.rows.get_column("ts").to_list():
             self.clock.wait_for(ts)
-            self.clock.spend(self.clock.costs[port])
+            self.clock.spend(self.clock.cost)
             self.clock.joined[port, ts] = self.clock.now
         super().on_batch(port, block, out)
 
@@ -80,15 +84,21 @@ class _Adaptive(AdaptiveOrder, _Charging):
 ALGORITHMS = ("Sync-Filter", "Filter-Order", "Adaptive")
 
 
-def measured(
-    name: str, rates: tuple[float, float], cost: float, seconds: int
-) -> tuple[float, bool]:
-    """The average response time, and whether output was ordered in the end."""
-    window = WINDOW / SECOND
-    clock = _Clock((cost * window * rates[1] * SECOND, cost * window * rates[0] * SECOND))
+@dataclass(frozen=True)
+class Measured:
+    """What a run comes to."""
+
+    response: float  # of a row on average, in seconds
+    ordering_output: float = 0.0  # share of the rows that came while Adaptive was Filter-Order
+    load: float = 0.0  # Adaptive's estimate of c w l1 l2 in the end
+
+
+def measured(name: str, rates: tuple[float, float], cost: float, seconds: int) -> Measured:
+    """Run an algorithm for so many seconds of the streams; a pair costs `cost` seconds."""
+    clock = _Clock(cost * WINDOW * min(rates))
     join = _operator(name, clock)
     pending: dict[tuple[int, int], None] = {}
-    total = count = 0.0
+    total = count = arrived = ordering = 0.0
     for port, times in _turns(rates, seconds):
         clock.wait_for(times[0])
         rows = pl.DataFrame(
@@ -97,13 +107,16 @@ def measured(
         )
         pending |= dict.fromkeys((port, ts) for ts in times)
         join.on_batch(port, Block(rows), _Nowhere())
+        arrived += len(times)
+        if isinstance(join, AdaptiveOrder) and join.state.orders_output:
+            ordering += len(times)
         trigger = join.state.trigger
         for key in [key for key in pending if key[1] <= trigger]:
             del pending[key]
             end = max(clock.joined.pop(key), times[0])
             total, count = total + (end - key[1]) / SECOND, count + 1
-    orders_output = isinstance(join, AdaptiveOrder) and join.state.orders_output
-    return total / count, orders_output
+    load = join.load if isinstance(join, AdaptiveOrder) else 0.0
+    return Measured(total / count, ordering / arrived, load)
 
 
 def _operator(name: str, clock: _Clock) -> OrderedJoin:

@@ -1,8 +1,9 @@
 """In-order joins against the slower rate: waiting rules at low rates, and the gain grows.
 
-l2 = 10/s, l1 from 0.01 to 1/s, c = 0.6 ms, w = 1 minute, on a virtual clock. Published: about a
-minute at low l1 for all; the gain of Filter-Order grows with l1; Adaptive switches at 1/s.
-Spec: ordered-joins 6, H3.
+l2 = 10/s, l1 from 0.01 to 1/s, c = 0.5 ms, w = 1 minute, on a virtual clock. Published: over a
+minute at low l1 for all; the gain of Filter-Order grows with l1; Adaptive switches at 1/s. There
+c w l1 l2 = alpha to the digit, so its estimate lies now above and now below: what can be asked is
+that it switches there, and not before.  Spec: ordered-joins 6, H3.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from _ordered import ALGORITHMS, measured
 
 from penstock.experimenting import Check, Outcome, Plot, Table
 
-COST = 6e-4  # c w l1 l2 = 0.36 at 1/s, a little above alpha
+COST = 5e-4
 SLOW = (0.01, 0.1, 0.3, 1.0)
 
 
@@ -23,12 +24,12 @@ def run(quick: bool) -> Outcome:
         name: {l1: measured(name, (l1, 10.0), COST, int(rows_of_slow / l1)) for l1 in SLOW}
         for name in ALGORITHMS
     }
-    times = {name: [results[name][l1][0] for l1 in SLOW] for name in ALGORITHMS}
+    times = {name: [results[name][l1].response for l1 in SLOW] for name in ALGORITHMS}
     sync, order, adaptive = (times[name] for name in ALGORITHMS)
     gains = [(s - o) / s for s, o in zip(sync, order, strict=True)]
-    switched = [results["Adaptive"][l1][1] for l1 in SLOW]
+    shares = [results["Adaptive"][l1].ordering_output for l1 in SLOW]
     rows = tuple(
-        (l1, *(times[name][place] for name in ALGORITHMS), gains[place], str(switched[place]))
+        (l1, *(times[name][place] for name in ALGORITHMS), gains[place], shares[place])
         for place, l1 in enumerate(SLOW)
     )
     return Outcome(
@@ -51,8 +52,8 @@ def run(quick: bool) -> Outcome:
         ),
         checks=(
             Check(
-                "at low rates all take about as long as the slower stream is silent",
-                min(sync[0], order[0], adaptive[0]) > 30 and gains[0] < 0.1,
+                "at the lowest rate all take over a minute",
+                min(sync[0], order[0], adaptive[0]) > 60 and gains[0] < 0.1,
                 f"{sync[0]:.0f}, {order[0]:.0f} and {adaptive[0]:.0f} s",
             ),
             Check(
@@ -61,9 +62,9 @@ def run(quick: bool) -> Outcome:
                 ", ".join(f"{gain:.1%}" for gain in gains),
             ),
             Check(
-                "Adaptive switches at 1/s",
-                switched == [False, False, False, True],
-                str(switched),
+                "Adaptive switches at 1/s, and not before",
+                not any(shares[:-1]) and shares[-1] > 0,
+                ", ".join(f"{l1:g}: {s:.0%}" for l1, s in zip(SLOW, shares, strict=True)),
             ),
         ),
     )

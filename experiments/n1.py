@@ -2,7 +2,8 @@
 
 Q8-4: M1 against M2 united with C, in windows of a minute; C is nearly silent and late. Published:
 memory grows more slowly without order, because rows of M2 meet those of M1 and M1's are purged
-without waiting in front of a merge.  Spec: window-queries 8, N1.
+without waiting in front of a merge. Here M1 and M2 bring 400 packets a second each, not 4000: what
+is held follows the rate.  Spec: window-queries 8, N1.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Adaptive: Sync-Filter while it is cheap, Filter-Order when it pays.
 
 Filter-Order gains where joining takes a notable share of the time: by x / (1 + x) of the response
-time, with x = c w l1 l2, for a cost of c per pair, a window w and rates l1, l2. A row of the first
-stream meets w l2 others, so x is what one of them costs times how many come in a unit of time, and
-just the same for the second. That is what is measured here: the cost of joining a row, and how many
-rows come in how much of the streams' own time. A pass over alpha switches; the gain is then at
-least alpha / (1 + alpha).
+time, with x = c w l1 l2, for a cost of c per pair, a window w, and rates l1 < l2. Joining a row
+costs C = c w l1 in that analysis, whichever stream it is of, so x = C l2: what is measured here is
+the cost of joining a row, and how many rows of each stream come in how much of its own time. A pass
+over alpha switches; the gain is then at least alpha / (1 + alpha), and below it at most that much
+is let go.
 
 Switching back drains first: rows are joined in Sync-Filter's order, still through the hold buffer,
 until it is empty. Results stay in order, none lost and none doubled.  Spec: ordered-joins 4, 5.
@@ -60,14 +60,12 @@ class AdaptiveOrder(OrderedJoin):
 
     @property
     def load(self) -> float:
-        """The estimate of c w l1 l2."""
+        """The estimate of c w l1 l2: the cost of joining a row, times the faster rate."""
         state = self.state
         rates = [rows / span for rows, span in zip(state.rows, state.spans, strict=True) if span]
         if len(rates) < 2 or not state.joined:
             return 0.0
-        # The slower stream's rows cost c w times the faster one's rate; on average over all rows,
-        # a row costs 2 c w l1 l2 / (l1 + l2).
-        return state.spent / state.joined * sum(rates) / 2
+        return state.spent / state.joined * max(rates)
 
     # -- rows ---------------------------------------------------------------------------------
 
