@@ -79,4 +79,4 @@ def _not_adapted(node: nodes.WindowAggregate, aggregation: str) -> str:
     """Why it is not AdaptWID that was chosen, where it could have been."""
     if aggregation != AUTO or not node.groups or not isinstance(node.window, Sliding):
         return ""
-    return "; AdaptWID would save memory where many groups are sparse, at more time per row"
+    return "; where groups are sparse AdaptWID takes less memory, and more time"
