@@ -92,6 +92,20 @@ def aggregated_joins(draw: Draw, unit: str) -> str:
     )
 
 
+def pair_counts(draw: Draw, unit: str) -> str:
+    """Results of a join, counted per pair of their timestamps (Q7-1)."""
+    kind = draw.choose(["JOIN", "JOIN", "LEFT JOIN"])
+    within = f"WITHIN {draw.between(0, 9)}{unit}"
+    window = draw.choose(["", f" [RANGE {draw.between(1, 4)}{unit}, WA l.ts]"])
+    groups = "l.ts, r.ts" if not window else "r.ts, r.k"
+    names = "l.ts AS lt, r.ts AS rt" if not window else "r.ts AS rt, r.k AS k"
+    return (
+        f"SELECT {names}, count(*){window} AS n, sum(r.v){window} AS s "
+        f"FROM {draw.choose(MOSTLY_A)} AS l {kind} {draw.choose(MOSTLY_A)} AS r "
+        f"ON l.k = r.k {within} GROUP BY {groups}"
+    )
+
+
 def joined_aggregates(draw: Draw, unit: str) -> str:
     """A join of aggregates, by the ends of their windows."""
     size, reach = draw.between(1, 9), draw.between(0, 9)

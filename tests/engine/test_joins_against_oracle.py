@@ -22,6 +22,7 @@ from tests.engine.random_joins import (
     join_queries,
     joined_aggregates,
     joins_of_three,
+    pair_counts,
 )
 from tests.engine.random_streams import NAMES, UNITS, Declared, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
@@ -49,6 +50,10 @@ def a_join_of_three_streams_gives_the_oracles_answer(draw: Draw) -> None:
 
 def an_aggregate_over_a_join_gives_the_oracles_answer(draw: Draw) -> None:
     check(draw, aggregated_joins)
+
+
+def counts_per_pair_of_timestamps_are_the_oracles(draw: Draw) -> None:
+    check(draw, pair_counts)
 
 
 def a_join_of_aggregates_gives_the_oracles_answer(draw: Draw) -> None:
@@ -101,6 +106,7 @@ LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 250,
     a_join_of_three_streams_gives_the_oracles_answer: 60,
     an_aggregate_over_a_join_gives_the_oracles_answer: 50,
+    counts_per_pair_of_timestamps_are_the_oracles: 50,
     a_join_of_aggregates_gives_the_oracles_answer: 30,
     an_ordered_query_gives_the_oracles_answer_in_order: 80,
     an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 150,

@@ -13,8 +13,10 @@ from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.tag import Tag
+from penstock.lower.joint_promises import asked_for_pairs
 from penstock.lower.lower_aggregate import lower_window_aggregate, watches_sources
 from penstock.lower.lower_join import lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
@@ -90,7 +92,13 @@ class Lowering:
         """The kernel node that gives the plan's answer, built or found."""
         check_executable(plan, union=union, join=join, aggregation=aggregation)
         self._forget_removed()
-        return self._lower(plan, union, join, aggregation)
+        node = self._lower(plan, union, join, aggregation)
+        for asked in asked_for_pairs(plan):
+            operator = self._built[asked, union, join, aggregation].operator
+            # Those that hold results back cannot promise that they are out.
+            if type(operator) is OAJoin:
+                operator.promises_pairs = True
+        return node
 
     def _lower(self, plan: nodes.Node, union: str, join: str, aggregation: str) -> KernelNode:
         if isinstance(plan, nodes.Source):

@@ -3,7 +3,8 @@
 Rows meet the stored rows of the other side when they come, and the pairs go out at once, each with
 both timestamps. A row is stored unless all its partners have come already. A promise on one side
 purges the other's store, and becomes a promise on each of the timestamps in the results: a result
-needs a row of either side, new or still stored.  Spec: window-queries 6.1, 6.2, Fig 7-1, 7-2.
+needs a row of either side, new or still stored. Where somebody groups by both, it also becomes a
+promise about the pair (`joint`).  Spec: window-queries 6.1, 6.2, 6.4, Fig 7-1, 7-2.
 
 Outer, semi and anti joins ask besides which rows have met a partner (`unmatched`). A row without
 one leaves when it could be purged, for then none can come any more; so promises stay as they are.
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.joins.joint import joint
 from penstock.kernel.joins.keys import HASHED_BY
 from penstock.kernel.joins.pairs import Pairing, Pairs
 from penstock.kernel.joins.purge import keep_from, output_bound
@@ -65,6 +67,8 @@ class OAJoin(Operator):
 
     state: OAJoinState
     ports = 2
+    #: Whether somebody behind it has a use for promises about the pair of timestamps.
+    promises_pairs = False
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__()
@@ -171,6 +175,10 @@ class OAJoin(Operator):
             if bound > self.state.sent[number]:
                 self.state.sent[number] = bound
                 out.punctuation(Punctuation(side.on, bound))
+        if self.promises_pairs:
+            on = (self._sides[0].on, self._sides[1].on)
+            for promise in joint(band, on, bounds, self.state.sent):
+                out.punctuation(promise)
 
     @property
     def _promised(self) -> tuple[Side, ...]:

@@ -7,6 +7,7 @@ came in. Promises pass through.  Spec: window-queries 2.6 (where one side does n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakValueDictionary
@@ -21,6 +22,7 @@ from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.table_index import TableIndex
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import Grain
 from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Expression, Ref
@@ -146,6 +148,9 @@ class TableJoin(Operator):
     def translate(self, punctuation: Punctuation) -> list[Punctuation]:
         where = tuple((f"{self._prefix}{name}", p) for name, p in punctuation.where)
         return [Punctuation(f"{self._prefix}{punctuation.on}", punctuation.bound, where)]
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return behind(f"{self._prefix}{on}")
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         if wanted is None:
