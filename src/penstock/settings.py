@@ -2,7 +2,8 @@
 
     setting         values                               default
     union           meld | merge                         meld      whether unions wait to keep order
-    aggregation     auto | wid | paned | adapt           auto      how sliding windows are computed
+    aggregation     auto | wid | paned | adapt | buffering | buffering_incremental
+                                                         auto      how sliding windows are computed
     join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
@@ -48,7 +49,7 @@ Value: TypeAlias = str | int | Duration | Ets
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "union": ("meld", "merge"),
-        "aggregation": ("auto", "wid", "paned", "adapt"),
+        "aggregation": ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental"),
         "join": (
             "auto",
             "oa",

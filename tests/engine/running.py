@@ -15,7 +15,7 @@ from tests.oracle import evaluate, same_rows
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
-AGGREGATIONS = ("auto", "wid", "paned", "adapt")
+AGGREGATIONS = ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental")
 
 
 def how(draw: Draw) -> list[str]:

@@ -8,15 +8,16 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import LateRow, NotExecutable
+from penstock.lower.late_rows import TAKE_LATE_ROWS
 from penstock.model.timestamps import SECOND
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 4 SECONDS SLIDE 1 SECOND]"
 
 
-def engine_with(late: str, query: str = COUNT) -> LocalEngine:
+def engine_with(late: str, query: str = COUNT, aggregation: str = "auto") -> LocalEngine:
     engine = LocalEngine()
-    engine.sql(f"SET late = {late}; {STREAM} {query}")
+    engine.sql(f"SET aggregation = {aggregation}; SET late = {late}; {STREAM} {query}")
     return engine
 
 
@@ -59,10 +60,11 @@ def after(late: str) -> LocalEngine:
 
 
 @pytest.mark.parametrize("late", ["generous", "consistent"])
-@pytest.mark.parametrize("seed", range(8))
-def test_they_are_what_the_definition_says(late: str, seed: int) -> None:
+@pytest.mark.parametrize("aggregation", TAKE_LATE_ROWS)
+@pytest.mark.parametrize("seed", range(4))
+def test_they_are_what_the_definition_says(late: str, aggregation: str, seed: int) -> None:
     draw = random.Random(seed)
-    engine = engine_with(late)
+    engine = engine_with(late, aggregation=aggregation)
     wanted: dict[int, int] = {}
     newest, now = 0, 10
     for _ in range(25):

@@ -1,4 +1,4 @@
-"""AdaptWID through SQL: when it is chosen, and what it hears of the inputs of a union."""
+"""AdaptWID and buffering through SQL: when they are chosen; what AdaptWID hears of a union."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def test_the_chooser_says_why_it_is_not_chosen() -> None:
     assert "where groups are sparse AdaptWID takes less memory, and more time" in grouped.reason
     alone = choose(plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]"), union="meld")
     assert "AdaptWID" not in alone.reason
+
+
+def test_buffering_is_incremental_where_the_functions_allow_it() -> None:
+    for aggregation in ("buffering", "buffering_incremental"):
+        chosen = choose(plan(SUM.format("a")), union="meld", aggregation=aggregation)
+        is_incremental = aggregation == "buffering_incremental"
+        assert chosen.names[1] == ("BufferingIncremental" if is_incremental else "Buffering")
+    most = plan("SELECT max(v) FROM a [RANGE 1 MINUTE]")
+    chosen = choose(most, union="meld", aggregation="buffering_incremental")
+    assert chosen.names[1] == "Buffering"
+    assert "not all of the functions can be taken away" in chosen.reason
 
 
 @pytest.mark.parametrize(("union", "tagged"), [("meld", True), ("merge", False)])

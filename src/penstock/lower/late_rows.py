@@ -12,6 +12,9 @@ from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import Sliding
 
+#: Algorithms that keep what late rows can still be added to.
+TAKE_LATE_ROWS = ("wid", "adapt", "buffering", "buffering_incremental")
+
 
 def check_takes_late_rows(plan: nodes.Node, policy: str, union: str) -> None:
     """Refuse a plan that late rows would break."""
@@ -32,7 +35,7 @@ def aggregation_with_late_rows(aggregation: str) -> str:
     >>> aggregation_with_late_rows("paned"), aggregation_with_late_rows("adapt")
     ('wid', 'adapt')
     """
-    return "adapt" if aggregation == "adapt" else "wid"
+    return aggregation if aggregation in TAKE_LATE_ROWS else "wid"
 
 
 def _takes(node: nodes.Node, union: str) -> bool:

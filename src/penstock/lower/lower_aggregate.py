@@ -8,7 +8,11 @@ from penstock.errors import PenstockBug
 from penstock.kernel.aggregation.adapt_wid import AdaptWid
 from penstock.kernel.aggregation.bins import BinsAggregate
 from penstock.kernel.aggregation.bucket import Bucket
+from penstock.kernel.aggregation.buffering import Buffering
+from penstock.kernel.aggregation.buffering_incremental import BufferingIncremental
+from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.landmark import LandmarkAggregate
+from penstock.kernel.aggregation.paned_wid import is_differential
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
@@ -16,6 +20,9 @@ from penstock.lower.lower_panes import paned
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.windows import Cumulating, EndedByRows, Landmark, Partitioned, Session, Sliding
+
+#: The baselines that keep rows.
+BUFFERING = ("buffering", "buffering_incremental")
 
 
 def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO) -> Physical:
@@ -29,6 +36,8 @@ def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO)
             ("Bucket", "AdaptWid"),
             "asked for; per group partial aggregates or rows, whichever takes less memory",
         )
+    if aggregation in BUFFERING and isinstance(node.window, Sliding):
+        return _lower_buffering(node, node.window, aggregation)
     match node.window:
         case Sliding() | Cumulating() as window:
             return Physical(
@@ -62,6 +71,23 @@ def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO)
                 "one partial aggregate per group and piece of a session, joined when it is over",
             )
     raise PenstockBug(f"no operator for {type(node.window).__name__} windows")
+
+
+def _lower_buffering(node: nodes.WindowAggregate, window: Sliding, aggregation: str) -> Physical:
+    results = tuple((result.name, result.aggregate) for result in node.results)
+    operator: type[Buffering] = Buffering
+    reason = "asked for; a baseline: rows are kept, and each window is computed from its own"
+    if aggregation == "buffering_incremental":
+        if is_differential(Calculation(node.groups, results).parts):
+            operator = BufferingIncremental
+            reason = "asked for; a baseline: windows change by the rows that come and that leave"
+        else:
+            reason += ", since not all of the functions can be taken away again"
+    return Physical(
+        (partial(Bucket, window), partial(operator, node.groups, results, window)),
+        ("Bucket", operator.__name__),
+        reason,
+    )
 
 
 def watches_sources(node: nodes.Node, union: str, aggregation: str) -> bool:
