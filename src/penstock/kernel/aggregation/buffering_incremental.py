@@ -20,7 +20,7 @@ from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregation.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.buffering import Buffering, BufferingState, extents, one_window
 from penstock.kernel.aggregation.keys import group_rows
-from penstock.kernel.aggregation.pane_store import ROWS
+from penstock.kernel.aggregation.pane_grid import ROWS
 from penstock.kernel.aggregation.ranges import Ranges
 from penstock.kernel.state import Table
 from penstock.model.aggregates import Aggregate
