@@ -20,11 +20,11 @@ COLUMNS = "srcIP INT, destIP INT, ts TIMESTAMP"
 ARCHITECTURES = {"IOP": ("merge", "sync_filter"), "OOP": ("meld", "oa")}
 
 
-def packets(rate: float, seconds: int, seed: int) -> pl.DataFrame:
-    """An ordered link."""
+def packets(rate: float, seconds: int, seed: int, hosts: int = 1000) -> pl.DataFrame:
+    """An ordered link between so many pairs of hosts."""
     draw = np.random.default_rng(seed)
     times = np.sort(draw.integers(0, seconds * SECOND, int(rate * seconds)))
-    source = draw.integers(0, 1000, len(times))
+    source = draw.integers(0, hosts, len(times))
     schema = {"srcIP": pl.Int32, "destIP": pl.Int32, "ts": pl.Int64}
     return pl.DataFrame({"srcIP": source, "destIP": source, "ts": times}, schema=schema)
 

@@ -81,7 +81,7 @@ class Declarations(ABC):
             "join": settings.join,
             "aggregation": aggregation_with_late_rows(settings.aggregation)
             if settings.uses_late_rows
-            else settings.aggregation,
+            else settings.algorithm,
         }
 
     def explain(self, plan: Node) -> str:

@@ -2,8 +2,12 @@
 
     setting         values                               default
     union           meld | merge                         meld      whether unions wait to keep order
-    aggregation     auto | wid | paned | adapt | buffering | buffering_incremental
+    aggregation     auto | wid | paned | adapt | buffering | buffering_incremental | two_level
                                                          auto      how sliding windows are computed
+    table_size      n                                    4096      slots of the two levels' table
+    flush           slow | lazy | in_order               slow      how it lets go what is over:
+    flush_windows   m                                    2         at the latest so many windows on,
+    flush_rows      i                                    160       slowly one for so many rows
     join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
@@ -49,7 +53,19 @@ Value: TypeAlias = str | int | Duration | Ets
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "union": ("meld", "merge"),
-        "aggregation": ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental"),
+        "aggregation": (
+            "auto",
+            "wid",
+            "paned",
+            "adapt",
+            "buffering",
+            "buffering_incremental",
+            "two_level",
+        ),
+        "table_size": (),
+        "flush": ("slow", "lazy", "in_order"),
+        "flush_windows": (),
+        "flush_rows": (),
         "join": (
             "auto",
             "oa",
@@ -78,6 +94,10 @@ class Settings:
     union: str = "meld"
     join: str = "auto"
     aggregation: str = "auto"
+    table_size: int = 4096
+    flush: str = "slow"
+    flush_windows: int = 2
+    flush_rows: int = 160
     strategy: str = "dfs"
     rows_per_step: int | None = None  # None: unlimited
     mode: str = "oop"
@@ -92,6 +112,18 @@ class Settings:
         """Whether late rows go on to windows that are not closed yet."""
         return self.late in ("consistent", "generous")
 
+    @property
+    def algorithm(self) -> str:
+        """How windows are aggregated, with the parameters of the algorithm behind its name.
+
+        >>> Settings(aggregation="two_level").algorithm
+        'two_level 4096 slow 2 160'
+        """
+        if self.aggregation != "two_level":
+            return self.aggregation
+        parameters = (self.table_size, self.flush, self.flush_windows, self.flush_rows)
+        return " ".join(["two_level", *map(str, parameters)])
+
     def with_value(self, name: str, value: Value) -> Settings:
         """These settings with one changed; BadSetting if the value does not fit.
 
@@ -103,6 +135,14 @@ class Settings:
         key = name.lower()
         if key == "rows_per_step":
             return replace(self, rows_per_step=_count(key, value))
+        if key == "table_size":
+            return replace(self, table_size=_number(key, value))
+        if key == "flush_windows":
+            return replace(self, flush_windows=_number(key, value))
+        if key == "flush_rows":
+            return replace(self, flush_rows=_number(key, value))
+        if key == "flush":
+            return replace(self, flush=_choice(key, value))
         if key == "union":
             return replace(self, union=_choice(key, value))
         if key == "aggregation":
@@ -159,6 +199,13 @@ def _ets(value: Value) -> Ets:
     raise BadSetting(
         f"`ets` cannot be `{value}`", hint="it can be: on demand, periodic 1 SECOND, none"
     )
+
+
+def _number(key: str, value: Value) -> int:
+    """A number of at least 1."""
+    if isinstance(value, int) and value >= 1:
+        return value
+    raise BadSetting(f"`{key}` cannot be `{value}`", hint="it can be: a number of at least 1")
 
 
 def _count(key: str, value: Value) -> int | None:

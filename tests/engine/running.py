@@ -15,15 +15,20 @@ from tests.oracle import evaluate, same_rows
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
-AGGREGATIONS = ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental")
+PROMPT_AGGREGATIONS = ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental")
+#: Two levels keep answers back for some windows.
+AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level")
 
 
-def how(draw: Draw) -> list[str]:
+def how(draw: Draw, aggregations: Sequence[str] = AGGREGATIONS) -> list[str]:
     """Settings that must not matter for the answer."""
     return [
         f"strategy = {draw.choose(STRATEGIES)}",
         f"rows_per_step = {draw.choose(STEPS)}",
-        f"aggregation = {draw.choose(AGGREGATIONS)}",
+        f"aggregation = {draw.choose(aggregations)}",
+        f"table_size = {draw.choose([1, 3, 100])}",
+        f"flush = {draw.choose(['slow', 'lazy', 'in_order'])}",
+        f"flush_rows = {draw.choose([1, 5])}",
     ]
 
 

@@ -32,7 +32,7 @@ from tests.engine.random_streams import (
     promised,
     pushed,
 )
-from tests.engine.running import assert_right, feed, how, rows_of, started
+from tests.engine.running import PROMPT_AGGREGATIONS, assert_right, feed, how, rows_of, started
 from tests.oracle import evaluate, same_rows
 
 
@@ -87,7 +87,7 @@ def a_window_comes_out_as_soon_as_its_streams_have_promised_it(draw: Draw) -> No
         f"SELECT k, count(*) AS n, sum(v) AS s FROM a UNION b "
         f"[RANGE {range_}{unit}, SLIDE {slide}{unit}, WA ts] GROUP BY k"
     )
-    engine = started(declared, f"union = {union}", *how(draw))
+    engine = started(declared, f"union = {union}", *how(draw, PROMPT_AGGREGATIONS))
     query = engine.sql(text)
     events = arrivals(draw, declared, blocks=4)
     for happened, event in enumerate(events, start=1):

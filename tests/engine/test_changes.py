@@ -38,7 +38,15 @@ from tests.engine.random_streams import (
     promised,
     pushed,
 )
-from tests.engine.running import STRATEGIES, assert_right, feed, how, rows_of, started
+from tests.engine.running import (
+    PROMPT_AGGREGATIONS,
+    STRATEGIES,
+    assert_right,
+    feed,
+    how,
+    rows_of,
+    started,
+)
 from tests.oracle import evaluate, same_rows
 
 # --- between pushes, in SQL ---------------------------------------------------------------------
@@ -63,7 +71,7 @@ def queries_that_come_and_go_leave_the_others_alone(draw: Draw) -> None:
     other = lone_window_queries(draw, UNITS[declared[0].time])
     events = arrivals(draw, declared)
     comes, goes = sorted(draw.between(0, len(events)) for _ in range(2))
-    engine = started(declared, *how(draw))
+    engine = started(declared, *how(draw, PROMPT_AGGREGATIONS))
     query = engine.sql(text)
     feed(engine, events[:comes])
     guest = engine.sql(f"CREATE QUERY guest AS {other}")

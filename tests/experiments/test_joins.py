@@ -1,4 +1,4 @@
-"""The experiments on joins come out as published, but for what is known not to."""
+"""The experiments on joins and on order come out as published, but for what is known not to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent.parent / "experiments"
 #: Claims that do not hold, for the reason that the experiment's own text gives.
 KNOWN = {"h2": ["Adaptive stays within 10 % of the better of the two, on both sides"]}
-LONG = ("h2", "h3", "j1", "j2", "g3", "n1", "m1")
+LONG = ("h2", "h3", "j1", "j2", "g3", "n1", "m1", "g1", "g2", "n2")
 
 
 @pytest.mark.parametrize("name", ["h1", *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])

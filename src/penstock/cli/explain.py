@@ -39,7 +39,7 @@ def explain(
     chosen = {
         "union": settings.union,
         "join": settings.join,
-        "aggregation": settings.aggregation,
+        "aggregation": settings.algorithm,
     }
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
     if graph.queries and find_spec("pyspark"):

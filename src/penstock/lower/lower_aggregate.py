@@ -17,6 +17,7 @@ from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.lower.lower_panes import paned
+from penstock.lower.lower_two_level import two_level
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.windows import Cumulating, EndedByRows, Landmark, Partitioned, Session, Sliding
@@ -29,6 +30,9 @@ def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO)
     on_panes = paned(node, aggregation)
     if on_panes is not None:
         return on_panes
+    in_two_levels = two_level(node, aggregation)
+    if in_two_levels is not None:
+        return in_two_levels
     results = tuple((result.name, result.aggregate) for result in node.results)
     if aggregation == "adapt" and isinstance(node.window, Sliding):
         return Physical(

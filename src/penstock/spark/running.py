@@ -73,7 +73,7 @@ class Running:
             settings.union,
             self.choice.lowering,
             settings.join,
-            settings.aggregation,
+            settings.algorithm,
         )
         # A stream that several pipelines read is counted by the first of them.
         self._counted = streams.keys() - engine.streams_read()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Columns, Ids, take
+from penstock.kernel.aggregates import Columns, Grouping, Ids, take
 from penstock.kernel.aggregation.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, combine, group_rows
@@ -82,7 +82,7 @@ class WidAggregate(Operator):
         rows = self._open(block.rows)
         if not rows.height:
             return
-        rows = self._calculation.prepare(rows)
+        rows = self._prepared(rows)
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
         # Where all ranges are equally long, the end of one tells its beginning.
         added = self._ranges(rows, start, stop, end_tells=self._window.equally_long)
@@ -96,8 +96,14 @@ class WidAggregate(Operator):
             digits.append(code_integers(stop - start))
         cells = combine(digits, rows.height).groups()
         one = cells.members
-        partials = self._calculation.start(rows, cells)
+        partials = self._partials(rows, cells)
         return Ranges(start[one], stop[one], take(keys, one) | partials)
+
+    def _prepared(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return self._calculation.prepare(rows)
+
+    def _partials(self, rows: pl.DataFrame, cells: Grouping) -> dict[str, pl.Series]:
+        return self._calculation.start(rows, cells)
 
     def _open(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows without the windows that are closed, which must not open again."""
