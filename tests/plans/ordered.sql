@@ -10,3 +10,5 @@ CREATE QUERY joined AS
   WHERE l.k = r.k ORDER BY l.ts;
 CREATE QUERY counted AS
   SELECT count(*) AS n FROM loose [RANGE 10 SECONDS, SLIDE 5 SECONDS] ORDER BY window_end;
+CREATE QUERY by_itself AS SELECT k, ts FROM loose ORDERED;
+CREATE QUERY ends AS SELECT k, count(*) AS n FROM loose [RANGE 10 SECONDS] GROUP BY k ORDERED;

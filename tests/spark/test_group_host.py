@@ -146,6 +146,38 @@ def test_every_group_has_the_whole_of_a_static_table(data, groups):
         assert_kept_well(pipeline)
 
 
+@settings(max_examples=25)
+@given(data, st.integers(2, 3))
+def test_ordered_answers_come_in_order_across_batches_and_groups(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    text, by = draw.choose(
+        [
+            (join_queries(draw, unit), "lt"),
+            (join_queries(draw, unit, ["JOIN", "RIGHT JOIN"]), "rt"),
+            ("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM b", "ts"),
+            (
+                f"SELECT k, count(*) AS n FROM a [RANGE 9{unit}, SLIDE 2{unit}] GROUP BY k",
+                "window_end",
+            ),
+        ]
+    )
+    plans = plans_of(declared, [f"SELECT * FROM ({text}) ORDER BY {by}"])
+    batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
+    [share] = shares(plans)
+    pipeline = run(data, share, groups, batches, "meld")
+    streams = pipeline.exchange.program.streams
+    rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+    assert_answers(pipeline, share, as_numbered(streams, rows))
+    times = []
+    for place in range(len(pipeline.outputs)):
+        found = pipeline.rows("result", "q0", slice(place, place + 1))
+        # What the driver does with the answers of one batch.
+        times += sorted(row[by] for row in found if row[by] is not None)
+    assert times == sorted(times), "a batch brought what belongs before an earlier batch's"
+
+
 @settings(max_examples=40)
 @given(data, group_counts)
 def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups):

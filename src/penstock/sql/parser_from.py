@@ -5,6 +5,7 @@
     FROM A UNION B AS M1, C UNION D AS M2 [RANGE TUMBLING 10 SECONDS]
     FROM TUMBLE(TABLE packets, DESCRIPTOR(ts), INTERVAL '10' MINUTE)
     FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS
+    FROM packets ORDERED                                 ORDER BY the one column that it can be
 
 A name and a window belong to the whole union before them. UNION followed by SELECT, bare or in
 parentheses, is the union of queries instead, as in any SQL.
@@ -106,6 +107,17 @@ class FromParser(WindowParser):
             )
         return None
 
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        """Also ORDERED, behind everything else: ORDER BY without a column."""
+        found = super()._parse_query_modifiers(this)
+        start = self._curr
+        if isinstance(found, exp.Query) and self._match_text_seq("ORDERED"):
+            if found.args.get("order"):
+                self.refuse("ORDER BY says it already", self._prev, hint="leave out ORDERED")
+            found.set("order", exp.Order(expressions=[]))
+            cover(found.args["order"], self.span_since(start))
+        return found
+
     def relation(self, nested: bool = False) -> Relation:
         """One input of FROM; `nested`: directly in parentheses."""
         start = self._curr
@@ -201,7 +213,7 @@ class FromParser(WindowParser):
         if not explicit and (
             self._can_parse_limit_or_offset()
             or token.token_type not in self.TABLE_ALIAS_TOKENS | {TokenType.IDENTIFIER}
-            or token.text.upper() == "WITHIN"
+            or token.text.upper() in ("WITHIN", "ORDERED")
         ):
             return None
         if token.token_type in (TokenType.PIVOT, TokenType.UNPIVOT):
