@@ -3,7 +3,8 @@
     high-watermark   the newest value seen, per source
     low-watermark    the last bound
     wed              how long a window is open: the high-watermark when it closes less the
-                     low-watermark when its first row came; RANGE until one has closed
+                     low-watermark when its first row came, or that row's block's oldest value if
+                     that is later; RANGE until one has closed
     offset           how far a source's high-watermark is behind that of the source furthest ahead
 
 All of it is for the choice between two ways to keep a group, never for an answer. So windows count

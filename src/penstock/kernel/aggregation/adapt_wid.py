@@ -270,8 +270,8 @@ class AdaptWid(WidAggregate):
             state.came[name] = state.came.get(name, 0) + len(values)
         low = int(times.min())
         if state.closed > BEGINNING:
-            _, first = self._window.covers(state.closed)
-            low = first - self._slide
+            # A promise from long ago says nothing about windows that begin now.
+            low = max(low, self._window.covers(state.closed)[1] - self._slide)
         stop = int(rows.get_column(WID_END).to_numpy().max())
         state.begun = begin(state.begun, stop, low)
 
