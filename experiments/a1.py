@@ -200,13 +200,13 @@ def by_time(rows: pl.DataFrame, seconds: int) -> Iterator[tuple[int, pl.DataFram
 
 
 def saving(costs: dict[str, Cost], against: str) -> float:
-    return 1 - costs["AdaptWID"].peak_bytes / costs[against].peak_bytes
+    return 1 - float(costs["AdaptWID"].peak_bytes / costs[against].peak_bytes)
 
 
 def excess(costs: dict[str, Cost]) -> float:
     """AdaptWID's memory relative to the better of the two."""
     best = min(costs["eager"].peak_bytes, costs["lazy"].peak_bytes)
-    return costs["AdaptWID"].peak_bytes / best
+    return float(costs["AdaptWID"].peak_bytes / best)
 
 
 def table(title: str, first: str, runs: dict[str, dict[str, Cost]]) -> Table:
