@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import HostError, PenstockBug
+from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.spark.group_host import GroupHost
 from penstock.spark.kept_state import DIRECTORY, FORMAT, KeptState
@@ -102,6 +103,19 @@ def test_rows_that_wait_for_another_stream_are_kept_once_and_restored() -> None:
     assert some == [0, 1, 2, 10, 11, 12, 20, 21]
     pipeline.process(MicroBatch(promises={"b": END}), lambda group: Worker(None))
     assert [row["ts"] for row in pipeline.rows("result", "q0")] == [*some, 22, 30, 31, 32]
+
+
+def test_a_promise_about_some_rows_that_waits_stays_one_about_some_rows() -> None:
+    pipeline = pipeline_of(MERGED, Declared("a", 0), Declared("b", 0), groups=1, union="merge")
+    host, store = GroupHost(pipeline.exchange.program), Store()
+    promise = Punctuation("ts", 5, (("k", ("x",)),))
+    host.graph.nodes["a"].output.promise(promise)
+    KeptState(store.handle(), SegmentCache(None)).write(host, "token", None)
+    kept, again = KeptState(store.handle(), SegmentCache(None)), GroupHost(host.program)
+    directory = kept.read()
+    assert directory is not None
+    kept.restore(again, directory)
+    assert again.graph.nodes["a"].output.items == [promise]
 
 
 def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:

@@ -6,9 +6,15 @@ merged with it, so that there are few of them and a row is copied a logarithmic 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from penstock.kernel.state import Segment, Table
+
+Mask = npt.NDArray[np.bool_]
 
 #: Segments of about one size that are merged at a time.
 FAN_IN = 4
@@ -38,5 +44,23 @@ def take_below(table: Table, on: str, bound: int) -> pl.DataFrame | None:
             taken.append(rows.slice(0, split))
         if split < rows.height:
             kept.append(segment.without_front(split) if split else segment)
+    table.segments = kept
+    return pl.concat(taken) if taken else None
+
+
+def drop_where(table: Table, going: Callable[[pl.DataFrame], Mask]) -> pl.DataFrame | None:
+    """Take out the rows that are going, wherever they stand; segments without any stay as they are.
+
+    What is left of the others is written anew: this is for rows that leave before their time.
+    """
+    taken, kept = [], []
+    for segment in table.segments:
+        leaves = going(segment.rows)
+        if not leaves.any():
+            kept.append(segment)
+            continue
+        taken.append(segment.rows.filter(leaves))
+        if not leaves.all():
+            kept.append(Segment(segment.rows.filter(~leaves)))
     table.segments = kept
     return pl.concat(taken) if taken else None

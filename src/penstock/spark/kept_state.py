@@ -119,7 +119,7 @@ class KeptState:
             block = Block(segment.whole)
             _BLOCKS[block] = segment
             return block
-        return Punctuation(item[0], item[1])
+        return Punctuation(*item)
 
 
 #: The segment that a waiting block is kept as.
@@ -136,7 +136,7 @@ def _describe(state: State, segments: dict[int, Segment]) -> dict[str, Any]:
 
 def _pack(item: Item, segments: dict[int, Segment]) -> Any:
     if isinstance(item, Punctuation):
-        return [item.on, item.bound]
+        return [item.on, item.bound, item.where]
     segment = _BLOCKS.setdefault(item, Segment(item.rows))
     segments[segment.id] = segment
     return segment.id

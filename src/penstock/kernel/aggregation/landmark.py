@@ -12,7 +12,7 @@ waits, and so does the promise.  Spec: window-queries 2.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.kernel.aggregation.bucket import WID, WID_START
 from penstock.kernel.aggregation.wid import WidAggregate, WidState
@@ -36,8 +36,6 @@ class LandmarkState(WidState):
 class LandmarkAggregate(WidAggregate):
     """Reports everything so far, at every step."""
 
-    closes_groups = False
-
     state: LandmarkState
 
     def __init__(
@@ -57,6 +55,12 @@ class LandmarkAggregate(WidAggregate):
         if punctuation.on == WID:
             self.state.promised = max(self.state.promised, punctuation.bound)
             self._advance(out)
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Of some groups, too, only the steps up to the newest row are known to exist."""
+        if self.state.newest > BEGINNING:
+            bound = min(punctuation.bound, self.state.newest + 1)
+            super().on_pattern(port, replace(punctuation, bound=bound), out)
 
     def _advance(self, out: Output) -> None:
         state = self.state

@@ -28,6 +28,8 @@ from penstock.kernel.aggregation.levels import append_level
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.patterns import matching
+from penstock.kernel.sorted_segments import drop_where
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -91,6 +93,23 @@ class SessionAggregate(Operator):
         if pieces is not None:
             self._close(pieces, out)
         out.punctuation(Punctuation(WINDOW_END, bound))
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Close sessions of the partitions that are meant; a part of a partition says nothing."""
+        bound, partition = punctuation.bound, self._window.partition
+        if punctuation.on != self._window.on or bound <= self.state.closed:
+            return
+        if any(name not in partition for name, _ in punctuation.where):
+            return
+        horizon = bound - self._window.gap if bound < END else END
+        meant = matching(punctuation.where) & (pl.col(_DUE) < horizon)
+        pieces = drop_where(
+            self.state.pieces, lambda rows: rows.select(meant.alias("x"))["x"].to_numpy()
+        )
+        if pieces is not None:
+            self._close(pieces, out)
+        if all(name in self._calculation.groups for name, _ in punctuation.where):
+            out.punctuation(Punctuation(WINDOW_END, bound, punctuation.where))
 
     def _due_below(self, horizon: int) -> pl.DataFrame | None:
         """Take out what is due."""

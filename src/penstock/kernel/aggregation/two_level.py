@@ -87,6 +87,8 @@ class LowLevel(Operator):
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """What is over for some groups only leaves at once: they have no turn of their own."""
+        if self._flush.keeps_order:
+            return
         groups = self._calculation.groups
         if punctuation.on == WID and all(name in groups for name, _ in punctuation.where):
             over = matching(punctuation.where) & (pl.col(WID_START) < punctuation.bound)

@@ -139,6 +139,8 @@ class WidAggregate(Operator):
         groups = self._calculation.groups
         if not self.closes_groups or punctuation.on != WID:
             return
+        if punctuation.bound <= self.state.closed:
+            return
         if any(name not in groups for name, _ in punctuation.where):
             return
         closing = self._close_some(punctuation.bound, matching(punctuation.where))
@@ -146,6 +148,11 @@ class WidAggregate(Operator):
             rows = self._present(closing)
             if rows.height:
                 out.batch(Block(rows))
+        final = punctuation.bound >= END
+        start, end = (END, END) if final else self._window.covers(punctuation.bound)
+        out.punctuation(Punctuation(WINDOW_END, end, punctuation.where))
+        if start is not None:
+            out.punctuation(Punctuation(WINDOW_START, start, punctuation.where))
 
     def _promise(self, bound: int, out: Output) -> None:
         """What the end of windows below the bound says about results to come."""

@@ -34,6 +34,8 @@ class GlobalOrderState(OAJoinState):
 class GlobalOrderJoin(OAJoin):
     """Purge, join, insert, row by row in the order of arrival."""
 
+    knows_keys = False
+
     state: GlobalOrderState
 
     def __init__(self, spec: JoinSpec) -> None:

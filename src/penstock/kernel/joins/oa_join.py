@@ -6,6 +6,8 @@ purges the other's store, and becomes a promise on each of the timestamps in the
 needs a row of either side, new or still stored. Where somebody groups by both, it also becomes a
 promise about the pair (`joint`).  Spec: window-queries 6.1, 6.2, 6.4, Fig 7-1, 7-2.
 
+A promise about rows of one key does the same for that key alone (`keyed`).
+
 Outer, semi and anti joins ask besides which rows have met a partner (`unmatched`). A row without
 one leaves when it could be purged, for then none can come any more; so promises stay as they are.
 A left row of a semi join leaves when its first partner comes, and is not stored if that is at once.
@@ -20,6 +22,7 @@ import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.joins.joint import joint
+from penstock.kernel.joins.keyed import KeyPatterns
 from penstock.kernel.joins.keys import HASHED_BY
 from penstock.kernel.joins.pairs import Pairing, Pairs
 from penstock.kernel.joins.purge import keep_from, output_bound
@@ -28,10 +31,15 @@ from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.patterns import below
+from penstock.kernel.sorted_segments import Mask, drop_where
 from penstock.kernel.state import State, Table
 from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
+
+#: So many promises about keys are waited for before more stored rows than that are looked through.
+SWEEP, LITTLE = 32, 4096
 
 
 @dataclass
@@ -50,6 +58,9 @@ class OAJoinState(State):
     numbered: int = 0
     bounds: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
     sent: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
+    # the same about single keys, by key pattern
+    keyed: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
+    keyed_sent: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
     hashed_by: str = HASHED_BY
 
     def stored(self, side: int) -> Table:
@@ -67,6 +78,8 @@ class OAJoin(Operator):
 
     state: OAJoinState
     ports = 2
+    #: Whether a promise about a key forgets and lets out rows of that key.
+    knows_keys = True
     #: Whether somebody behind it has a use for promises about the pair of timestamps.
     promises_pairs = False
 
@@ -78,6 +91,8 @@ class OAJoin(Operator):
         self._sides = (Side(spec, 0), Side(spec, 1))
         self._unmatched = tuple(Unmatched(side.on) for side in self._sides)
         self._pairing = Pairing(spec, self._sides)
+        self._keys = KeyPatterns(spec)
+        self._unswept = [0, 0]  # promises about keys of which stored rows do not know yet
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset(side.on for side in self._spec.sides)
@@ -120,6 +135,8 @@ class OAJoin(Operator):
         first = keep_from(self._spec.band, port, self.state.bounds[1 - port])
         rows, times = arrived.rows, arrived.times
         needed = times >= first
+        if self.state.keyed[1 - port]:
+            needed &= ~self._over_by_key(port, rows)
         if self._kind.tells_apart(port):
             lone = np.ones(len(arrived), np.bool_)
             if pairs is not None:
@@ -175,10 +192,79 @@ class OAJoin(Operator):
             if bound > self.state.sent[number]:
                 self.state.sent[number] = bound
                 out.punctuation(Punctuation(side.on, bound))
+        if any(self.state.keyed):
+            self._promise_keys(port, out)
         if self.promises_pairs:
             on = (self._sides[0].on, self._sides[1].on)
             for promise in joint(band, on, bounds, self.state.sent):
                 out.punctuation(promise)
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """A promise about some keys: rows of these keys on the other side can go earlier."""
+        key = self._keys.key(port, punctuation.where)
+        if not self.knows_keys or key is None or punctuation.on != self._spec.sides[port].on:
+            return
+        if punctuation.bound <= self._bound(port, key):
+            return
+        self.state.keyed[port][key] = punctuation.bound
+        self._purge_keys(1 - port, out)
+        self._promise_key(key, out)
+
+    def _bound(self, side: int, key: str) -> int:
+        """What an input has promised about a key."""
+        return max(self.state.bounds[side], self.state.keyed[side].get(key, BEGINNING))
+
+    def _promise_keys(self, port: int, out: Output) -> None:
+        """An input has promised something about all rows, and so about those of each key."""
+        state = self.state
+        for side, (kept, least) in enumerate(zip(state.keyed, state.bounds, strict=True)):
+            state.keyed[side] = {key: bound for key, bound in kept.items() if bound > least}
+        for key in state.keyed[1 - port]:
+            self._promise_key(key, out)
+        for side, (said, least) in enumerate(zip(state.keyed_sent, state.sent, strict=True)):
+            state.keyed_sent[side] = {key: bound for key, bound in said.items() if bound > least}
+
+    def _promise_key(self, key: str, out: Output) -> None:
+        band, state = self._spec.band, self.state
+        for side in self._promised:
+            number = side.number
+            bound = output_bound(
+                band, number, self._bound(number, key), self._bound(1 - number, key)
+            )
+            said = state.keyed_sent[number]
+            if bound > max(state.sent[number], said.get(key, BEGINNING)):
+                said[key] = bound
+                # Results may go on with the key's column of either side.
+                for named in self._promised:
+                    where = self._keys.where(named.number, key)
+                    out.punctuation(Punctuation(side.on, bound, where))
+
+    def _over_by_key(self, side: int, rows: pl.DataFrame) -> Mask:
+        """Whether rows of a side can find no partner any more, by promises about their keys."""
+        keyed = self.state.keyed[1 - side]
+        first = {key: keep_from(self._spec.band, side, bound) for key, bound in keyed.items()}
+        over = below(rows, self._sides[side].on, self._keys.promises(side, first))
+        found: Mask = over.to_numpy()
+        return found
+
+    def _purge_keys(self, side: int, out: Output) -> None:
+        """Forget rows of a side by what is promised about their keys.
+
+        That is looking through all that is stored; where nobody waits for it and much is stored,
+        several promises are waited for.
+        """
+        state, stored = self.state, self.state.stored(side)
+        self._unswept[side] += 1
+        if self._kind.tells_apart(side):
+            alone = self._unmatched[side].leave_where(
+                state.waiting(side), state.met(side), lambda rows: self._over_by_key(side, rows)
+            )
+            if alone is not None:
+                self._alone(side, alone, out)
+        elif self._unswept[side] < SWEEP and stored.rows > LITTLE:
+            return
+        self._unswept[side] = 0
+        drop_where(stored, lambda rows: self._over_by_key(side, rows))
 
     @property
     def _promised(self) -> tuple[Side, ...]:

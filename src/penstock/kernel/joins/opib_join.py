@@ -30,6 +30,8 @@ class OPIBJoinState(OAJoinState):
 class OPIBJoin(OAJoin):
     """Left rows are joined once, in order, when all their partners have come."""
 
+    knows_keys = False
+
     state: OPIBJoinState
 
     def __init__(self, spec: JoinSpec) -> None:

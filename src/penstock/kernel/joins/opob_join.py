@@ -29,6 +29,8 @@ class OPOBJoinState(OAJoinState):
 class OPOBJoin(OAJoin):
     """Results come out in the order of the left timestamp."""
 
+    knows_keys = False
+
     state: OPOBJoinState
 
     def __init__(self, spec: JoinSpec) -> None:

@@ -66,6 +66,8 @@ class _Results:
 class OrderedJoin(OAJoin):
     """Results leave in the order of their later timestamp; subclasses say who waits."""
 
+    knows_keys = False
+
     state: OrderedJoinState
 
     def __init__(self, spec: JoinSpec) -> None:

@@ -12,13 +12,15 @@ Spec: window-queries 6.1 says when no partner can come (`purge`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import CODE, Index
 from penstock.kernel.joins.store import Store
-from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.sorted_segments import Mask, append_sorted, drop_where, take_below
 from penstock.kernel.state import Table
 
 #: A stored row's number; NOBODY where nobody asks whether it met a partner.
@@ -57,6 +59,15 @@ class Unmatched:
             alone = alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
         self._met.purge(met, keep_from)
         return alone
+
+    def leave_where(
+        self, waiting: Table, met: Table, over: Callable[[pl.DataFrame], Mask]
+    ) -> pl.DataFrame | None:
+        """Take the rows for which a condition holds and that never met a partner."""
+        alone = drop_where(waiting, over)
+        if alone is None:
+            return None
+        return alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
 
     def _has_met(self, met: Table, numbers: Index) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         found = np.zeros(len(numbers), np.bool_)
