@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent.parent / "experiments"
 #: Claims that do not hold, for the reason that the experiment's own text gives.
 KNOWN = {"a1": ["Q6-7: less time than eager (published for hash tables)"]}
-LONG = ("a1",)
+LONG = ("a1", "w1", "w2", "w3")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in LONG])
