@@ -1,8 +1,8 @@
 """WID against buffering: time by the number of windows that a row is in.
 
 A maximum over windows of 4000 rows that slide by 1 to 4000 rows, so that a row is in 4000 windows
-to one; in order. Buffering keeps the rows and looks at each once for every window that it is in; WID
-updates partial aggregates, and does not keep rows.
+to one; in order. Buffering keeps the rows and looks at each once for every window that it is in;
+WID updates partial aggregates, and does not keep rows.
 
 Published: WID takes less time in general, and the gap grows with RANGE / SLIDE. The line of a query
 that only reads the rows is the floor under both. The answers of both are compared.
