@@ -53,8 +53,16 @@ QUERIES = {
     ),
     "partitioned": ("SELECT k, count(*) AS n FROM a [RANGE 4 ROWS, SLIDE 2 ROWS, PA k]", False),
     "panes": (
-        "SELECT k, count(*) AS n FROM a [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
-        False,
+        "SELECT k, count(*) AS n, sum(x) AS s FROM a [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+        True,
+    ),
+    "merged panes": (
+        "SELECT k, max(x) AS m FROM a [RANGE 9 SECONDS SLIDE 6 SECONDS] GROUP BY k",
+        True,
+    ),
+    "holistic panes": (
+        "SELECT k, median(x) AS m FROM a [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY k",
+        True,
     ),
     "nested": (
         "SELECT k, max(n) AS m FROM (SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS] GROUP BY k) "

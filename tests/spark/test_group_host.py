@@ -43,7 +43,7 @@ from tests.engine.random_streams import (
     declarations,
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
-from tests.engine.running import AGGREGATIONS, started
+from tests.engine.running import PROMPT_AGGREGATIONS, started
 from tests.oracle import evaluate, same_rows
 from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
@@ -51,6 +51,8 @@ from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batch
 data = st.data()
 group_counts = st.integers(1, 3)
 GROUPS = (2, 0, 14)
+#: As a program spells them: two levels with their parameters.
+AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level 3 slow 2 5", "two_level 1 lazy 2 5")
 
 
 def plans_of(declared: list[Declared], texts: list[str], *settings: str) -> dict[str, Node]:

@@ -1,7 +1,8 @@
 """Two-level aggregation, where `SET aggregation = two_level` asks for it.
 
 Its parameters travel with the name of the algorithm, as Settings spells it out:
-`two_level 4096 slow 2 160` is a table of 4096 slots, flushed slowly, m = 2, i = 160.
+`two_level 4096 slow 2 160` is a table of 4096 slots, flushed slowly, m = 2, i = 160; so is
+`two_level` alone.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from penstock.lower.physical import Physical
 from penstock.plan import nodes
 from penstock.windows import Cumulating, Sliding
 
+#: Slots, policy, m and i.
+DEFAULTS = ("4096", SLOW, "2", "160")
+
 _LEAVES = {
-    LAZY: "throws out what collides, and what {m} windows are over",
-    SLOW: "throws out what collides, one that is over every {i} rows, and what {m} windows are",
-    IN_ORDER: "throws out what collides, what is over first",
+    LAZY: "throws out what collides, and what has been over for {m} windows",
+    SLOW: "throws out what collides, for {i} rows one that is over, and what is so for {m} windows",
+    IN_ORDER: "throws out what collides, and before it all that is over",
 }
 
 
@@ -28,7 +32,7 @@ def two_level(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     window = node.window
     if name != "two_level" or not isinstance(window, Sliding | Cumulating):
         return None
-    size, policy, m, i = parameters
+    size, policy, m, i = parameters or DEFAULTS
     flush = Flush(policy, int(m), int(i))
     results = tuple((result.name, result.aggregate) for result in node.results)
     leaves = _LEAVES[policy].format(m=m, i=i)

@@ -117,6 +117,18 @@ class PaneStore(Operator):
         self.purge()
         out.punctuation(Punctuation(PANE, bound))
 
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Panes of some groups are complete: readers can answer these before the others."""
+        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
+            return
+        if any(name not in self.calculation.groups for name, _ in punctuation.where):
+            return
+        bound = END
+        if not punctuation.is_final:
+            bound = (punctuation.bound - self.panes.origin) // self.panes.length
+        if bound > self.state.complete:
+            out.punctuation(Punctuation(PANE, bound, punctuation.where))
+
     def _complete(self, bound: int) -> None:
         """Move the panes below the bound to those that are complete."""
         taken, kept = [], []
@@ -158,6 +170,13 @@ class PaneStore(Operator):
         if not found:
             return None
         return found[0] if len(found) == 1 else pl.concat(found)
+
+    def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
+        """Panes first … stop - 1 of some groups, complete or not; None: there are none."""
+        asked = meant & (pl.col(PANE) >= first) & (pl.col(PANE) < stop)
+        found = [rows.filter(asked) for rows in (*self.state.panes, *self.state.filling)]
+        found = [rows for rows in found if rows.height]
+        return pl.concat(found) if found else None
 
     def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,6 +39,7 @@ from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
+from penstock.kernel.progress.patterns import below, matching
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -53,6 +55,7 @@ class PanedState(State):
     running: Table = field(default_factory=Table)
     closed: int = BEGINNING
     begun: bool = False  # whether the window before is known
+    early: list[tuple[list[Any], int]] = field(default_factory=list)  # groups that are out further
 
 
 class PanedWid(Operator):
@@ -106,6 +109,9 @@ class PanedWid(Operator):
         if bound <= self.state.closed:
             return
         rows = self._close(punctuation.bound, bound)
+        if rows is not None and self.state.early:
+            rows = self._not_early(rows)
+            self.state.early = [(where, stop) for where, stop in self.state.early if stop > bound]
         if rows is not None and rows.height:
             out.batch(Block(rows))
         self.state.closed = bound
@@ -114,6 +120,38 @@ class PanedWid(Operator):
         start, end = (END, END) if final else self.window.covers(bound)
         out.punctuation(Punctuation(WINDOW_END, end))
         out.punctuation(Punctuation(WINDOW_START, start))
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Answer for some groups before the others; what is out for them is left out later."""
+        bound, where = self.closed_by(punctuation.bound), punctuation.where
+        if punctuation.on != PANE or bound <= self.state.closed:
+            return
+        panes = self._store.of_groups(self._first, punctuation.bound, matching(where))
+        rows = None if panes is None else self._merge_panes(panes, bound)
+        if rows is not None:
+            rows = self._not_early(rows)
+            if rows.height:
+                out.batch(Block(rows))
+        patterns = [[name, list(pattern)] for name, pattern in where]  # as JSON gives it back
+        others = [(old, stop) for old, stop in self.state.early if old != patterns]
+        self.state.early = [*others, (patterns, bound)]
+        start, end = (END, END) if bound >= END else self.window.covers(bound)
+        out.punctuation(Punctuation(WINDOW_END, end, where))
+        out.punctuation(Punctuation(WINDOW_START, start, where))
+
+    def _not_early(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Results without those that are out already."""
+        promises = []
+        for where, stop in self.state.early:
+            end = END if stop >= END else self.window.covers(stop)[1]
+            promises.append((Punctuation("", 0, tuple(where)).where, end))  # out of JSON come lists
+        return rows.filter(~below(rows, WINDOW_END, promises))
+
+    @property
+    def _first(self) -> int:
+        """The first pane of the windows that are open."""
+        closed = self.state.closed
+        return BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
 
     def closed_by(self, promised: int) -> int:
         """The first window that stays open when panes below `promised` are complete."""
@@ -135,11 +173,11 @@ class PanedWid(Operator):
 
     def _merge(self, bound: int) -> pl.DataFrame | None:
         """Windows closed … bound - 1, each merged from its panes."""
+        found = self._store.between(self._first, END)
+        return None if found is None else self._merge_panes(found, bound)
+
+    def _merge_panes(self, found: pl.DataFrame, bound: int) -> pl.DataFrame | None:
         closed = self.state.closed
-        first = BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
-        found = self._store.between(first, END)
-        if found is None:
-            return None
         start, stop = self.panes.wid_range(found.get_column(PANE).to_numpy())
         start, stop = np.maximum(start, closed), np.minimum(stop, bound)
         lengths = np.maximum(stop - start, 0)
@@ -189,8 +227,7 @@ class PanedWid(Operator):
         found: list[tuple[dict[str, pl.Series], Ids, int]] = []
         for running in self.state.running:
             found.append((_columns(running), np.full(running.height, closed), 1))
-        first = BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
-        panes = self._store.between(first - self.panes.slide, END)
+        panes = self._store.between(self._first - self.panes.slide, END)
         if panes is not None:
             columns = _columns(panes)
             comes, leaves = self.panes.wid_range(panes.get_column(PANE).to_numpy())
