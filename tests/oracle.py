@@ -26,7 +26,7 @@ import polars as pl
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind
-from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
+from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
@@ -61,7 +61,9 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.WindowAggregate():
             aggregates = {result.name: call_of(result.aggregate) for result in plan.results}
             rows = evaluate(plan.input, inputs)
-            return evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
+            answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
+            # Revisions depend on when rows come; what stands in the end does not.
+            return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
         case nodes.Ordered():
             # The order is a contract on how rows come, which whoever sees them come must check.
             return evaluate(plan.input, inputs)

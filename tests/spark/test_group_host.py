@@ -345,3 +345,24 @@ def test_rows_to_be_stamped_are_late_when_their_stream_is_over() -> None:
     answers = host.process([Arrivals([stamped("x", 50)], newest=50)])
     assert answers.late["s"].height == 1
     assert "q" not in answers.results
+
+
+@settings(max_examples=8)
+@given(data, group_counts)
+def test_early_results_are_the_same_whoever_computes_them(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    window = draw.choose([f"[RANGE 6{unit}, SLIDE 2{unit}]", f"[RANGE ALL, SLIDE 5000000{unit}]"])
+    emit = draw.choose(["CHANGES", f"EVERY 3{unit}"])
+    text = f"SELECT k, count(*) AS n, sum(v) AS s FROM a {window} GROUP BY k EMIT {emit}"
+    [share] = shares(plans_of(declared, [text]))
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
+    one = run(data, share, groups, batches, "meld").rows("result", "q0")
+    pipeline = run(data, share, groups, batches, "meld")
+    assert same_rows(one, pipeline.rows("result", "q0"))
+    streams = pipeline.exchange.program.streams
+    rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+    final = [row for row in one if row["is_final"]]
+    assert same_rows(final, evaluate(share.queries["q0"], as_numbered(streams, rows)))
+    assert_kept_well(pipeline)

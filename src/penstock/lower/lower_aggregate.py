@@ -16,6 +16,7 @@ from penstock.kernel.aggregation.paned_wid import is_differential
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.lower.lower_emit import lower_emitting
 from penstock.lower.lower_panes import paned
 from penstock.lower.lower_two_level import two_level
 from penstock.lower.physical import AUTO, Physical
@@ -27,6 +28,8 @@ BUFFERING = ("buffering", "buffering_incremental")
 
 
 def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO) -> Physical:
+    if node.emit is not None:
+        return lower_emitting(node, node.emit)
     on_panes = paned(node, aggregation)
     if on_panes is not None:
         return on_panes
@@ -100,6 +103,7 @@ def watches_sources(node: nodes.Node, union: str, aggregation: str) -> bool:
         aggregation == "adapt"
         and union == "meld"
         and isinstance(node, nodes.WindowAggregate)
+        and node.emit is None
         and isinstance(node.window, Sliding)
         and isinstance(node.input, nodes.Union)
     )

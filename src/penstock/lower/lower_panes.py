@@ -29,6 +29,8 @@ MOST_MERGED = 100
 def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     """Paned-WID for this aggregate, if it is chosen."""
     window = node.window
+    if node.emit is not None:
+        return None
     if aggregation not in (AUTO, "paned") or not isinstance(window, Sliding) or window.has_gaps:
         return None
     aggregates = [result.aggregate for result in node.results]

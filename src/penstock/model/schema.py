@@ -21,6 +21,8 @@ OURS = "__"
 #: The columns by which a result tells its window.
 WINDOW_START = "window_start"
 WINDOW_END = "window_end"
+#: Whether a result is the last one for its window, where early ones come, too.
+IS_FINAL = "is_final"
 
 
 @dataclass(frozen=True)

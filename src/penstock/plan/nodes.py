@@ -21,13 +21,23 @@ from functools import cached_property
 
 from penstock.errors import CannotJoin, CannotOrder, CannotWindow, TypeMismatch
 from penstock.model.aggregates import Aggregate
+from penstock.model.emit import Emit
 from penstock.model.expressions import Expression, Named, Ref
 from penstock.model.joins import JoinKind
-from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
+from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START, Column, Schema
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type, common_type
-from penstock.windows import Band, Partitioned, Session, TumblingBand, Window
+from penstock.windows import (
+    Band,
+    Cumulating,
+    Landmark,
+    Partitioned,
+    Session,
+    Sliding,
+    TumblingBand,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -191,9 +201,12 @@ class WindowAggregate(Node):
     window: Window
     groups: tuple[str, ...]
     results: tuple[Result, ...]
+    emit: Emit | None = None  # None: on window close
 
     def __post_init__(self) -> None:
         available = self.input.schema
+        if self.emit is not None:
+            self._check_emit(self.emit)
         for name in self.groups:
             _ = available[name]
         for name in self.window.columns():
@@ -211,6 +224,19 @@ class WindowAggregate(Node):
                     )
         _ = self.schema
 
+    def _check_emit(self, emit: Emit) -> None:
+        if not isinstance(self.window, (Sliding, Landmark, Cumulating)):
+            raise CannotWindow(
+                f"{emit} is not offered for {self.window}: "
+                "rows yet to come decide which of its windows there are",
+                hint="leave EMIT out, or use a sliding, landmark or cumulating window",
+            )
+        if IS_FINAL in (*self.groups, *(result.name for result in self.results)):
+            raise CannotWindow(
+                f"`{IS_FINAL}` is taken: it tells early results from final ones",
+                hint="rename the column",
+            )
+
     @property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
@@ -225,6 +251,7 @@ class WindowAggregate(Node):
                 *(Column(r.name, r.aggregate.type) for r in self.results),
                 Column(WINDOW_START, bound_type),
                 Column(WINDOW_END, bound_type),
+                *(() if self.emit is None else (Column(IS_FINAL, Type.BOOLEAN),)),
             ),
             (
                 end
@@ -238,7 +265,8 @@ class WindowAggregate(Node):
     @property
     def label(self) -> str:
         by = f" by {', '.join(self.groups)}" if self.groups else ""
-        return f"WindowAggregate {', '.join(map(str, self.results))}{by} {self.window}"
+        emit = "" if self.emit is None else f" {self.emit}"
+        return f"WindowAggregate {', '.join(map(str, self.results))}{by} {self.window}{emit}"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from penstock.errors import CannotWindow, NotExecutable
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import ROW_NUM
 from penstock.plan.nodes import Node, Project, Source, Table, Union
+from penstock.sql.bind_emit import refuse_revisions
 from penstock.sql.bind_window_function import bind_window_function
 from penstock.sql.context import Context
 from penstock.sql.scope import Scope
@@ -63,6 +64,7 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
         return Input(node, Scope.of(node, None), this)
     with context.located(this):
         node = context.lookup(this.name)
+        refuse_revisions(node, this.name)
     # A stream or table keeps the name it was declared with.
     name = this.name
     if isinstance(node, Source):

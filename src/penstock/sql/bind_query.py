@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node, Union
+from penstock.sql.bind_emit import emitting
 from penstock.sql.bind_order import ordered
 from penstock.sql.bind_select import bind_select
 from penstock.sql.context import Context, Names
@@ -48,6 +49,9 @@ def bind(query: Query, names: Names, defining: str | None = None) -> Bound:
     context = Context(query.text, names, _bind_tree, defining)
     with context.located(query.span):
         plan = _bind_tree(query.ast, context)
+        if query.emit is not None:
+            with context.located(query.emit.span):
+                plan = emitting(plan, query.emit)
         if _depth(plan) > DEEPEST:
             raise NotExecutable(
                 "this query is built of too many layers", hint="read fewer views through views"

@@ -207,6 +207,15 @@ class FromParser(WindowParser):
             clause = self.window_clause()
         relation.set("clause", clause)
 
+    def _at_emit(self) -> bool:
+        """Whether EMIT follows, and not an input that is called so."""
+        words = [token.text.upper() for token in self._tokens[self._index : self._index + 3]]
+        return words[:2] in (["EMIT", "EVERY"], ["EMIT", "CHANGES"]) or words == [
+            "EMIT",
+            "ON",
+            "WINDOW",
+        ]
+
     def _relation_name(self) -> exp.Identifier | None:
         explicit = self._match(TokenType.ALIAS)
         token = self._curr
@@ -214,6 +223,7 @@ class FromParser(WindowParser):
             self._can_parse_limit_or_offset()
             or token.token_type not in self.TABLE_ALIAS_TOKENS | {TokenType.IDENTIFIER}
             or token.text.upper() in ("WITHIN", "ORDERED")
+            or self._at_emit()
         ):
             return None
         if token.token_type in (TokenType.PIVOT, TokenType.UNPIVOT):

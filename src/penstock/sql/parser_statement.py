@@ -23,7 +23,7 @@ from penstock.sql.statements import (
     Set,
     Statement,
 )
-from penstock.sql.syntax import Parameter, Span
+from penstock.sql.syntax import EmitClause, Parameter, Span
 
 _STARTS = ("SELECT", "CREATE", "DROP", "SET", "EXPLAIN")
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
@@ -90,10 +90,28 @@ class StatementParser(StreamParser):
         tree = self._parse_ddl_select()
         if tree is None:
             self.refuse(f"expected a query, not {self.found()}", hint="it begins with SELECT")
+        emit = self._emit()
         span = self.span_since(start)
         if _depth(tree) > DEEPEST:
             self.refuse("this is nested too deeply", span, hint="split it into views")
-        return Query(tree, self.sql, span)
+        return Query(tree, self.sql, span, emit)
+
+    def _emit(self) -> EmitClause | None:
+        """`EMIT ON WINDOW CLOSE`, which is what happens anyway, `EMIT EVERY d`, `EMIT CHANGES`."""
+        start = self._curr
+        if not self._match_text_seq("EMIT"):
+            return None
+        if self._match_text_seq("ON", "WINDOW", "CLOSE"):
+            return None
+        if self._match_text_seq("CHANGES"):
+            return EmitClause(self.span_since(start))
+        if self._match_text_seq("EVERY"):
+            every = self._fixed_length()
+            return EmitClause(self.span_since(start), every)
+        self.refuse(
+            f"expected ON WINDOW CLOSE, EVERY or CHANGES after EMIT, not {self.found()}",
+            hint="such as EMIT EVERY 10 SECONDS",
+        )
 
     def _create(self, start: Token) -> Statement:
         replace = self._match_text_seq("OR", "REPLACE")
@@ -105,6 +123,12 @@ class StatementParser(StreamParser):
             name = self.word("a name for the view")
             self.expect("AS")
             query = self._query()
+            if query.emit is not None:
+                self.refuse(
+                    "a view cannot EMIT: its rows would replace each other",
+                    query.emit.span,
+                    hint="put EMIT at the end of the standing query",
+                )
             return CreateView(self.position_since(start), name, query, replace)
         continuous = self._match_text_seq("CONTINUOUS")
         replace = self._match_text_seq("OR", "REPLACE") or replace

@@ -21,7 +21,7 @@ from penstock.errors import Position
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.settings import Value
-from penstock.sql.syntax import Span
+from penstock.sql.syntax import EmitClause, Span
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Query:
     ast: exp.Expr
     text: str
     span: Span
+    emit: EmitClause | None = None
 
     @property
     def sql(self) -> str:

@@ -57,6 +57,18 @@ AnyLength: TypeAlias = Length | Parameter
 
 
 @dataclass(frozen=True)
+class EmitClause:
+    """`EMIT EVERY 1 minute`, or `EMIT CHANGES`: then `every` is None."""
+
+    span: Span
+    every: Length | None = None
+
+    @staticmethod
+    def example(unit: Unit) -> str:
+        return {"time": "10 SECONDS", "rows": "100 ROWS", "number": "100"}[unit]
+
+
+@dataclass(frozen=True)
 class Attribute:
     """A column named in a window clause; `row-num` stands here as `row_num`."""
 
