@@ -16,7 +16,6 @@ from penstock.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import (
     DuplicateName,
     MalformedRow,
-    NotExecutable,
     Position,
     QueryError,
     UnknownName,
@@ -99,7 +98,7 @@ class Declarations(ABC):
             entry.name,
             entry.plan,
             self._stream_progress(),
-            now=self._now(),
+            now=self.now(),
             union=self.catalog.settings.union,
             ets=self.catalog.settings.ets,
         )
@@ -140,14 +139,11 @@ class Declarations(ABC):
 
     # -- what subclasses do -------------------------------------------------------------------
 
+    @abstractmethod
     def _stream_progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
-        raise NotExecutable(
-            "this host does not tell yet how far its streams are",
-            hint="EXPLAIN LIVE runs in this process (--local, LocalEngine)",
-        )
 
-    def _now(self) -> int:
+    def now(self) -> int:
         """The clock by which streams are silent."""
         return to_ticks(datetime.now(timezone.utc))
 

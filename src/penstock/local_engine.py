@@ -187,7 +187,7 @@ class LocalEngine(Declarations):
             for name in self._host.streams
         }
 
-    def _now(self) -> int:
+    def now(self) -> int:
         return self._host.clock.now()
 
     # -- following the catalog ----------------------------------------------------------------

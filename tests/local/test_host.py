@@ -116,7 +116,7 @@ def test_row_numbers_leave_out_rows_that_did_not_go_in() -> None:
 def test_late_rows_may_be_an_error_and_then_nothing_is_pushed() -> None:
     host = host_of(external(), late=LatePolicy.FAIL)
     host.push("s", rows(5))
-    with pytest.raises(LateRow, match=r"1 of the rows pushed to `s` are late") as raised:
+    with pytest.raises(LateRow, match=r"1 of the rows of `s` are late") as raised:
         host.push("s", rows(6, 4, None))
     assert raised.value.stream == "s"
     host.run()

@@ -19,7 +19,7 @@ from penstock.kernel.graph import Graph, Node
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
-from penstock.kernel.progress.useful import downstream, useful
+from penstock.kernel.progress.useful import is_awaited, useful, waiting_prone
 from penstock.local.clock import Clock
 from penstock.local.stream_input import StreamInput
 from penstock.model.ets import Ets, EtsKind
@@ -68,11 +68,7 @@ class Enabling:
         self._behind = {}
         for name, stream in self._inputs.items():
             stream.useful = useful(stream.node)
-            self._behind[name] = [
-                node
-                for node in downstream(stream.node)
-                if node.operator is not None and node.operator.idle_waiting_prone
-            ]
+            self._behind[name] = waiting_prone(stream.node)
         now = self._clock.now()
         due = {name: now + every for name, every in self._periods().items()}
         self._due = {name: self._due.get(name, first) for name, first in due.items()}
@@ -89,7 +85,9 @@ class Enabling:
         if stream is None or self._ets.kind is not EtsKind.ON_DEMAND:
             return False
         name = stream.stream.name
-        if name in self._given or not self._is_awaited(name) or not self._is_empty(source):
+        if name in self._given or not self._is_empty(source):
+            return False
+        if not is_awaited(self._behind[name]):
             return False
         self._given.add(name)
         return self._enable(stream)
@@ -98,12 +96,6 @@ class Enabling:
         """Ask every source; for when nothing can move."""
         made = [self.ask(source) for source in list(self._streams)]
         return any(made)
-
-    def _is_awaited(self, name: str) -> bool:
-        return any(
-            node.operator is not None and node.operator.waits(node.inputs)
-            for node in self._behind[name]
-        )
 
     def _is_empty(self, source: Node) -> bool:
         return source.output.length == 0

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import polars as pl
 
-from penstock.errors import BadPunctuation, LateRow
+from penstock.errors import BadPunctuation
 from penstock.kernel.block import Block
 from penstock.kernel.fit import Fitted, Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, is_ahead
 from penstock.kernel.state import SavedState, State
-from penstock.model.punctuation import Punctuation, Where, where_of
+from penstock.model.punctuation import Punctuation, Where
 from penstock.model.streams import Stream
 
 
@@ -96,26 +95,19 @@ class StreamInput:
         start = 0
         for place in marked:
             self._take_in(Fitted(fitted.rows.slice(start, place - start)), now)
-            self._read_punctuation(fitted.rows.row(place, named=True))
+            row = fitted.rows.row(place, named=True)
+            try:
+                self._promise(self._generator.read_punctuation(row))
+            except BadPunctuation as refused:
+                self._keep_malformed(as_text([row], self.stream.arriving, [refused.message]))
             start = place + 1
         self._take_in(Fitted(fitted.rows.slice(start), fitted.misfits), now)
-
-    def _read_punctuation(self, row: dict[str, Any]) -> None:
-        """A promise in the data: its time is the bound, NULLs are wild cards, values constants."""
-        on, marker = str(self.stream.timestamp), str(self.stream.timing.marker)
-        named = {name: v for name, v in row.items() if name not in (on, marker) and v is not None}
-        try:
-            if row[on] is None:
-                raise BadPunctuation(self.stream.name, f"{on}: a promise needs a bound")
-            self._promise(self._generator.punctuate(row[on], where_of(named)))
-        except BadPunctuation as refused:
-            self._keep_malformed(as_text([row], self.stream.arriving, [refused.message]))
 
     def _take_in(self, fitted: Fitted, now: int) -> None:
         stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)
         parts = self._generator.judge(stamped)
         if parts.late.height and self.policy is LatePolicy.FAIL:
-            raise self._late_row(parts.late)
+            raise self._generator.late_row(parts.late)
         if fitted.misfits is not None:
             self._keep_malformed(fitted.misfits)
         if ahead is not None:
@@ -181,16 +173,3 @@ class StreamInput:
     def _keep_malformed(self, misfits: pl.DataFrame) -> None:
         self.counts.malformed += misfits.height
         self._set_aside(SetAside(self.stream.name, Reason.MALFORMED, misfits))
-
-    def _late_row(self, late: pl.DataFrame) -> LateRow:
-        name, on = self.stream.name, self.stream.timestamp
-        which = f" ({on} = {late.get_column(on)[0]})" if on is not None else ""
-        return LateRow(
-            name,
-            f"{late.height} of the rows pushed to `{name}` are late, the first one{which}: the "
-            f"stream is {self._promised()}",
-            hint="declare more SLACK, or choose to keep late rows aside; nothing was pushed",
-        )
-
-    def _promised(self) -> str:
-        return "over" if self._generator.state.ended else f"declared {self.stream.disorder()}"

@@ -117,6 +117,7 @@ def describe(program: Program) -> dict[str, str]:
         "union": program.union,
         "join": program.join,
         "aggregation": program.aggregation,
+        "late": program.late,
         "lowering": program.lowering,
     }
     return {**streams, **tables, **queries, **chosen}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -25,5 +25,7 @@ class Report:
     bounds: Mapping[str, int]  # of each stream
     state_rows: int
     state_bytes: int
+    newest: Mapping[str, int]  # timestamp of each stream so far
+    awaited: Collection[str]  # streams that something is held for
     #: (stream, kind) -> rows set aside of which nothing but their number is known
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)

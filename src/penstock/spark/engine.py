@@ -33,9 +33,11 @@ from penstock.declarations import Declarations
 from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply
+from penstock.lower.late_rows import check_takes_late_rows
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
+from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.results import FILE_FORMATS
 from penstock.spark.batch_sink import BatchSink
@@ -50,7 +52,6 @@ from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
 from penstock.spark.spool import Spool
-from penstock.spark.timing import check_settings, check_timing
 from penstock.sql.statements import Sink
 
 
@@ -158,6 +159,7 @@ class Engine(Declarations):
             time.sleep(PAUSE)
         self.process_available()
         for running in self._running:
+            running.ask_nobody()
             running.pipeline.pulse.send({stream.name: END for stream in running.program.streams})
         self.process_available()
         self.stop()
@@ -207,7 +209,22 @@ class Engine(Declarations):
     def last_progress(self, name: str) -> dict[str, Any] | None:
         running = self._running_of(name)
         latest = running.query.lastProgress if running else None
-        return {**dict(latest), "penstock": running.progress} if running and latest else None
+        if running is None or latest is None:
+            return None
+        facts = {**running.progress, "holding": self.why(name).as_json()}
+        return {**dict(latest), "penstock": facts}
+
+    @property
+    def chosen_aggregation(self) -> str:
+        """How windows are computed."""
+        return self._chosen["aggregation"]
+
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        found: dict[str, StreamProgress] = {}
+        for running in self._running:
+            running.pipeline.refresh()
+            found.update(running.enabling.progress())
+        return found
 
     # -- streams of the program ---------------------------------------------------------------
 
@@ -304,8 +321,10 @@ class Engine(Declarations):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry) -> None:
-        check_timing(entry.plan)
-        choose({entry.name: entry.plan}, self.catalog.settings.lowering)
+        settings = self.catalog.settings
+        if settings.uses_late_rows:
+            check_takes_late_rows(entry.plan, settings.late, settings.union)
+        choose({entry.name: entry.plan}, settings.lowering)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
@@ -340,7 +359,7 @@ class Engine(Declarations):
             spool.stop()
 
     def _settings_changed(self) -> None:
-        check_settings(self.catalog.settings)
+        """They hold for pipelines that start from now on."""
 
     def _running_of(self, name: str) -> Running | None:
         return next((r for r in self._running if name in r.share.queries), None)

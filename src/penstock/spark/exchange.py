@@ -8,18 +8,21 @@ was there.
 
 Lines of the exchange have one shape, whatever the stream:
 
-    column   a block                        progress                        malformed rows
-    g        the group's key                the group's key                 some group's key
-    stream   number of the stream           number of the stream            number of the stream
-    task     who packed it                  who sends it                    who packed them
-    seq      number of the block            PROGRESS                        MALFORMED_ROWS
-    newest   BEGINNING                      newest timestamp, in ticks;     BEGINNING
-                                            BEGINNING: none
-    rows     rows in it                     rows the task saw               rows in it
-    payload  Arrow IPC                      NULL                            Arrow IPC, all text
+    column   a block           progress                   malformed rows       punctuation
+    g        the group's key   the group's key            some group's key     the group's key
+    stream   number of it      number of it               number of it         number of it
+    task     who packed it     who sends it               who packed them      who packed it
+    seq      its number        PROGRESS                   MALFORMED_ROWS       PROMISES
+    newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
+                               BEGINNING: none
+    rows     rows in it        rows the task saw          rows in it           how many, for one
+                                                                               group; else 0
+    payload  Arrow IPC         NULL, or the foremost      Arrow IPC, all text  Arrow IPC
+                               timestamps (SLACK n ROWS)
 
 (task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
-`fitting`; they belong to no group, and one carries them to where they are handed out.
+`fitting`; they belong to no group, and one carries them to where they are handed out. Rows that are
+punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-PROGRESS, MALFORMED_ROWS = -1, -2
+PROGRESS, MALFORMED_ROWS, PROMISES = -1, -2, -3
+#: The column of the foremost timestamps.
+FOREMOST = "foremost"
 
 SCHEMA = pa.schema(
     [
@@ -77,7 +82,8 @@ class Packer:
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
-        newest = BEGINNING
+        late, marker = self.stream.timing.rows_late, self.stream.timing.marker
+        newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
         count = seq = 0
         for rows, bad in (block for batch in batches for block in self._blocks(batch)):
             count += rows.height
@@ -85,13 +91,19 @@ class Packer:
                 count += bad.height
                 group = self.groups[task % len(self.groups)]
                 yield _line(group, self.number, task, MALFORMED_ROWS, bad)
+            if marker is not None and rows.get_column(marker).any():
+                is_promise = rows.get_column(marker).fill_null(False)
+                yield from self._promises(task, rows.filter(is_promise))
+                rows = rows.filter(~is_promise)
             if on is not None:
                 newest = max(newest, _newest(rows.get_column(on)))
+            if on is not None and late is not None:
+                foremost = _foremost(foremost, rows.get_column(on), late + 1)
             for group, part in self._parts(rows, task):
                 yield _line(group, self.number, task, seq, part)
                 seq += 1
         if count:
-            yield self._progress(task, newest, count)
+            yield self._progress(task, newest, count, foremost)
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""
@@ -138,10 +150,15 @@ class Packer:
             for (place,), part in parts.items():
                 yield self.groups[place], part
 
-    def _progress(self, task: int, newest: int, count: int) -> pa.RecordBatch:
-        fixed = {"stream": self.number, "task": task, "seq": PROGRESS}
+    def _progress(self, task: int, newest: int, count: int, foremost: pl.Series) -> pa.RecordBatch:
+        payload = to_ipc(foremost.to_frame()) if foremost.len() else None
+        fixed = {"stream": self.number, "task": task, "seq": PROGRESS, "payload": payload}
         lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
         return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
+
+    def _promises(self, task: int, rows: pl.DataFrame) -> Batches:
+        for number, group in enumerate(self.groups):
+            yield _line(group, self.number, task, PROMISES, rows, 0 if number else rows.height)
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -161,7 +178,17 @@ def _newest(times: pl.Series) -> int:
     return high if isinstance(high, int) else BEGINNING
 
 
-def _line(group: int, stream: int, task: int, seq: int, rows: pl.DataFrame) -> pa.RecordBatch:
-    values = (group, stream, task, seq, BEGINNING, rows.height, to_ipc(rows))
+def _foremost(before: pl.Series, times: pl.Series, number: int) -> pl.Series:
+    """The so many largest of all timestamps."""
+    times = times.drop_nulls().cast(pl.Int64)
+    found: pl.Series = pl.concat([before, times.filter(times < END).alias(FOREMOST)]).top_k(number)
+    return found
+
+
+def _line(
+    group: int, stream: int, task: int, seq: int, rows: pl.DataFrame, count: int | None = None
+) -> pa.RecordBatch:
+    count = rows.height if count is None else count
+    values = (group, stream, task, seq, BEGINNING, count, to_ipc(rows))
     arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -16,12 +16,15 @@ from typing import Any
 
 import polars as pl
 
+from penstock.errors import BadPunctuation
+from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.kernel.block import Block
-from penstock.kernel.fit import timeless_as_text
+from penstock.kernel.fit import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import Split, split
+from penstock.kernel.progress.late import LatePolicy, Split
+from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import State
 from penstock.lower.lower import Lowering
@@ -42,6 +45,7 @@ class Program:
     lowering: str = "kernel"
     join: str = "auto"
     aggregation: str = "auto"
+    late: str = "keep"
 
 
 @dataclass
@@ -53,6 +57,9 @@ class Arrivals:
     rows: int = 0  # of the whole stream
     bound: int = BEGINNING  # promised from outside
     malformed: list[pl.DataFrame] = field(default_factory=list)  # as text
+    foremost: list[int] = field(default_factory=list)  # timestamps, where lateness counts rows
+    punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are promises
+    answers_for_punctuation: bool = False  # whether this group reports those that are refused
 
 
 @dataclass
@@ -90,6 +97,11 @@ class GroupHost:
         }
         describe(self.graph)
         self._executor = Executor(self.graph)
+        self._late = LatePolicy(program.late)
+        for node in self.graph.nodes.values():
+            if isinstance(node.operator, WidAggregate):
+                node.operator.consistent = self._late is LatePolicy.CONSISTENT
+        self._behind = {name: waiting_prone(source) for name, source in sources.items()}
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
         """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
@@ -102,6 +114,7 @@ class GroupHost:
             if arrived.blocks:
                 rows = pl.concat(arrived.blocks, rechunk=False)
                 malformed += self._push(stream, rows, answers)
+            malformed += self._read_promises(stream, arrived)
             if malformed:
                 answers.malformed[stream.name] = pl.concat(malformed)
         self._executor.run_until_idle()
@@ -125,6 +138,10 @@ class GroupHost:
         if parts.late.height:
             answers.late[stream.name] = parts.late
         rows = parts.on_time
+        if parts.late.height and self._late is LatePolicy.FAIL:
+            raise generator.late_row(parts.late)
+        if parts.late.height and self._late.lets_in and not generator.state.ended:
+            rows = pl.concat([rows, parts.late])
         if stream.is_ordered and stream.timestamp is not None:
             # Tasks run side by side, so their blocks have no order; operators count on one.
             rows = rows.sort(stream.timestamp, maintain_order=True)
@@ -132,23 +149,35 @@ class GroupHost:
         return [timeless_as_text(stream, parts.timeless)] if parts.timeless.height else []
 
     def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
-        state, on, nothing = self.generators[stream.name].state, stream.timestamp, rows.clear()
-        if state.ended:
-            return Split(nothing, rows, nothing)
-        if on is None or stream.kind is TimestampKind.LATENT:
-            return Split(rows, nothing, nothing)
-        if stream.kind is TimestampKind.INTERNAL:
+        generator, on = self.generators[stream.name], stream.timestamp
+        if stream.kind is TimestampKind.INTERNAL and on is not None:
             # A promise from outside may be ahead of the clock, or the clock go back: it counts.
-            return Split(rows.with_columns(pl.col(on).clip(state.bound)), nothing, nothing)
-        return split(rows, on, state.bound, None)
+            rows = rows.with_columns(pl.col(on).clip(generator.state.bound))
+        return generator.judge(rows, by_block=True)
+
+    def _read_promises(self, stream: Stream, arrived: Arrivals) -> list[pl.DataFrame]:
+        """Note the promises among the rows; gives those that are refused, as text."""
+        if not arrived.punctuation:
+            return []
+        generator, refused, reasons = self.generators[stream.name], [], []
+        rows = pl.concat(arrived.punctuation).sort(str(stream.timestamp), maintain_order=True)
+        for row in rows.iter_rows(named=True):
+            try:
+                generator.read_punctuation(row)
+            except BadPunctuation as reason:
+                refused.append(row)
+                reasons.append(reason.message)
+        if not refused or not arrived.answers_for_punctuation:
+            return []
+        return [as_text(refused, stream.arriving, reasons)]
 
     def _promise(self, stream: Stream, arrived: Arrivals, said: list[Punctuation]) -> None:
         generator = self.generators[stream.name]
-        bounds = [generator.state.bound, arrived.bound]
-        if arrived.newest > BEGINNING and generator.slack is not None:
-            bounds.append(arrived.newest - generator.slack)
-        generator.state.ended |= max(bounds) >= END
-        generator.state.bound = max(bounds)
+        generator.after_block(arrived.newest, arrived.foremost)
+        if arrived.bound >= END:
+            generator.end()
+        elif arrived.bound > generator.state.bound:
+            generator.punctuate(arrived.bound)
         for promise in generator.standing():
             # Said again it would wait in front of a Merge, batch for batch, for nothing.
             if promise not in said:
@@ -167,6 +196,8 @@ class GroupHost:
         sizes = [size for _, state in self.states() for size in state.sizes()]
         return {
             "bounds": {name: g.state.bound for name, g in self.generators.items()},
+            "newest": {name: g.state.newest for name, g in self.generators.items()},
+            "awaited": [name for name, behind in self._behind.items() if is_awaited(behind)],
             "state_rows": sum(size.rows for size in sizes),
             "state_bytes": sum(size.bytes for size in sizes),
         }

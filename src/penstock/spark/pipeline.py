@@ -88,5 +88,7 @@ class Pipeline:
                 progress[0]["bounds"] if progress else {},
                 sum(group["state_rows"] for group in progress),
                 sum(group["state_bytes"] for group in progress),
+                progress[0]["newest"] if progress else {},
+                {name for group in progress for name in group["awaited"]},
             )
         )

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.timestamps import BEGINNING
-from penstock.spark.exchange import MALFORMED_ROWS
+from penstock.spark.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
 from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
 from penstock.spark.kept_state import KeptState
 from penstock.spark.pulse import PULSE
@@ -84,6 +84,7 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
     found = [Arrivals() for _ in program.streams]
     blocks: list[tuple[int, int, int, bytes]] = []
     malformed: list[tuple[int, int, bytes]] = []
+    promises: list[tuple[int, int, bytes, bool]] = []
     for frame in lines:
         for line in frame.itertuples(index=False):
             if line.stream == PULSE:
@@ -93,16 +94,23 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                     arrived.bound = max(arrived.bound, bound)
             elif line.seq == MALFORMED_ROWS:
                 malformed.append((line.stream, line.task, line.payload))
+            elif line.seq == PROMISES:
+                promises.append((line.stream, line.task, line.payload, bool(line.rows)))
             elif line.seq < 0:
                 arrived = found[line.stream]
                 arrived.newest = max(arrived.newest, int(line.newest))
                 arrived.rows += int(line.rows)
+                if line.payload is not None:
+                    arrived.foremost += from_ipc(line.payload).get_column(FOREMOST).to_list()
             else:
                 blocks.append((line.stream, line.task, line.seq, line.payload))
     for stream, _, _, payload in sorted(blocks, key=lambda block: block[:3]):
         found[stream].blocks.append(from_ipc(payload))
     for stream, _, payload in sorted(malformed):
         found[stream].malformed.append(from_ipc(payload))
+    for stream, _, payload, answers in sorted(promises):
+        found[stream].punctuation.append(from_ipc(payload))
+        found[stream].answers_for_punctuation |= answers
     return found
 
 

@@ -24,6 +24,9 @@ from penstock.model.timestamps import BEGINNING
 #: Number of the pulse where a stream has its number.
 PULSE = -1
 
+#: Promises that are always kept.
+KEPT = 16
+
 
 class Pulse:
     """The driver's end: a folder of promises."""
@@ -40,6 +43,16 @@ class Pulse:
         hidden.write_text(json.dumps(dict(promises), sort_keys=True))
         hidden.rename(file)
         return file
+
+    def forget(self, before: float) -> None:
+        """Remove promises that were sent before a batch began which is over.
+
+        The latest stay, whatever their age: numbers never come twice.
+        """
+        files = sorted(self._folder.glob("[0-9]*.json"))
+        for file in files[:-KEPT]:
+            if file.stat().st_mtime < before:
+                file.unlink()
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
         """The promises made for one stream, as the column `bound`."""

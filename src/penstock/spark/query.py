@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
 from penstock.results import no_results, presented
 from penstock.spark.batch_sink import BatchSink
@@ -83,6 +84,10 @@ class Query:
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
         return self._engine.explain(self.plan)
+
+    def why(self) -> Holding:
+        """What holds it back; printed, it is what EXPLAIN LIVE says."""
+        return self._engine.why(self.name)
 
     @property
     def status(self) -> dict[str, Any]:

@@ -12,23 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
 from penstock.late_rows import as_late_rows
-from penstock.model.timestamps import to_ticks
+from penstock.model.timestamps import MILLISECOND, to_ticks
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Ordered, Source
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
+from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
 from penstock.spark.failures import translated
 from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
 from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.pipeline import Pipeline
-from penstock.spark.processor import RESULT
+from penstock.spark.processor import LATE, RESULT
 from penstock.spark.segment_cache import forget_shared
 from penstock.spark.shares import Share
 
@@ -66,6 +68,8 @@ class Running:
             for name in streams
             if engine.declared_stream(name).late is not None
         }
+        if settings.late != "keep":
+            aside |= dict.fromkeys(streams, f"late rows are treated as `{settings.late}`")
         self.choice = choose(share.queries, settings.lowering, aside)
         self.program = Program(
             tuple(streams.values()),
@@ -73,7 +77,8 @@ class Running:
             settings.union,
             self.choice.lowering,
             settings.join,
-            settings.algorithm,
+            engine.chosen_aggregation,
+            settings.late,
         )
         # A stream that several pipelines read is counted by the first of them.
         self._counted = streams.keys() - engine.streams_read()
@@ -87,6 +92,8 @@ class Running:
         except BaseException:
             self.checkpoint.release()
             raise
+        self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
+        self._beat: Beat | None = None
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
         spark, hands = self._engine.spark, (self.checkpoint, self._deliver, self._report)
@@ -95,8 +102,16 @@ class Running:
         return Pipeline(spark, self.program, self.share.keys, frames, *hands)
 
     def start(self, interval: str) -> None:
+        is_continued = not self.checkpoint.is_new
         with translated():
             self.query: StreamingQuery = self.pipeline.start(interval=interval)
+        if not self.enabling.can_help:
+            return
+        pulse, pipeline = self.pipeline.pulse, self.pipeline
+        self._beat = Beat(self.enabling, pulse, pipeline.refresh, self._over, self._engine.now)
+        self._beat.start()
+        if is_continued:
+            pulse.send({})  # what has waited since the last run may leave
 
     def is_idle(self) -> bool:
         status = self.query.status
@@ -107,8 +122,14 @@ class Running:
         """Let go of one query's answers; the others go on."""
         self.wanted.discard(name)
 
+    def ask_nobody(self) -> None:
+        """No more promises for streams that are silent."""
+        if self._beat is not None:
+            self._beat.stop()
+
     def stop(self) -> Path | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
+        self.ask_nobody()
         with translated():
             self._wait_for_batch()
             self.query.stop()
@@ -132,6 +153,26 @@ class Running:
             if latest is not None and latest["batchId"] > running:
                 return
             time.sleep(0.02)
+
+    def _pulse_is_first(self) -> bool:
+        """Whether Spark looks at the pulse before the streams; it keeps its sources in a map."""
+        try:
+            sources = self.query._jsq.streamingQuery().uniqueSources().keysIterator()
+            found = []
+            while sources.hasNext():
+                found.append(sources.next().toString())
+        except (Py4JError, AttributeError):
+            return False  # another Spark; then promises are made more carefully
+        return pulse_is_first(found, self.checkpoint.pulse.resolve().as_posix())
+
+    def _over(self) -> BatchTimes | None:
+        """The last batch that is over, as Spark tells."""
+        latest = self.query.lastProgress
+        if latest is None:
+            return None
+        began = to_ticks(datetime.fromisoformat(latest["timestamp"].replace("Z", "+00:00")))
+        took = latest["durationMs"].get("latestOffset", 0)
+        return BatchTimes(latest["batchId"], began, began + took * MILLISECOND)
 
     def _check_sinks(self) -> None:
         """A new checkpoint must not add to results of another run."""
@@ -158,9 +199,15 @@ class Running:
             if name in self.wanted:
                 answer = _in_order(self.share.queries[name], pl.concat(parts))
                 self._engine.query(name).receive(delivery.batch, answer)
-        for (stream, kind), parts in aside.items():
-            if stream in self._counted:
-                self._engine.counting(stream).add(kind, delivery.batch, pl.concat(parts))
+        for (stream, kind), parts in list(aside.items()):
+            if stream not in self._counted:
+                continue
+            rows, counting = pl.concat(parts), self._engine.counting(stream)
+            if kind == LATE and self.program.late != "keep":
+                counting.count(kind, delivery.batch, rows.height)
+                del aside[stream, kind]
+            else:
+                counting.add(kind, delivery.batch, rows)
         self._deliver_late(delivery.batch, aside)
 
     def _report(self, report: Report) -> None:
@@ -171,6 +218,11 @@ class Running:
         for (stream, kind), number in report.aside.items():
             if stream in self._counted:
                 self._engine.counting(stream).count(kind, report.batch, number)
+        if self._beat is not None:
+            self.enabling.is_prompt = self.enabling.is_prompt or self._pulse_is_first()
+            self._beat.report(report)
+        else:
+            self.enabling.heard(report, self._engine.now())
         self.progress = {
             "batch": report.batch,
             "rows": dict(report.rows),

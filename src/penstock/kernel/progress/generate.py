@@ -16,18 +16,19 @@ enabling timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from penstock.errors import BadPunctuation
+from penstock.errors import BadPunctuation, LateRow
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, split, split_by_place
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
-from penstock.model.punctuation import Punctuation, Where
+from penstock.model.punctuation import Punctuation, Where, where_of
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
@@ -78,16 +79,20 @@ class Generator:
         columns = [rows.get_column(column.name) for column in self.stream.columns]
         return pl.DataFrame([*columns, numbers.alias(ROW_NUM)])
 
-    def judge(self, rows: pl.DataFrame) -> Split:
-        """Sort rows out by what the stream has promised, before they are taken in."""
+    def judge(self, rows: pl.DataFrame, *, by_block: bool = False) -> Split:
+        """Sort rows out by what the stream has promised, before they are taken in.
+
+        A row may be late because of one in front of it; `by_block`, only because of earlier blocks.
+        """
         nothing = rows.clear()
         if self.state.ended:
             return Split(nothing, rows, nothing)
         if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
             return Split(rows, nothing, nothing)
         late = self.stream.timing.rows_late
-        if late is None:
-            parts = split(rows, self._on, self.state.bound, self.slack)
+        if by_block or late is None:
+            slack = None if by_block else self.slack
+            parts = split(rows, self._on, self.state.bound, slack)
         else:
             parts = split_by_place(rows, self._on, self.state.bound, self.state.last, late)
         promises = self._patterns()
@@ -98,6 +103,18 @@ class Generator:
             return parts
         late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
         return Split(parts.on_time.filter(~broken), late_rows, parts.timeless)
+
+    def late_row(self, late: pl.DataFrame) -> LateRow:
+        """The error that these rows are, where late rows are one."""
+        name, on = self.stream.name, self._on
+        which = f" ({on} = {late.get_column(on)[0]})" if on is not None else ""
+        promised = "over" if self.state.ended else f"declared {self.stream.disorder()}"
+        return LateRow(
+            name,
+            f"{late.height} of the rows of `{name}` are late, the first one{which}: the stream is "
+            f"{promised}",
+            hint="declare more SLACK, or choose to keep late rows aside; nothing was taken in",
+        )
 
     def _patterns(self) -> list[tuple[Where, int]]:
         """Promises about some rows only that say more than the one about all."""
@@ -139,6 +156,29 @@ class Generator:
         over = max(0, len(seen) - late)
         self.state.last = seen[over:]
         return max(seen[:over], default=None)
+
+    def after_block(self, newest: int, foremost: Sequence[int]) -> None:
+        """Take note of rows that came in no order, by the newest timestamps among them.
+
+        Where lateness counts rows, the last of them may be any. Leaving out the foremost in time
+        instead of the last to come promises less, and never too much.
+        """
+        state, late = self.state, self.stream.timing.rows_late
+        state.newest = max(state.newest, newest)
+        if late is not None:
+            state.last = sorted([*state.last, *foremost], reverse=True)[: late + 1]
+            if len(state.last) > late:
+                self._raise(state.last[-1])
+        elif self.slack is not None and state.newest > BEGINNING:
+            self._raise(state.newest - self.slack)
+
+    def read_punctuation(self, row: Mapping[str, Any]) -> list[Punctuation]:
+        """A promise in the data: its time is the bound, NULLs are wild cards, values constants."""
+        on, marker = str(self._on), str(self.stream.timing.marker)
+        named = {name: v for name, v in row.items() if name not in (on, marker) and v is not None}
+        if row[on] is None:
+            raise BadPunctuation(self.stream.name, f"{on}: a promise needs a bound")
+        return self.punctuate(row[on], where_of(named))
 
     def enable(self, now: int) -> list[Punctuation]:
         """An enabling timestamp, if the stream can give one that says something new."""

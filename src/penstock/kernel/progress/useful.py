@@ -6,6 +6,8 @@ only for what no row says. How finely promises are used, whatever they follow fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.kernel.graph import Node
 
 
@@ -32,3 +34,17 @@ def downstream(node: Node) -> list[Node]:
                 found[consumer] = None
                 frontier.append(consumer)
     return list(found)
+
+
+def waiting_prone(source: Node) -> list[Node]:
+    """The operators that may hold something until a stream says how far it is."""
+    return [
+        node
+        for node in downstream(source)
+        if node.operator is not None and node.operator.idle_waiting_prone
+    ]
+
+
+def is_awaited(behind: Iterable[Node]) -> bool:
+    """Whether one of these operators holds something now."""
+    return any(node.operator is not None and node.operator.waits(node.inputs) for node in behind)

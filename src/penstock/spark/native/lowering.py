@@ -159,8 +159,9 @@ def promising(frame: DataFrame, promises: DataFrame, stream: Stream) -> DataFram
         (spoken if c.name == stream.timestamp else F.lit(None).cast(str(c.type))).alias(c.name)
         for c in stream.columns
     ]
-    both = frame.withColumn(PROMISE, F.lit(False)).union(
-        promises.select(*silent, F.lit(True).alias(PROMISE))
+    # Promises come first: Spark looks for new ones before it looks for new rows.
+    both = promises.select(*silent, F.lit(True).alias(PROMISE)).union(
+        frame.select(*(f"`{c.name}`" for c in stream.columns), F.lit(False).alias(PROMISE))
     )
     marked = both.withWatermark(stream.timestamp, f"{stream.slack // MILLISECOND} milliseconds")
     # It looks at the time, or else Spark would filter before the watermark sees the promises.

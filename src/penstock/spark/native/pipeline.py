@@ -77,7 +77,10 @@ class NativePipeline:
 
     def refresh(self) -> None:
         """Pass on every report of Spark's that is new."""
-        for progress in self.query.recentProgress if self.query else ():
+        latest = self.query.lastProgress if self.query else None
+        if self.query is None or latest is None or latest["batchId"] <= self._reported:
+            return
+        for progress in self.query.recentProgress:
             self._pass_on(progress)
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
@@ -113,6 +116,8 @@ class NativePipeline:
                 {stream.name: bound for stream in self._streams},
                 int(state.get("numRowsTotal", 0)),
                 int(state.get("memoryUsedBytes", 0)),
+                {name: c["newest"] for name, c in observed.items() if c["newest"] is not None},
+                observed.keys() if state.get("numRowsTotal") else (),
                 aside,
             )
         )
@@ -120,8 +125,13 @@ class NativePipeline:
 
 def _observed(frame: DataFrame, stream: Stream) -> DataFrame:
     """The stream, with its rows counted on their way."""
-    timeless = F.count_if(F.col(f"`{stream.timestamp}`").isNull())
-    return frame.observe(stream.name, F.count(F.lit(1)).alias("rows"), timeless.alias("timeless"))
+    on = F.col(f"`{stream.timestamp}`")
+    return frame.observe(
+        stream.name,
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(on.isNull()).alias("timeless"),
+        F.unix_micros(F.max(on)).alias("newest"),
+    )
 
 
 def _bound(watermark: str | None) -> int:
