@@ -2,8 +2,8 @@
 
     setting         values                               default
     union           meld | merge                         meld      whether unions wait to keep order
-    aggregation     auto | wid | paned | adapt | buffering | buffering_incremental | two_level
-                                                         auto      how sliding windows are computed
+    aggregation     auto | wid | paned | adapt | adapt_paned | buffering |
+                    buffering_incremental | two_level    auto      how sliding windows are computed
     table_size      n                                    4096      slots of the two levels' table
     flush           slow | lazy | in_order               slow      how it lets go what is over:
     flush_windows   m                                    2         at the latest so many windows on,
@@ -58,6 +58,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "wid",
             "paned",
             "adapt",
+            "adapt_paned",
             "buffering",
             "buffering_incremental",
             "two_level",

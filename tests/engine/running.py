@@ -15,7 +15,15 @@ from tests.oracle import evaluate, same_rows
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")
-PROMPT_AGGREGATIONS = ("auto", "wid", "paned", "adapt", "buffering", "buffering_incremental")
+PROMPT_AGGREGATIONS = (
+    "auto",
+    "wid",
+    "paned",
+    "adapt",
+    "adapt_paned",
+    "buffering",
+    "buffering_incremental",
+)
 #: Two levels keep answers back for some windows.
 AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level")
 

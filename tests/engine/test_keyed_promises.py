@@ -56,6 +56,10 @@ QUERIES = {
         "SELECT k, count(*) AS n, sum(x) AS s FROM a [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
         True,
     ),
+    "adapted panes": (
+        "SELECT k, count(*) AS n, max(x) AS m FROM a [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+        True,
+    ),
     "merged panes": (
         "SELECT k, max(x) AS m FROM a [RANGE 9 SECONDS SLIDE 6 SECONDS] GROUP BY k",
         True,
@@ -84,6 +88,7 @@ QUERIES = {
 SETTINGS = {
     "two levels": "SET aggregation = two_level; SET table_size = 2;",
     "adapt": "SET aggregation = adapt;",
+    "adapted panes": "SET aggregation = adapt_paned;",
     "buffering": "SET aggregation = buffering;",
 }
 

@@ -18,13 +18,15 @@ SUM = "SELECT k, sum(v) AS s FROM {} [RANGE 10 SECONDS, SLIDE 1 SECOND] GROUP BY
 def test_it_is_chosen_where_it_is_asked_for_and_windows_slide() -> None:
     chosen = choose(plan(SUM.format("a")), union="meld", aggregation="adapt")
     assert chosen.names == ("Bucket", "AdaptWid")
+    on_panes = choose(plan(SUM.format("a")), union="meld", aggregation="adapt_paned")
+    assert on_panes.names == ("AdaptPaneStore", "PanedWid")
     landmark = plan("SELECT k, count(*) [RANGE ALL, SLIDE 1 MINUTE, WA ts] FROM a GROUP BY k")
     assert choose(landmark, union="meld", aggregation="adapt").names[1] == "LandmarkAggregate"
 
 
 def test_the_chooser_says_why_it_is_not_chosen() -> None:
     grouped = choose(plan("SELECT k, sum(v) FROM a [RANGE 1 MINUTE] GROUP BY k"), union="meld")
-    assert "where groups are sparse AdaptWID takes less memory, and more time" in grouped.reason
+    assert "AdaptWID takes less where most groups have few rows" in grouped.reason
     alone = choose(plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]"), union="meld")
     assert "AdaptWID" not in alone.reason
 

@@ -20,7 +20,7 @@ from penstock.lower.joint_promises import asked_for_pairs
 from penstock.lower.lower_aggregate import lower_window_aggregate, watches_sources
 from penstock.lower.lower_join import lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
-from penstock.lower.lower_panes import Shared, paned, reader, shared_of, suits, wanted_by
+from penstock.lower.lower_panes import Shared, paned, reader, shared_of, store_of, suits, wanted_by
 from penstock.lower.lower_row import lower_project, lower_select
 from penstock.lower.lower_table_join import lower_table_join
 from penstock.lower.lower_union import adapt, lower_union
@@ -117,7 +117,7 @@ class Lowering:
             below = [self._lower(node, union, join, aggregation) for node in inputs]
         physical = choose(plan, union=union, join=join, aggregation=aggregation)
         if isinstance(plan, nodes.WindowAggregate) and paned(plan, aggregation) is not None:
-            node, store = self._store(plan, below[0], (union, join))
+            node, store = self._store(plan, below[0], (union, join), store_of(aggregation))
             below = [self._graph.add(reader(store, plan), [node])]
         for build in physical.operators:
             node = self._graph.add(build(), below)
@@ -135,15 +135,19 @@ class Lowering:
         return self._graph.add(Meld(len(parts)), tagged)
 
     def _store(
-        self, plan: nodes.WindowAggregate, below: KernelNode, settings: tuple[str, str]
+        self,
+        plan: nodes.WindowAggregate,
+        below: KernelNode,
+        settings: tuple[str, str],
+        of: type[PaneStore],
     ) -> tuple[KernelNode, PaneStore]:
         """A store of panes that suits the aggregate, built or found."""
         shared = shared_of(plan)
         stores = self._stores.setdefault((shared, *settings), [])
         for node, store in stores:
-            if suits(store, plan):
+            if type(store) is of and suits(store, plan):
                 return node, store
-        store = wanted_by([plan, *self._expected.get(shared, ())]).store(plan.groups)
+        store = wanted_by([plan, *self._expected.get(shared, ())]).store(of, plan.groups)
         node = self._graph.add(store, [below])
         stores.append((node, store))
         return node, store

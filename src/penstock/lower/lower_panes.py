@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from penstock.kernel.aggregation.adapt_pane_store import AdaptPaneStore
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.pane_store import PaneStore, calculation_of
 from penstock.kernel.aggregation.paned_wid import PanedWid, is_differential
@@ -31,7 +32,11 @@ def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     window = node.window
     if node.emit is not None:
         return None
-    if aggregation not in (AUTO, "paned") or not isinstance(window, Sliding) or window.has_gaps:
+    if (
+        aggregation not in (AUTO, "paned", "adapt_paned")
+        or not isinstance(window, Sliding)
+        or window.has_gaps
+    ):
         return None
     aggregates = [result.aggregate for result in node.results]
     parts = Calculation(node.groups, [(str(n), a) for n, a in enumerate(aggregates)]).parts
@@ -53,7 +58,15 @@ def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
         if holistic
         else "a row updates one pane, and windows merge panes"
     )
-    return Physical((), ("PaneStore", "PanedWid"), f"{count} panes per window; {how}")
+    store = store_of(aggregation)
+    if store is AdaptPaneStore:
+        how += "; open panes keep a group as partials or as rows, whichever takes less memory"
+    return Physical((), (store.__name__, "PanedWid"), f"{count} panes per window; {how}")
+
+
+def store_of(aggregation: str) -> type[PaneStore]:
+    """Who keeps the panes."""
+    return AdaptPaneStore if aggregation == "adapt_paned" else PaneStore
 
 
 @dataclass(frozen=True)
@@ -72,8 +85,8 @@ class Wanted:
     windows: list[Sliding] = field(default_factory=list)
     aggregates: list[Aggregate] = field(default_factory=list)
 
-    def store(self, groups: Sequence[str]) -> PaneStore:
-        return PaneStore(groups, dict.fromkeys(self.aggregates), common_panes(self.windows))
+    def store(self, of: type[PaneStore], groups: Sequence[str]) -> PaneStore:
+        return of(groups, dict.fromkeys(self.aggregates), common_panes(self.windows))
 
 
 def shared_of(node: nodes.WindowAggregate) -> Shared:

@@ -8,14 +8,28 @@ from functools import partial
 import pytest
 
 from penstock.kernel.aggregation import levels
+from penstock.kernel.aggregation.adapt_pane_store import AdaptPaneStore
 from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.aggregation.paned_wid import PanedWid
 from penstock.kernel.operator import Operator
 from penstock.model.aggregates import Aggregate
+from penstock.model.timestamps import END
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds
-from tests.kernel.aggregation.chains import GROUPS, B, Chain, D, Results, V, judge, runs
+from tests.kernel.aggregation.chains import (
+    GROUPS,
+    B,
+    Chain,
+    D,
+    Results,
+    V,
+    check,
+    judge,
+    rows_of,
+    runs,
+)
+from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 #: What can be taken away again, and what cannot.
 RESULTS: dict[str, Results] = {
@@ -39,9 +53,12 @@ RESULTS: dict[str, Results] = {
 
 
 def build(
-    groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: Sliding
+    groups: Sequence[str],
+    results: Sequence[tuple[str, Aggregate]],
+    window: Sliding,
+    of: type[PaneStore] = PaneStore,
 ) -> Sequence[Operator]:
-    store = PaneStore(groups, (each for _, each in results), common_panes([window]))
+    store = of(groups, (each for _, each in results), common_panes([window]))
     return (store, PanedWid(store, groups, results, window))
 
 
@@ -52,12 +69,13 @@ def windows_of_panes_are_the_windows(kind: str, draw: Draw) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "SEGMENTS", draw.choose([2, 4, 8]))
         limit = draw.choose([1, 3, None])
-        judge(build, window, runs(draw), draw.choose(GROUPS), RESULTS[kind], limit)
+        of = partial(build, of=draw.choose([PaneStore, AdaptPaneStore]))
+        judge(of, window, runs(draw), draw.choose(GROUPS), RESULTS[kind], limit)
 
 
 @pytest.mark.parametrize("kind", RESULTS)
 def test_windows_of_panes_are_the_windows(kind: str) -> None:
-    check_seeds(25, partial(windows_of_panes_are_the_windows, kind))
+    check_seeds(35, partial(windows_of_panes_are_the_windows, kind))
 
 
 @pytest.mark.slow
@@ -82,3 +100,38 @@ def test_panes_that_no_window_needs_are_forgotten() -> None:
         chain.rows([{"ts": ts, "n": ts, "a": 0, "b": "x", "v": 1, "d": 1.0}])
         chain.promise(ts)
     assert chain.kept["PaneStore.panes"] <= 8
+
+
+def a_store_that_is_restored_goes_on(draw: Draw) -> None:
+    window, run, groups = Sliding("ts", 9, 6), runs(draw), draw.choose(GROUPS)
+    results = RESULTS["not differential"]
+
+    def built() -> Chain:
+        return Chain(build(groups, tuple(results.items()), window, AdaptPaneStore), "ts")
+
+    items, chain = [], built()
+    for item in [*run, END]:
+        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
+        after = built()
+        for mine, before in zip(after.operators, chain.operators, strict=True):
+            mine.state.restore(before.state.save())
+        chain = after
+    calls = {name: call_of(each) for name, each in results.items()}
+    expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)
+    assert same_rows(check(items), expected)
+    assert chain.kept == {}
+
+
+def test_adapted_panes_that_are_saved_and_restored_at_every_step_go_on() -> None:
+    check_seeds(10, a_store_that_is_restored_goes_on)
+
+
+def test_open_panes_keep_sparse_groups_as_rows_and_dense_ones_as_partials() -> None:
+    chain = Chain(
+        build(("a",), (("s", Aggregate("sum", V)),), Sliding("ts", 100, 50), AdaptPaneStore), "ts"
+    )
+    rows = [{"ts": ts, "n": ts, "a": 0 if ts % 2 else ts, "b": "x", "v": 1} for ts in range(2, 42)]
+    chain.rows([{**row, "d": 1.0} for row in rows])
+    assert chain.kept == {"AdaptPaneStore.partials": 1, "AdaptPaneStore.buffer": 20}
+    chain.promise(50)
+    assert chain.kept == {"AdaptPaneStore.panes": 21}

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates import Ids, Part, take
 from penstock.kernel.aggregates.leaving import Leaving
 from penstock.kernel.aggregation.adapt_cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt_monitor import begin, end, mean_offset, new_shares
@@ -91,23 +91,30 @@ class AdaptWid(WidAggregate):
         self._range = window.range
         self._thresholds = thresholds
         self._calculation.keep(LEAVING)
-        kept = [*groups, *sorted(self._calculation.arguments.difference(groups)), WID_END]
-        # Where all ranges are equally long, the end of one tells its beginning.
-        self._kept = kept if window.equally_long else [*kept, WID_START]
 
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = self._open(block.rows)
-        if not rows.height:
-            return
-        rows = self._calculation.prepare(rows)
+        if rows.height:
+            self.add(self._calculation.prepare(rows))
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take in prepared rows, none of which is late."""
         self._watch(rows)
         state = self.state
-        append_level(state.buffer, _in_order(rows.select(self._kept)), _level)
+        append_level(state.buffer, _in_order(rows.select(self._buffered)), _level)
         state.uncounted += rows.height
         if PATIENCE * state.uncounted >= state.buffer.rows + state.partials.rows:
             self._settle()
+
+    @property
+    def _buffered(self) -> list[str]:
+        """The columns that are kept of a row."""
+        groups = self._calculation.groups
+        kept = [*groups, *sorted(self._calculation.arguments.difference(groups)), WID_END]
+        # Where all ranges are equally long, the end of one tells its beginning.
+        return kept if self._window.equally_long else [*kept, WID_START]
 
     def _settle(self) -> None:
         """Fold the rows of groups that are eager, or become it now, into partials."""
@@ -154,6 +161,17 @@ class AdaptWid(WidAggregate):
         if self.state.closed > closed:
             self._relax()
 
+    def complete(self, bound: int) -> Ranges | None:
+        """Take out what belongs to windows below the bound, for who presents it in another way."""
+        closing = self._close(bound)
+        self.state.closed = bound
+        self._relax()
+        return closing
+
+    def keep(self, *parts: Part) -> None:
+        """Keep these, too."""
+        self._calculation.keep(*parts)
+
     def _close(self, bound: int) -> Ranges | None:
         """What closes is merged from partials and from rows; rows that are done are purged."""
         eager, lazy = super()._close(bound), self._close_buffered(bound)
@@ -184,12 +202,16 @@ class AdaptWid(WidAggregate):
 
     def _close_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
         """Where groups close by themselves, their rows become partials first."""
+        self.fold(meant)
+        return super()._close_some(bound, meant)
+
+    def fold(self, meant: pl.Expr) -> None:
+        """Make partials of all rows of some groups."""
         buffered = _concat(self.state.buffer)
         if buffered is not None:
             leaving = buffered.select(meant.alias("x")).to_series().to_numpy()
             if leaving.any():
                 self._fold(buffered, leaving)
-        return super()._close_some(bound, meant)
 
     def _relax(self) -> None:
         """Groups with few rows left become lazy; those whose last partials are out are that."""

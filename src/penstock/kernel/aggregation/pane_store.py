@@ -91,12 +91,15 @@ class PaneStore(Operator):
             rows, numbers = rows.filter(pl.Series(in_time)), numbers[in_time]
         if not rows.height:
             return
-        rows = self.calculation.prepare(rows)
+        self._fill(self.calculation.prepare(rows), numbers)
+
+    def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
+        """Add prepared rows to their panes, by the panes' numbers."""
         keys = {name: rows.get_column(name) for name in self.calculation.groups}
         digits = (code_integers(numbers), *map(code_column, keys.values()))
         cells = combine(digits, rows.height).groups()
         columns = take(keys, cells.members) | self.calculation.start(rows, cells)
-        added = _segment(columns, numbers[cells.members])
+        added = segment_of(columns, numbers[cells.members])
         append_level(self.state.filling, added, self._merged)
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
@@ -187,7 +190,7 @@ class PaneStore(Operator):
         digits = (code_integers(panes), *map(code_column, keys.values()))
         cells = combine(digits, rows.height).groups()
         partials = self.calculation.merge(self.calculation.kept(columns), cells)
-        return _segment(take(keys, cells.members) | partials, panes[cells.members])
+        return segment_of(take(keys, cells.members) | partials, panes[cells.members])
 
 
 def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> Calculation:
@@ -199,7 +202,7 @@ def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> Ca
     return calculation
 
 
-def _segment(columns: dict[str, pl.Series], panes: Ids) -> pl.DataFrame:
+def segment_of(columns: dict[str, pl.Series], panes: Ids) -> pl.DataFrame:
     """As a table, sorted by pane."""
     rows = pl.DataFrame([c.alias(name) for name, c in columns.items()] + [pl.Series(PANE, panes)])
     in_order = bool((panes[1:] >= panes[:-1]).all())
