@@ -71,6 +71,13 @@ def test_windows_of_rows_hear_of_row_numbers_only() -> None:
     assert len(said) == 1 + 600 // 50
 
 
+def test_a_union_hears_no_more_than_what_stands_behind_it() -> None:
+    query = "SELECT k, count(*) AS n FROM (s UNION ALL SELECT * FROM s) [RANGE 1 MINUTE] GROUP BY k"
+    for aggregation in ("wid", "adapt", "two_level"):
+        said = promises_from(query, settings=f"SET aggregation = {aggregation};", seconds=180)
+        assert [p.bound // SECOND for p in said] == [0, 60, 120]
+
+
 def test_whoever_sorts_needs_every_promise() -> None:
     ordered = "SELECT k, ts FROM s ORDER BY ts"
     engine_stream = STREAM.replace("BY ts;", "BY ts SLACK 1 SECOND;")

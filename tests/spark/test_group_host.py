@@ -115,6 +115,17 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
             assert pipeline.rows("late", stream.name) == []
 
 
+def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
+    text = "SELECT k, count(*) AS n FROM a [RANGE 60 MICROSECONDS] GROUP BY k"
+    [share] = shares(plans_of([Declared("a", 0)], [text]))
+    host = GroupHost(program_of(share.queries))
+    source = host.graph.nodes["a"].output
+    with patch.object(source, "promise", wraps=source.promise) as promise:
+        for ts in range(200):
+            host.process([Arrivals(newest=ts, rows=1)])
+    assert [call.args[0].bound for call in promise.call_args_list] == [0, 60, 120, 180]
+
+
 @settings(max_examples=60)
 @given(data, group_counts)
 def test_joins_over_all_groups_give_the_oracles_answer(data, groups):

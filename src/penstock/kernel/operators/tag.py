@@ -5,10 +5,13 @@ For those behind a union that watch its inputs one by one. Promises are the same
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import Grain
 from penstock.model.punctuation import Punctuation
 
 #: The number of the input.
@@ -32,3 +35,6 @@ class Tag(Operator):
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         return wanted
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return behind(on)
