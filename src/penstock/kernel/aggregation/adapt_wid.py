@@ -133,7 +133,7 @@ class AdaptWid(WidAggregate):
 
     def _fold(self, buffered: pl.DataFrame, leaving: Flags) -> None:
         """Let rows of the buffer go, into partials."""
-        rows = buffered.filter(pl.Series(leaving))
+        rows = buffered if leaving.all() else buffered.filter(pl.Series(leaving))
         start, stop = self._wids(rows)
         added = self._ranges(rows, start, stop, end_tells=self._window.equally_long)
         ranges, layers = stack([*self.state.partials, added.segment()])
@@ -142,7 +142,8 @@ class AdaptWid(WidAggregate):
         layers[before:] = layers_of(_tail(ranges, before)) + (layers[before] if before else 0)
         self.state.partials = Table([Segment(self._merge(ranges, layers).segment())])
         self.state.buffer = Table()
-        self.state.buffer.append(_in_order(buffered.filter(pl.Series(~leaving))))
+        if not leaving.all():
+            self.state.buffer.append(_in_order(buffered.filter(pl.Series(~leaving))))
 
     def _wids(self, rows: pl.DataFrame) -> tuple[Ids, Ids]:
         """The ranges of buffered rows, without the windows that are closed."""
@@ -339,6 +340,9 @@ class Census:
 
 def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Sorted by the last window, so that rows that are done stand at the front."""
+    stop = rows.get_column(WID_END).to_numpy()
+    if bool((stop[1:] >= stop[:-1]).all()):
+        return rows
     return rows.sort(WID_END, maintain_order=True)
 
 
