@@ -9,6 +9,7 @@
     flush_windows   m                                    2         at the latest so many windows on,
     flush_rows      i                                    160       slowly one for so many rows
     join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
+                    | mjoin
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
@@ -76,6 +77,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "opob",
             "opib",
             "global_order",
+            "mjoin",
         ),
         "strategy": ("dfs", "bfs", "round_robin", "batched"),
         "rows_per_step": ("unlimited",),

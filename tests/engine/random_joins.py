@@ -81,6 +81,49 @@ def joins_of_three(draw: Draw, unit: str) -> str:
     return f"SELECT {columns} FROM {inputs} WHERE {' AND '.join(keys)}"
 
 
+def joins_of_several(draw: Draw, unit: str) -> str:
+    """Three or four inputs, joined along any tree by any keys, bounded in any way."""
+    names = ["l", "r", "m", "n"][: draw.choose([3, 3, 4])]
+    text, conditions = f"{draw.choose(['a', 'a', 'a', 'b'])} AS l", []
+    bounds = draw.choose(["ranges", "tumbling", "within", "between"])
+    if bounds == "ranges":
+        text += f" [RANGE {draw.between(0, 25)}{unit}]"
+    for place, name in enumerate(names[1:], start=1):
+        # Of a join's timestamps, that of its last input can always bound the next one.
+        other = names[place - 1] if bounds == "between" else draw.choose(names[:place])
+        keys = [*["{0}.k = {1}.k"] * 20, "{0}.v = {1}.v", "{0}.v = {1}.d", "{0}.v < {1}.v"]
+        condition = draw.choose(keys).format(other, name)
+        if draw.choose([*[False] * 7, True]):
+            condition += f" AND coalesce({draw.choose(names[:place])}.v, 0) + {name}.d > 0"
+        source = draw.choose(
+            [
+                *["a"] * 8,
+                "b",
+                "c",
+                "(SELECT k, v + 1 AS v, d, ts FROM a WHERE v <> 3)",
+                "(a UNION b)",
+            ]
+        )
+        match bounds:
+            case "ranges" | "tumbling":
+                last = "TUMBLING " if bounds == "tumbling" else ""
+                window = f" [RANGE {last}{draw.between(1, 25)}{unit}]"
+                shown = bounds == "ranges" or place == len(names) - 1
+                text += f", {source} AS {name}{window if shown else ''}"
+                conditions.append(condition)
+            case "within":
+                text += (
+                    f" JOIN {source} AS {name} ON {condition} WITHIN {draw.between(0, 25)}{unit}"
+                )
+            case "between":
+                low, high = (_length(draw.between(0, 25), unit) for _ in range(2))
+                text += f" JOIN {source} AS {name} ON {condition} AND {name}.ts BETWEEN "
+                text += f"{other}.ts - {low} AND {other}.ts + {high}"
+    columns = ", ".join(f"{name}.ts AS {name}t, {name}.v AS {name}v" for name in names)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {columns} FROM {text}{where}"
+
+
 def aggregated_joins(draw: Draw, unit: str) -> str:
     """An aggregate over a join, by either timestamp."""
     on, group = draw.choose(["l.ts", "r.ts"]), draw.choose(["l.k", "r.v"])

@@ -21,6 +21,7 @@ from tests.engine.random_joins import (
     aggregated_joins,
     join_queries,
     joined_aggregates,
+    joins_of_several,
     joins_of_three,
     pair_counts,
 )
@@ -46,6 +47,23 @@ def a_join_gives_the_oracles_answer(draw: Draw) -> None:
 
 def a_join_of_three_streams_gives_the_oracles_answer(draw: Draw) -> None:
     check(draw, joins_of_three)
+
+
+def joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees(draw: Draw) -> None:
+    declared = declarations(draw)
+    text = joins_of_several(draw, UNITS[declared[0].time])
+    events = arrivals(draw, declared, blocks=8, rows=6)
+    for join in ("mjoin", "auto"):
+        engine = started(declared, f"join = {join}", *how(draw))
+        query = engine.sql(text)
+        last = "nt" if " AS nt" in text else "mt"
+        counted = engine.sql(f"SELECT {last}, count(*) AS n FROM ({text}) GROUP BY {last}")
+        feed(engine, events)
+        engine.finish()
+        assert ("MJoin" in query.explain()) is (join == "mjoin")
+        assert_right(query, pushed(declared, events), text)
+        assert_right(counted, pushed(declared, events), text)  # promises are kept
+        assert [rows for *_, rows, _ in engine.state() if rows] == [], "state that is of no use"
 
 
 def an_aggregate_over_a_join_gives_the_oracles_answer(draw: Draw) -> None:
@@ -105,6 +123,7 @@ def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Dr
 LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 250,
     a_join_of_three_streams_gives_the_oracles_answer: 60,
+    joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees: 30,
     an_aggregate_over_a_join_gives_the_oracles_answer: 50,
     counts_per_pair_of_timestamps_are_the_oracles: 50,
     a_join_of_aggregates_gives_the_oracles_answer: 30,

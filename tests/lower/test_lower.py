@@ -10,9 +10,10 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.local_engine import LocalEngine
 from penstock.lower.lower import Lowering, check_executable, choose
+from penstock.lower.lower_join import inputs_of
 from penstock.lower.lower_union import adapt, order_of
 from penstock.model.types import Type
-from penstock.plan.nodes import Node, Project, Union
+from penstock.plan.nodes import Node, Project, Union, WindowJoin
 from penstock.sql.bind_query import bind_query
 from penstock.sql.parse import parse
 from penstock.sql.statements import BareSelect
@@ -359,12 +360,34 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
         ("opob", "OPOBJoin"),
         ("opib", "OPIBJoin"),
         ("global_order", "GlobalOrderJoin"),
+        ("mjoin", "OAJoin"),  # of two inputs it is one
     ],
 )
 def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
     joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
     [below] = joined.inputs
     assert choose(below, union="meld", join=join).names == (operator,)
+
+
+THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s ON b.v = s.v {}"
+
+
+def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
+    [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).inputs
+    assert isinstance(top, WindowJoin)
+    at_once = choose(top, union="meld", join="mjoin")
+    assert at_once.names == ("MJoin",)
+    assert "3 inputs meet at once" in at_once.reason
+    assert [node.label.split()[1] for node in inputs_of(top, "mjoin")] == ["a", "b", "slack"]
+    two_by_two = choose(top, union="meld", join="auto")
+    assert two_by_two.names == ("OAJoin",)
+    assert "two by two" in two_by_two.reason
+    assert inputs_of(top, "auto") == top.inputs
+
+
+def test_an_outer_join_is_no_part_of_an_mjoin() -> None:
+    [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).inputs
+    assert choose(top, union="meld", join="mjoin").names == ("OAJoin",)
 
 
 @pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])

@@ -54,7 +54,7 @@ class MicroBatch:
 
 
 def program_of(
-    queries: Mapping[str, Node], union: str = "meld", aggregation: str = "auto"
+    queries: Mapping[str, Node], union: str = "meld", aggregation: str = "auto", join: str = "auto"
 ) -> Program:
     streams = {
         node.stream.name: node.stream
@@ -62,7 +62,9 @@ def program_of(
         for node in walk(plan)
         if isinstance(node, Source)
     }
-    return Program(tuple(streams.values()), dict(queries), union, aggregation=aggregation)
+    return Program(
+        tuple(streams.values()), dict(queries), union, join=join, aggregation=aggregation
+    )
 
 
 @dataclass

@@ -61,10 +61,16 @@ def plans_of(declared: list[Declared], texts: list[str], *settings: str) -> dict
 
 
 def run(
-    data: Any, share: Share, groups: int, batches: list[MicroBatch], union: str
+    data: Any,
+    share: Share,
+    groups: int,
+    batches: list[MicroBatch],
+    union: str,
+    join: str = "auto",
 ) -> FakePipeline:
     """All batches and the end of all streams, on workers that Hypothesis chooses."""
-    program = program_of(share.queries, union, data.draw(st.sampled_from(AGGREGATIONS)))
+    aggregation = data.draw(st.sampled_from(AGGREGATIONS))
+    program = program_of(share.queries, union, aggregation, join)
     salt = data.draw(st.integers(0, 3))
     pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
     end = MicroBatch(promises={stream.name: END for stream in program.streams})
@@ -134,8 +140,9 @@ def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins])
     plans = plans_of(declared, [make(draw, UNITS[declared[0].time])])
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
+    join = data.draw(st.sampled_from(["auto", "mjoin"]))
     for share in shares(plans):
-        pipeline = run(data, share, groups, batches, "meld")
+        pipeline = run(data, share, groups, batches, "meld", join)
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
         assert_answers(pipeline, share, as_numbered(streams, rows))

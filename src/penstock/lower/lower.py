@@ -18,7 +18,7 @@ from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.tag import Tag
 from penstock.lower.joint_promises import asked_for_pairs
 from penstock.lower.lower_aggregate import lower_window_aggregate, watches_sources
-from penstock.lower.lower_join import lower_window_join
+from penstock.lower.lower_join import inputs_of, lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_panes import Shared, paned, reader, shared_of, store_of, suits, wanted_by
 from penstock.lower.lower_row import lower_project, lower_select
@@ -94,7 +94,8 @@ class Lowering:
         self._forget_removed()
         node = self._lower(plan, union, join, aggregation)
         for asked in asked_for_pairs(plan):
-            operator = self._built[asked, union, join, aggregation].operator
+            built = self._built.get((asked, union, join, aggregation))
+            operator = None if built is None else built.operator
             # Those that hold results back cannot promise that they are out.
             if type(operator) is OAJoin:
                 operator.promises_pairs = True
@@ -106,11 +107,11 @@ class Lowering:
         key = (plan, union, join, aggregation)
         if key in self._built:
             return self._built[key]
-        inputs = (
-            tuple(adapt(part, plan) for part in plan.parts)
-            if isinstance(plan, nodes.Union)
-            else plan.inputs
-        )
+        inputs = plan.inputs
+        if isinstance(plan, nodes.Union):
+            inputs = tuple(adapt(part, plan) for part in plan.parts)
+        elif isinstance(plan, nodes.WindowJoin):
+            inputs = inputs_of(plan, join)
         if watches_sources(plan, union, aggregation):
             below = [self._tagged_union(plan.inputs[0], union, join, aggregation)]
         else:

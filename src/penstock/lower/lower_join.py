@@ -9,6 +9,7 @@ order by the later timestamp need inputs that are ordered themselves.
     adaptive       one or the other, by what is measured
     opob, opib     results in the order of the left timestamp: results or left rows wait
     global_order   the older algorithm, wrong where an input is late: a baseline
+    mjoin          three inputs and more at once: no results of two are kept, and none reused
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from penstock.errors import NotExecutable
 from penstock.kernel.joins.adaptive_order import AdaptiveOrder
 from penstock.kernel.joins.filter_order import FilterOrder
 from penstock.kernel.joins.global_order_join import GlobalOrderJoin
+from penstock.kernel.joins.mjoin import MJoin
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.opib_join import OPIBJoin
 from penstock.kernel.joins.opob_join import OPOBJoin
@@ -28,6 +30,7 @@ from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.kernel.joins.sync_filter import SyncFilter
 from penstock.kernel.operator import Operator
 from penstock.lower.lower_union import order_of
+from penstock.lower.multiway import multiway
 from penstock.lower.physical import AUTO, Physical
 from penstock.model.joins import JoinKind
 from penstock.plan import nodes
@@ -84,11 +87,38 @@ ALGORITHMS: dict[str, tuple[Callable[[JoinSpec], Operator], str, str]] = {
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
 
 
+#: For joins of three inputs and more.
+MJOIN = "mjoin"
+
+
 def lower_window_join(node: nodes.WindowJoin, join: str, union: str) -> Physical:
+    if join == MJOIN:
+        return _lower_mjoin(node)
     build, name, reason = ALGORITHMS[join]
     if join not in (AUTO, "oa"):
         _check(node, join, union)
+    elif multiway(node) is not None:
+        reason += "; two by two, so what the joins below have found is kept, and not found again"
     return Physical((partial(build, join_spec(node)),), (name,), reason)
+
+
+def _lower_mjoin(node: nodes.WindowJoin) -> Physical:
+    found = multiway(node)
+    if found is None:
+        reason = "an MJoin of two inputs is an OA-Join; where a third is joined, it is part of that"
+        return Physical((partial(OAJoin, join_spec(node)),), ("OAJoin",), reason)
+    return Physical(
+        (partial(MJoin, found.spec),),
+        ("MJoin",),
+        f"asked for; {len(found.inputs)} inputs meet at once, the smallest store first: only their "
+        "own rows are kept, where binary joins would keep the results of those below as well",
+    )
+
+
+def inputs_of(node: nodes.WindowJoin, join: str) -> tuple[nodes.Node, ...]:
+    """What the operator of a join reads: for MJoin all inputs of the joins below it too."""
+    found = multiway(node) if join == MJOIN else None
+    return node.inputs if found is None else found.inputs
 
 
 def _check(node: nodes.WindowJoin, join: str, union: str) -> None:

@@ -1,0 +1,304 @@
+"""MJoin: one symmetric join of several inputs, which keeps single rows and no intermediate results.
+
+The inputs are the vertices of a tree, and every edge of it bounds how far apart in time two of them
+can lie. Rows that come meet the stored rows of a neighbour, what is found meets the next one, until
+all inputs are in; then they are stored. A result goes out when the last of its rows comes, so it
+goes out once. Every input has its own order in which the others are met, and it is chosen anew for
+each block: the smallest store next, so that little is carried on.
+
+An input is stored once for every set of keys that a neighbour asks it by; where all are joined by
+one key, that is once. When a row may be forgotten follows from the bands on the way to each other
+input, and what that has promised.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.4; window-queries
+6.1 for each band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, make_dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.expressions import compile_expression
+from penstock.kernel.joins.keys import HASHED_BY, Keys
+from penstock.kernel.joins.partners import partners, widest
+from penstock.kernel.joins.purge import keep_from
+from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
+from penstock.kernel.joins.store import Store
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.state import State, Table
+from penstock.model.expressions import Call, Expression, Ref
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import Column
+from penstock.model.timestamps import BEGINNING
+from penstock.model.types import common_type
+from penstock.windows import JoinBand
+
+
+@dataclass(frozen=True)
+class MInput:
+    """One input: what stands before its columns in results, its columns, the one with its time."""
+
+    prefix: str
+    columns: tuple[Column, ...]
+    on: str
+
+    @property
+    def time(self) -> str:
+        return f"{self.prefix}{self.on}"
+
+
+@dataclass(frozen=True)
+class MEdge:
+    """Two inputs whose times lie within a band; `keys` are columns of them that must be equal."""
+
+    ends: tuple[int, int]
+    band: JoinBand
+    keys: tuple[tuple[Ref, Ref], ...] = ()
+
+
+@dataclass(frozen=True)
+class MJoinSpec:
+    """Rows of all inputs, one of each, that satisfy every edge and every condition."""
+
+    inputs: tuple[MInput, ...]
+    edges: tuple[MEdge, ...]  # a tree
+    conditions: tuple[Expression, ...]  # equalities among them
+    output: tuple[str, ...]
+    promised: tuple[str, ...]  # the timestamps that results promise about
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """From rows that hold one end of an edge to the other end."""
+
+    start: int
+    goal: int
+    band: JoinBand
+    side: int  # which end of the band the start is
+    keys: Keys
+    index: str
+
+
+@dataclass
+class MJoinState(State):
+    """What each input has promised, and what was promised on; tables follow, one per index."""
+
+    bounds: list[int] = field(default_factory=list)
+    sent: dict[str, int] = field(default_factory=dict)
+    hashed_by: str = HASHED_BY
+
+
+@dataclass(frozen=True)
+class _Index:
+    """The stored rows of an input, sorted by some of its keys."""
+
+    name: str
+    input: int
+    keys: Keys
+    store: Store
+    shift: int
+
+
+class MJoin(Operator):
+    """Joins several inputs at once."""
+
+    state: MJoinState
+
+    def __init__(self, spec: MJoinSpec) -> None:
+        super().__init__()
+        self.ports = len(spec.inputs)
+        self._spec = spec
+        self._indexes: dict[str, _Index] = {}
+        self._hops = list(self._build_hops())
+        tables = [(name, Table, field(default_factory=Table)) for name in self._indexes]
+        self.state = make_dataclass("MJoinState", tables, bases=(MJoinState,))(
+            bounds=[BEGINNING] * self.ports
+        )
+        self._columns = [
+            [pl.col(c.name).alias(f"{each.prefix}{c.name}") for c in each.columns]
+            for each in spec.inputs
+        ]
+        self._needed = [self._never_null(port) for port in range(self.ports)]
+        self._conditions = [(c.refs, compile_expression(c)) for c in spec.conditions]
+
+    def _build_hops(self) -> Iterator[_Hop]:
+        for edge in self._spec.edges:
+            for side in (0, 1):
+                start, goal = edge.ends[side], edge.ends[1 - side]
+                mine = [pair[side] for pair in edge.keys]
+                theirs = [pair[1 - side] for pair in edge.keys]
+                index = self._index(goal, theirs, mine, edge.band)
+                yield _Hop(start, goal, edge.band, side, Keys(mine, theirs), index)
+
+    def _index(self, port: int, keys: list[Ref], others: list[Ref], band: JoinBand) -> str:
+        """The name of the index of an input by these keys, made if there is none."""
+        shift = cell_shift(widest(band))
+        types = [common_type(a.type, b.type) for a, b in zip(keys, others, strict=True)]
+        asked = [f"{ref.name}:{of}" for ref, of in zip(keys, types, strict=True)]
+        by = [index for index in self._indexes.values() if index.input == port]
+        name = next((i.name for i in by if self._asked[i.name] == (asked, shift)), None)
+        if name is None:
+            name = f"rows_{port}_{len(by)}"
+            store = Store(self._spec.inputs[port].time, shift)
+            self._indexes[name] = _Index(name, port, Keys(keys, others), store, shift)
+            self._asked[name] = (asked, shift)
+        return name
+
+    @cached_property
+    def _asked(self) -> dict[str, tuple[list[str], int]]:
+        """By what, and how finely, each index is asked."""
+        return {}
+
+    def _never_null(self, port: int) -> list[str]:
+        """Columns of an input without which a row can be in no result."""
+        keys = {
+            pair[side].name
+            for edge in self._spec.edges
+            for side in (0, 1)
+            if edge.ends[side] == port
+            for pair in edge.keys
+        }
+        return [self._spec.inputs[port].time, *sorted(keys)]
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset(each.on for each in self._spec.inputs)
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        if self.state.hashed_by != HASHED_BY:
+            self._hash_again()
+        rows = block.rows.select(self._columns[port]).drop_nulls(self._needed[port])
+        if not rows.height:
+            return
+        found = self._meet_all(port, rows)
+        if found is not None:
+            out.batch(Block(found.select(self._spec.output)))
+        self._store(port, rows)
+
+    def _meet_all(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:
+        """Results with these rows of one input."""
+        waiting = list(self._conditions)
+        seen = {port}
+        found: pl.DataFrame | None = rows
+        while found is not None:
+            names = set(found.columns)
+            ready = [condition for refs, condition in waiting if refs <= names]
+            if ready:
+                waiting = [each for each in waiting if not each[0] <= names]
+                found = found.filter(pl.all_horizontal(ready))
+            if len(seen) == self.ports or not found.height:
+                return found if found.height else None
+            hop = self._next(seen)
+            seen.add(hop.goal)
+            found = self._meet(hop, found)
+        return None
+
+    def _next(self, seen: set[int]) -> _Hop:
+        """To a neighbour of what is there already, the one with the fewest rows."""
+        ways = [hop for hop in self._hops if hop.start in seen and hop.goal not in seen]
+        return min(ways, key=lambda hop: self._table(hop.index).rows)
+
+    def _meet(self, hop: _Hop, rows: pl.DataFrame) -> pl.DataFrame | None:
+        """Rows beside the stored rows of the next input that lie in the band and may be equal."""
+        times = rows.get_column(self._spec.inputs[hop.start].time).cast(pl.Int64).to_numpy()
+        hashes = hop.keys.hashes(rows)
+        # Sorted, so that a block walks through a run from front to back.
+        order = np.lexsort((times, hashes))
+        first, last = partners(hop.band, hop.side, times[order])
+        needles = Needles(hashes[order], first, last)
+        index = self._indexes[hop.index]
+        found = list(index.store.candidates(self._table(hop.index), needles))
+        if not found:
+            return None
+        mine: pl.DataFrame = rows[order[np.concatenate([mine for _, mine, _ in found])]]
+        theirs = [run.rows.drop(CODE)[old] for run, _, old in found]
+        return mine.hstack(pl.concat(theirs))
+
+    def _store(self, port: int, rows: pl.DataFrame) -> None:
+        """Keep the rows that can still be in a result."""
+        on = self._spec.inputs[port].time
+        rows = rows.filter(pl.col(on) >= self._keep_from(port))
+        if rows.height:
+            for index in self._indexes.values():
+                if index.input == port:
+                    self._add(index, rows)
+
+    def _add(self, index: _Index, rows: pl.DataFrame) -> None:
+        times = rows.get_column(self._spec.inputs[index.input].time).cast(pl.Int64).to_numpy()
+        codes = encode(index.keys.hashes(rows), times, index.shift)
+        order = np.argsort(codes)
+        coded = rows[order].with_columns(pl.Series(CODE, codes[order]))
+        index.store.add(self._table(index.name), coded, times[order])
+
+    def _table(self, name: str) -> Table:
+        table: Table = getattr(self.state, name)
+        return table
+
+    def _hash_again(self) -> None:
+        """Another version of Polars has kept this state: its hashes are not ours."""
+        for index in self._indexes.values():
+            table = self._table(index.name)
+            stored, table.segments = list(table), []
+            for rows in stored:
+                self._add(index, rows.drop(CODE))
+        self.state.hashed_by = HASHED_BY
+
+    # -- promises -----------------------------------------------------------------------------
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        bounds = self.state.bounds
+        if punctuation.on != self._spec.inputs[port].on or punctuation.bound <= bounds[port]:
+            return
+        bounds[port] = punctuation.bound
+        keep = [self._keep_from(each) for each in range(self.ports)]
+        for index in self._indexes.values():
+            index.store.purge(self._table(index.name), keep[index.input])
+        for number, each in enumerate(self._spec.inputs):
+            # A result has a new row of the input, or a stored one.
+            bound = min(bounds[number], keep[number])
+            if each.time in self._spec.promised and bound > self._sent(each.time):
+                self.state.sent[each.time] = bound
+                out.punctuation(Punctuation(each.time, bound))
+
+    def _sent(self, time: str) -> int:
+        return self.state.sent.get(time, BEGINNING)
+
+    def _keep_from(self, port: int) -> int:
+        """First timestamp of an input's rows to keep.
+
+        A row can go when no row that is still to come, of any other input, can be in a result with
+        it: each band on the way there says how far behind the next one may lie.
+        """
+        firsts = [self._first(port, other, bound) for other, bound in enumerate(self.state.bounds)]
+        return min(first for other, first in enumerate(firsts) if other != port)
+
+    def _first(self, port: int, other: int, bound: int) -> int:
+        """The least time of a row that can be in a result with one at or behind the bound."""
+        for hop in self._ways[port, other]:
+            bound = keep_from(hop.band, hop.side, bound)
+        return bound
+
+    @cached_property
+    def _ways(self) -> dict[tuple[int, int], list[_Hop]]:
+        """For two inputs the hops from one to the other, the last of them first."""
+        ways: dict[tuple[int, int], list[_Hop]] = {}
+        for port in range(self.ports):
+            found: dict[int, list[_Hop]] = {port: []}
+            reached = [port]
+            for at in reached:
+                for hop in self._hops:
+                    if hop.start == at and hop.goal not in found:
+                        found[hop.goal] = [hop, *found[at]]
+                        reached.append(hop.goal)
+            ways |= {(port, other): hops for other, hops in found.items()}
+        return ways
+
+
+def equality(pair: tuple[Ref, Ref]) -> Expression:
+    """That two columns are equal, as a condition."""
+    return Call("=", pair)
