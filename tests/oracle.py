@@ -30,7 +30,7 @@ from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
-from penstock.windows import Row, Window
+from penstock.windows import Row, Sliding, Window
 from tests.oracle_casts import cast
 from tests.oracle_expressions import order, value_of
 
@@ -61,6 +61,10 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.WindowAggregate():
             aggregates = {result.name: call_of(result.aggregate) for result in plan.results}
             rows = evaluate(plan.input, inputs)
+            if plan.has_several_windows:
+                assert isinstance(plan.window, Sliding)
+                windows = {result.name: result.window or plan.window for result in plan.results}
+                return evaluate_side_by_side(windows, rows, plan.groups, aggregates)
             answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
             # Revisions depend on when rows come; what stands in the end does not.
             return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
@@ -121,6 +125,32 @@ def evaluate_window_aggregate(
             results = {name: aggregate(group, *call) for name, call in aggregates.items()}
             keys = dict(zip(groups, key, strict=True))
             answer.append({**keys, **results, WINDOW_START: start, WINDOW_END: end})
+    return answer
+
+
+def evaluate_side_by_side(
+    windows: Mapping[str, Sliding],
+    rows: Sequence[Row],
+    groups: Sequence[str],
+    aggregates: Aggregates,
+) -> list[dict[str, Any]]:
+    """One row per end and group where a window that ends there has rows; each result over its own.
+
+    `windows` are those of the results by name. A row begins where the first of them does.
+    """
+    members: dict[tuple[Any, ...], dict[str, list[Row]]] = {}
+    for name, window in windows.items():
+        for wid in window.windows(rows):
+            _, end = window.bounds(wid)
+            for row in window.extent(wid, rows):
+                key = (end, *(row[each] for each in groups))
+                members.setdefault(key, {}).setdefault(name, []).append(row)
+    longest = max(windows.values(), key=lambda window: window.range)
+    answer = []
+    for (end, *values), found in members.items():
+        results = {name: aggregate(found.get(name, []), *aggregates[name]) for name in windows}
+        keys = dict(zip(groups, values, strict=True))
+        answer.append({**keys, **results, WINDOW_START: end - longest.range, WINDOW_END: end})
     return answer
 
 

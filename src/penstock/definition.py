@@ -33,7 +33,9 @@ def answer(plan: nodes.Node, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             return compile_columns(plan.columns)(answer(plan.input, rows))
         case nodes.Union():
             return pl.concat([answer(adapt(part, plan), rows) for part in plan.parts])
-        case nodes.WindowAggregate(window=Sliding() as window, emit=None):
+        case nodes.WindowAggregate(
+            window=Sliding() as window, emit=None, has_several_windows=False
+        ):
             return _aggregate(plan, window, answer(plan.input, rows))
     raise NotExecutable(f"there is no definition here for {type(plan).__name__}")
 

@@ -384,3 +384,20 @@ def test_early_results_are_the_same_whoever_computes_them(data, groups):
     final = [row for row in one if row["is_final"]]
     assert same_rows(final, evaluate(share.queries["q0"], as_numbered(streams, rows)))
     assert_kept_well(pipeline)
+
+
+@settings(max_examples=8)
+@given(data, group_counts)
+def test_windows_side_by_side_give_the_oracles_answer(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    short, long = (f"[RANGE {n}{unit}, SLIDE 2{unit}, WA ts]" for n in (3, 12))
+    text = f"SELECT k, count(*) {short} AS n, sum(v) {long} AS s, max(d) {short} AS m FROM a"
+    [share] = shares(plans_of(declared, [f"{text} GROUP BY k"]))
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
+    pipeline = run(data, share, groups, batches, "meld")
+    streams = pipeline.exchange.program.streams
+    rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+    assert_answers(pipeline, share, as_numbered(streams, rows))
+    assert_kept_well(pipeline)

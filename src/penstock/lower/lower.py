@@ -83,8 +83,11 @@ class Lowering:
         """Say what will be lowered together, so that it can share panes."""
         for plan in plans:
             for node in walk(plan):
-                if isinstance(node, nodes.WindowAggregate) and paned(node, aggregation) is not None:
-                    self._expected.setdefault(shared_of(node), []).append(node)
+                if not isinstance(node, nodes.WindowAggregate):
+                    continue
+                for part in node.apart:
+                    if paned(part, aggregation) is not None:
+                        self._expected.setdefault(shared_of(part), []).append(part)
 
     def lower(
         self, plan: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO
@@ -112,6 +115,8 @@ class Lowering:
             inputs = tuple(adapt(part, plan) for part in plan.parts)
         elif isinstance(plan, nodes.WindowJoin):
             inputs = inputs_of(plan, join)
+        elif isinstance(plan, nodes.WindowAggregate) and plan.has_several_windows:
+            inputs = plan.apart
         if watches_sources(plan, union, aggregation):
             below = [self._tagged_union(plan.inputs[0], union, join, aggregation)]
         else:

@@ -18,6 +18,7 @@ from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.lower.lower_emit import lower_emitting
 from penstock.lower.lower_panes import paned
+from penstock.lower.lower_side_by_side import lower_side_by_side
 from penstock.lower.lower_two_level import two_level
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
@@ -28,6 +29,8 @@ BUFFERING = ("buffering", "buffering_incremental")
 
 
 def lower_window_aggregate(node: nodes.WindowAggregate, aggregation: str = AUTO) -> Physical:
+    if node.has_several_windows:
+        return lower_side_by_side(node)
     if node.emit is not None:
         return lower_emitting(node, node.emit)
     on_panes = paned(node, aggregation)
@@ -104,6 +107,7 @@ def watches_sources(node: nodes.Node, union: str, aggregation: str) -> bool:
         and union == "meld"
         and isinstance(node, nodes.WindowAggregate)
         and node.emit is None
+        and not node.has_several_windows
         and isinstance(node.window, Sliding)
         and isinstance(node.input, nodes.Union)
     )

@@ -30,7 +30,7 @@ MOST_MERGED = 100
 def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     """Paned-WID for this aggregate, if it is chosen."""
     window = node.window
-    if node.emit is not None:
+    if node.emit is not None or node.has_several_windows:
         return None
     if (
         aggregation not in (AUTO, "paned", "adapt_paned")

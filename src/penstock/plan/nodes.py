@@ -37,6 +37,7 @@ from penstock.windows import (
     Sliding,
     TumblingBand,
     Window,
+    ends_with,
 )
 
 
@@ -184,18 +185,27 @@ class Union(Node):
 
 @dataclass(frozen=True)
 class Result:
-    """One aggregate of a WindowAggregate, under its output name."""
+    """One aggregate of a WindowAggregate, under its output name.
+
+    `window` is its own, where it has another one than the rest.
+    """
 
     name: str
     aggregate: Aggregate
+    window: Sliding | None = None
 
     def __str__(self) -> str:
-        return f"{self.aggregate} AS {self.name}"
+        own = "" if self.window is None else f" {self.window}"
+        return f"{self.aggregate}{own} AS {self.name}"
 
 
 @dataclass(frozen=True)
 class WindowAggregate(Node):
-    """One row per group and window: `agg(x) [RANGE r, SLIDE s, WA on]`."""
+    """One row per group and window: `agg(x) [RANGE r, SLIDE s, WA on]`.
+
+    Results may have shorter windows of their own that end together with it: then one row per group
+    and end where any of them has rows.
+    """
 
     input: Node
     window: Window
@@ -207,6 +217,9 @@ class WindowAggregate(Node):
         available = self.input.schema
         if self.emit is not None:
             self._check_emit(self.emit)
+        for result in self.results:
+            if result.window is not None:
+                self._check_own(result.window)
         for name in self.groups:
             _ = available[name]
         for name in self.window.columns():
@@ -224,7 +237,39 @@ class WindowAggregate(Node):
                     )
         _ = self.schema
 
+    @property
+    def apart(self) -> tuple[WindowAggregate, ...]:
+        """One aggregate for each of its windows, the longest first."""
+        if not self.has_several_windows:
+            return (self,)
+        by_window: dict[Window, list[Result]] = {self.window: []}
+        for result in self.results:
+            by_window.setdefault(result.window or self.window, []).append(
+                Result(result.name, result.aggregate)
+            )
+        return tuple(
+            WindowAggregate(self.input, window, self.groups, tuple(results))
+            for window, results in by_window.items()
+        )
+
+    @property
+    def has_several_windows(self) -> bool:
+        return any(result.window is not None for result in self.results)
+
+    def _check_own(self, own: Sliding) -> None:
+        longest = self.window
+        if not isinstance(longest, Sliding) or not ends_with(own, longest):
+            raise CannotWindow(
+                f"{own} and {longest} do not end together, so their results have no row in common",
+                hint="give them the same SLIDE and attribute, or write one query for each window",
+            )
+
     def _check_emit(self, emit: Emit) -> None:
+        if self.has_several_windows:
+            raise CannotWindow(
+                f"{emit} is not offered for several windows in one query",
+                hint="leave EMIT out, or write one query for each window",
+            )
         if not isinstance(self.window, (Sliding, Landmark, Cumulating)):
             raise CannotWindow(
                 f"{emit} is not offered for {self.window}: "

@@ -19,7 +19,7 @@ from penstock.sql.bind_expression import (
 )
 from penstock.sql.bind_window_function import SESSION_WINDOW, bind_window_call, is_window_call
 from penstock.sql.context import Context
-from penstock.sql.find_window import aggregate_calls
+from penstock.sql.find_window import aggregate_calls, window_of
 from penstock.sql.output_names import WINDOW_FIELDS, Item, default_name
 from penstock.sql.scope import Field, Scope
 from penstock.sql.syntax import Windowed
@@ -125,7 +125,11 @@ class AboveAggregate(ExpressionBinder):
         wanted = self.wanted or default_name(call, self.scope)
         on = self.shape.input.schema[self.shape.window.on]
         aggregate = bind_aggregate_call(call, condition, Ref(on.name, on.type), self.below)
-        return self.shape.result(aggregate, wanted)
+        behind = _without_parentheses(node)
+        own = None
+        if isinstance(behind, Windowed):
+            own = window_of(behind, self.scope, self.context).window
+        return self.shape.result(aggregate, wanted, own)
 
 
 def _window_end(name: str, qualifier: str | None) -> str | None:

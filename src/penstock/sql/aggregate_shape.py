@@ -15,7 +15,7 @@ from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Result, WindowAggregate
 from penstock.sql.scope import unique
-from penstock.windows import Window
+from penstock.windows import Sliding, Window
 
 ENDS = (WINDOW_START, WINDOW_END)
 
@@ -28,7 +28,7 @@ class Shape:
     window: Window
     groups: dict[Expression, str]  # over the input -> column of the output
     key_of_window: Ref | None = None  # a key that is the window's start: one tick wide
-    results: dict[Aggregate, str] = field(default_factory=dict)
+    results: dict[tuple[Aggregate, Sliding | None], str] = field(default_factory=dict)
 
     def end(self, name: str) -> Ref:
         """One of the window's ends."""
@@ -46,22 +46,28 @@ class Shape:
     def has_computed_keys(self) -> bool:
         return not all(isinstance(key, Ref) for key in self.groups)
 
-    def result(self, aggregate: Aggregate, wanted: str) -> Ref:
-        """The output column of an aggregate; the same aggregate is computed once."""
-        if aggregate not in self.results:
+    def result(self, aggregate: Aggregate, wanted: str, window: Window | None = None) -> Ref:
+        """The output column of an aggregate; the same one, over the same window, is computed once.
+
+        `window` is the aggregate's own, if it has one.
+        """
+        own = window if isinstance(window, Sliding) and window != self.window else None
+        if (aggregate, own) not in self.results:
             taken = [*ENDS, *self.groups.values(), *self.results.values()]
-            self.results[aggregate] = unique(wanted, taken)
-        return Ref(self.results[aggregate], aggregate.type)
+            self.results[aggregate, own] = unique(wanted, taken)
+        return Ref(self.results[aggregate, own], aggregate.type)
 
     def node(self) -> WindowAggregate:
         """The aggregate, over its input or over the keys computed first."""
-        results = tuple(Result(name, aggregate) for aggregate, name in self.results.items())
+        results = tuple(
+            Result(name, aggregate, own) for (aggregate, own), name in self.results.items()
+        )
         return WindowAggregate(self._with_keys(), self.window, tuple(self.groups.values()), results)
 
     def _with_keys(self) -> Node:
         if all(isinstance(k, Ref) and k.name == name for k, name in self.groups.items()):
             return self.input
-        read = self.window.columns().union(*(aggregate.refs for aggregate in self.results))
+        read = self.window.columns().union(*(aggregate.refs for aggregate, _ in self.results))
         read -= set(self.groups.values())
         keys = [Named(name, key) for key, name in self.groups.items()]
         others = [Named(c.name, Ref(c.name, c.type)) for c in self.input.schema if c.name in read]

@@ -19,7 +19,7 @@ from penstock.sql.bind_window_function import bind_window_call, is_window_call
 from penstock.sql.context import Context
 from penstock.sql.scope import Scope
 from penstock.sql.syntax import Windowed
-from penstock.windows import Session, Window
+from penstock.windows import Session, Sliding, Window, ends_with
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,40 @@ def find_window(
                 hint="put the window after the stream instead, for all aggregates: "
                 "FROM s [RANGE …, SLIDE …]",
             )
-    first, *others = (_bind(call, scope, context) for call in bracketed)
-    for call, other in zip(bracketed[1:], others, strict=True):
-        if other != first:
+    bound = [window_of(call.windowed, scope, context) for call in bracketed if call.windowed]
+    longest = max(bound, key=lambda each: _length(each.window))
+    for call, other in zip(bracketed, bound, strict=True):
+        if other != longest:
+            _check_end_together(other, longest, call, context)
+    return longest
+
+
+def window_of(windowed: Windowed, scope: Scope, context: Context) -> BoundWindow:
+    """The window in the brackets behind an aggregate."""
+    return bind_window(windowed.args["clause"], scope, context)
+
+
+def _length(window: Window) -> int:
+    return window.range if isinstance(window, Sliding) else 0
+
+
+def _check_end_together(
+    one: BoundWindow, other: BoundWindow, call: AggregateCall, context: Context
+) -> None:
+    """Results of different windows can share rows if the windows end at the same instants."""
+    window, longest = one.window, other.window
+    with context.located(call.windowed):
+        if not isinstance(window, Sliding) or not isinstance(longest, Sliding):
             raise NotExecutable(
-                "aggregates of one query cannot have different windows in this release",
-                position=context.position(call.windowed),
+                "only sliding windows can stand side by side in one query",
                 hint="write one query for each window",
             )
-    return first
-
-
-def _bind(call: AggregateCall, scope: Scope, context: Context) -> BoundWindow:
-    assert call.windowed is not None
-    return bind_window(call.windowed.args["clause"], scope, context)
+        if one.partition or other.partition or not ends_with(window, longest):
+            raise CannotWindow(
+                f"{window} and {longest} do not end together, so their results have no row in "
+                "common",
+                hint="give them the same SLIDE and attribute, or write one query for each window",
+            )
 
 
 def _outside(

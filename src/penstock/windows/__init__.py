@@ -22,7 +22,7 @@ from penstock.windows.landmark import Landmark
 from penstock.windows.partitioned import Partitioned
 from penstock.windows.session import Session
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
-from penstock.windows.sliding import Sliding, origin_for_aligned_starts, tumbling
+from penstock.windows.sliding import Sliding, ends_with, origin_for_aligned_starts, tumbling
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import Row, Unit, Wid, Window
 
@@ -45,6 +45,7 @@ __all__ = [
     "Unit",
     "Wid",
     "Window",
+    "ends_with",
     "origin_for_aligned_starts",
     "sliding_band",
     "tumbling",

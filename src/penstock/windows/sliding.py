@@ -153,6 +153,17 @@ class Sliding(Tagged):
         return f"[RANGE {range_}, SLIDE {slide}, WA {self.on}{origin}]"
 
 
+def ends_with(shorter: Sliding, longer: Sliding) -> bool:
+    """Whether every extent of one ends together with an extent of the other, and is part of it.
+
+    >>> ends_with(Sliding("ts", 5, 2), Sliding("ts", 9, 2))
+    True
+    """
+    one = (shorter.on, shorter.slide, shorter.origin, shorter.unit)
+    other = (longer.on, longer.slide, longer.origin, longer.unit)
+    return one == other and shorter.range <= longer.range
+
+
 def tumbling(on: str, width: int, origin: int | None = None, unit: Unit = "time") -> Sliding:
     """Extents side by side: every row is in exactly one."""
     return Sliding(on, width, width, resolve_origin(origin, unit), unit)

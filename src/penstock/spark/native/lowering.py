@@ -101,6 +101,8 @@ def _objection_to_terms(*terms: Expression) -> str | None:
 
 def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
     window = node.window
+    if node.has_several_windows:
+        return "several windows are put side by side by the kernel"
     if node.emit is not None:
         return f"{node.emit} is done by the kernel: Spark puts out no revisions beside results"
     if not isinstance(window, Sliding) or not window.is_tumbling or window.unit != "time":
