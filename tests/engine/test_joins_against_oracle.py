@@ -53,17 +53,17 @@ def joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees(draw:
     declared = declarations(draw)
     text = joins_of_several(draw, UNITS[declared[0].time])
     events = arrivals(draw, declared, blocks=8, rows=6)
-    for join in ("mjoin", "auto"):
-        engine = started(declared, f"join = {join}", *how(draw))
-        query = engine.sql(text)
-        last = "nt" if " AS nt" in text else "mt"
-        counted = engine.sql(f"SELECT {last}, count(*) AS n FROM ({text}) GROUP BY {last}")
-        feed(engine, events)
-        engine.finish()
-        assert ("MJoin" in query.explain()) is (join == "mjoin")
-        assert_right(query, pushed(declared, events), text)
-        assert_right(counted, pushed(declared, events), text)  # promises are kept
-        assert [rows for *_, rows, _ in engine.state() if rows] == [], "state that is of no use"
+    join = draw.choose(["mjoin", "mjoin", "auto"])
+    engine = started(declared, f"join = {join}", *how(draw))
+    query = engine.sql(text)
+    last = "nt" if " AS nt" in text else "mt"
+    counted = engine.sql(f"SELECT {last}, count(*) AS n FROM ({text}) GROUP BY {last}")
+    feed(engine, events)
+    engine.finish()
+    assert ("MJoin" in query.explain()) is (join == "mjoin")
+    assert_right(query, pushed(declared, events), text)
+    assert_right(counted, pushed(declared, events), text)  # promises are kept
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
 def an_aggregate_over_a_join_gives_the_oracles_answer(draw: Draw) -> None:

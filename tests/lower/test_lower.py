@@ -12,6 +12,7 @@ from penstock.local_engine import LocalEngine
 from penstock.lower.lower import Lowering, check_executable, choose
 from penstock.lower.lower_join import inputs_of
 from penstock.lower.lower_union import adapt, order_of
+from penstock.lower.multiway import multiway
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Union, WindowJoin
 from penstock.sql.bind_query import bind_query
@@ -383,6 +384,29 @@ def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     assert two_by_two.names == ("OAJoin",)
     assert "two by two" in two_by_two.reason
     assert inputs_of(top, "auto") == top.inputs
+
+
+@pytest.mark.parametrize(
+    ("conditions", "edges"),
+    [
+        # Equal to a third is equal to each other.
+        ("a.k = b.k AND b.k = s.k", ["0-1 k", "0-2 k"]),
+        # Through b there is a key, and the bands to it add up.
+        ("a.v = b.v AND b.k = s.k", ["0-1 v", "1-2 k"]),
+        ("a.v = b.v AND b.v < s.v", ["0-1 v", "0-2 "]),
+    ],
+)
+def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list[str]) -> None:
+    inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
+    [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").inputs
+    assert isinstance(top, WindowJoin)
+    found = multiway(top)
+    assert found is not None
+    assert [
+        f"{edge.ends[0]}-{edge.ends[1]} {' '.join(ref.name[-1] for ref, _ in edge.keys)}"
+        for edge in found.spec.edges
+    ] == edges
+    assert [edge.ends for edge in found.spec.bands] == [(0, 1), (0, 2)]
 
 
 def test_an_outer_join_is_no_part_of_an_mjoin() -> None:

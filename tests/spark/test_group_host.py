@@ -32,7 +32,7 @@ from penstock.spark import segment_cache
 from penstock.spark.group_host import Arrivals, GroupHost, Program
 from penstock.spark.shares import Share, shares
 from tests.engine.draw import Drawn, several
-from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three
+from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import queries, row_queries, window_queries
 from tests.engine.random_streams import (
     NAMES,
@@ -137,7 +137,7 @@ def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
 def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     draw = Drawn(data)
     declared = declarations(draw)
-    make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins])
+    make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins, pair_counts])
     plans = plans_of(declared, [make(draw, UNITS[declared[0].time])])
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
     join = data.draw(st.sampled_from(["auto", "mjoin"]))

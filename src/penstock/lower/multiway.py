@@ -2,8 +2,11 @@
 
 Binary joins nest: `(a, b), c` calls the columns of a `a_b.a.k`. Here every input gets all that
 stands before its columns at once, and conditions of the inner joins are rewritten to the names that
-the outermost has. Every binary join brings one edge: the two timestamps of its band, and the keys
-that must be equal on these two inputs; all else is a condition.
+the outermost has. Every binary join brings the band of two timestamps.
+
+By which edge an input finds the others is a choice: by the one that shares most keys with it. Keys
+that are equal to a third are equal to each other; and where two inputs have no band of their own,
+the bands on the way between them add up.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from penstock.errors import PenstockBug
 from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec, equality
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Call, Expression, Literal, Named, Ref
 from penstock.model.joins import JoinKind
+from penstock.model.types import Type
 from penstock.plan import nodes
-from penstock.windows import JoinBand
+from penstock.windows import Band, JoinBand, TumblingBand
 
 
 @dataclass(frozen=True)
@@ -50,31 +55,102 @@ def multiway(join: nodes.WindowJoin) -> Multiway | None:
         for time in pair[:2]:
             if times.setdefault(owner[time], time) != time:
                 return None  # an input that is timed by two columns
-    edges = tuple(
-        MEdge(
-            (owner[left], owner[right]),
-            band,
-            tuple(
-                pair
-                for pair in (_turned(each, owner, owner[left]) for each in parts.equalities)
-                if (owner[pair[0].name], owner[pair[1].name]) == (owner[left], owner[right])
-            ),
-        )
-        for left, right, band in parts.bands
-    )
+    bands = [MEdge((owner[left], owner[right]), band) for left, right, band in parts.bands]
+    refs = {c: Ref(c, _type_of(c, parts)) for c in times.values()}
+    edges, conditions = [], [*map(equality, parts.equalities), *parts.conditions]
+    for edge in bands:
+        best = _best(edge, bands, parts.equalities, owner)
+        edges.append(best)
+        if best.ends != edge.ends and isinstance(edge.band, Band):
+            left, right = (refs[times[end]] for end in edge.ends)
+            conditions += _within(left, right, edge.band)
     inputs = tuple(
         MInput(prefix, node.schema.columns, times[number].removeprefix(prefix))
         for number, (node, prefix) in enumerate(parts.inputs)
     )
-    conditions = (*map(equality, parts.equalities), *parts.conditions)
     promised = tuple(sorted(join.schema.progressing))
-    spec = MJoinSpec(inputs, edges, conditions, join.schema.names, promised)
+    output = join.schema.names
+    spec = MJoinSpec(inputs, tuple(edges), tuple(conditions), output, promised, tuple(bands))
     return Multiway(tuple(node for node, _ in parts.inputs), spec)
 
 
-def _turned(pair: tuple[Ref, Ref], owner: dict[str, int], first: int) -> tuple[Ref, Ref]:
-    """The pair with a column of that input first, if it has one."""
-    return pair if owner[pair[0].name] == first else (pair[1], pair[0])
+def _best(
+    edge: MEdge, bands: list[MEdge], equalities: list[tuple[Ref, Ref]], owner: dict[str, int]
+) -> MEdge:
+    """The edge by which its second input is found: its own, or one that shares more keys."""
+    first, last = edge.ends
+    best = replace(edge, keys=_keys(first, last, equalities, owner))
+    for other in range(last):
+        keys = _keys(other, last, equalities, owner)
+        band = _added_up(other, last, bands) if len(keys) > len(best.keys) else None
+        if band is not None:
+            best = MEdge((other, last), band, keys)
+    return best
+
+
+def _keys(
+    left: int, right: int, equalities: list[tuple[Ref, Ref]], owner: dict[str, int]
+) -> tuple[tuple[Ref, Ref], ...]:
+    """The columns of two inputs that must be equal, directly or through others."""
+    alike: list[set[Ref]] = []
+    found = []
+    for one, other in equalities:
+        if one.type is other.type:
+            met = [group for group in alike if group & {one, other}]
+            alike = [group for group in alike if group not in met]
+            alike.append(set().union({one, other}, *met))
+        elif {owner[one.name], owner[other.name]} == {left, right}:
+            found.append((one, other) if owner[one.name] == left else (other, one))
+    for group in alike:
+        mine, theirs = (
+            sorted((ref for ref in group if owner[ref.name] == end), key=lambda ref: ref.name)
+            for end in (left, right)
+        )
+        if mine and theirs:
+            found.append((mine[0], theirs[0]))
+    return tuple(found)
+
+
+def _added_up(start: int, goal: int, bands: list[MEdge]) -> JoinBand | None:
+    """The band between two inputs that follows from those on the way; None: none does."""
+    found: dict[int, JoinBand] = {start: Band(0, 0)}
+    reached = [start]
+    for at in reached:
+        for edge in bands:
+            for side in (0, 1):
+                next_ = edge.ends[1 - side]
+                if edge.ends[side] == at and next_ not in found:
+                    band = _further(found[at], edge.band, side, is_first=at == start)
+                    if band is not None:
+                        found[next_] = band
+                        reached.append(next_)
+    return found.get(goal)
+
+
+def _further(band: JoinBand, by: JoinBand, side: int, *, is_first: bool) -> JoinBand | None:
+    if isinstance(by, TumblingBand):
+        # Who shares a window with one shares it with all who do.
+        return by if is_first or band == by else None
+    if isinstance(band, TumblingBand):
+        return None
+    low, high = (by.low, by.high) if side == 0 else (-by.high, -by.low)
+    return Band(band.low + low, band.high + high)
+
+
+def _within(left: Ref, right: Ref, band: Band) -> list[Expression]:
+    """The band of two timestamps as conditions."""
+    of = Type.INTERVAL if left.type is Type.TIMESTAMP else Type.BIGINT
+    low, high = (Call("+", (left, Literal(end, of))) for end in (band.low, band.high))
+    return [Call(">=", (right, low)), Call("<=", (right, high))]
+
+
+def _type_of(column: str, parts: _Parts) -> Type:
+    """The type of a column under its outermost name."""
+    for node, prefix in parts.inputs:
+        for each in node.schema:
+            if f"{prefix}{each.name}" == column:
+                return each.type
+    raise PenstockBug(f"no input has `{column}`")
 
 
 def _collect(node: nodes.Node, prefix: str, parts: _Parts) -> None:

@@ -1,10 +1,11 @@
 """MJoin: one symmetric join of several inputs, which keeps single rows and no intermediate results.
 
 The inputs are the vertices of a tree, and every edge of it bounds how far apart in time two of them
-can lie. Rows that come meet the stored rows of a neighbour, what is found meets the next one, until
-all inputs are in; then they are stored. A result goes out when the last of its rows comes, so it
-goes out once. Every input has its own order in which the others are met, and it is chosen anew for
-each block: the smallest store next, so that little is carried on.
+can lie and says which of their keys must be equal. Rows that come meet the stored rows of a
+neighbour, what is found meets the next one, until all inputs are in; then they are stored. A result
+goes out when the last of its rows comes, so it goes out once. Every input has its own order in
+which the others are met, and it is chosen anew for each block: the smallest store next, so that
+little is carried on.
 
 An input is stored once for every set of keys that a neighbour asks it by; where all are joined by
 one key, that is once. When a row may be forgotten follows from the bands on the way to each other
@@ -65,10 +66,11 @@ class MJoinSpec:
     """Rows of all inputs, one of each, that satisfy every edge and every condition."""
 
     inputs: tuple[MInput, ...]
-    edges: tuple[MEdge, ...]  # a tree
+    edges: tuple[MEdge, ...]  # a tree: by these, inputs find each other
     conditions: tuple[Expression, ...]  # equalities among them
     output: tuple[str, ...]
     promised: tuple[str, ...]  # the timestamps that results promise about
+    bands: tuple[MEdge, ...] = ()  # a tree: by these, rows are forgotten; none: by the edges
 
 
 @dataclass(frozen=True)
@@ -279,23 +281,25 @@ class MJoin(Operator):
 
     def _first(self, port: int, other: int, bound: int) -> int:
         """The least time of a row that can be in a result with one at or behind the bound."""
-        for hop in self._ways[port, other]:
-            bound = keep_from(hop.band, hop.side, bound)
+        for band, side in self._ways[port, other]:
+            bound = keep_from(band, side, bound)
         return bound
 
     @cached_property
-    def _ways(self) -> dict[tuple[int, int], list[_Hop]]:
-        """For two inputs the hops from one to the other, the last of them first."""
-        ways: dict[tuple[int, int], list[_Hop]] = {}
+    def _ways(self) -> dict[tuple[int, int], list[tuple[JoinBand, int]]]:
+        """For two inputs the bands from one to the other, the last of them first."""
+        ways: dict[tuple[int, int], list[tuple[JoinBand, int]]] = {}
         for port in range(self.ports):
-            found: dict[int, list[_Hop]] = {port: []}
+            found: dict[int, list[tuple[JoinBand, int]]] = {port: []}
             reached = [port]
             for at in reached:
-                for hop in self._hops:
-                    if hop.start == at and hop.goal not in found:
-                        found[hop.goal] = [hop, *found[at]]
-                        reached.append(hop.goal)
-            ways |= {(port, other): hops for other, hops in found.items()}
+                for edge in self._spec.bands or self._spec.edges:
+                    for side in (0, 1):
+                        goal = edge.ends[1 - side]
+                        if edge.ends[side] == at and goal not in found:
+                            found[goal] = [(edge.band, side), *found[at]]
+                            reached.append(goal)
+            ways |= {(port, other): bands for other, bands in found.items()}
         return ways
 
 
