@@ -42,6 +42,11 @@ QUERIES = {
     "GROUP BY srcIP",
     "renamed": "SELECT who, count(*) AS n FROM (SELECT srcIP AS who, ts AS at FROM packets "
     "WHERE len > 700) [RANGE 3 SECONDS, SLIDE 3 SECONDS, WA at] GROUP BY who",
+    "sliding": "SELECT srcIP, count(*) AS n, sum(len) AS s, avg(len) AS a, min(len) AS l, "
+    "max(srcPort) AS h FROM packets [RANGE 5 SECONDS, SLIDE 2 SECONDS] WHERE len > 100 "
+    "GROUP BY srcIP",
+    "overlapping": "SELECT count(*) AS n FROM packets UNION packets "
+    "[RANGE 3 SECONDS, SLIDE 500 MILLISECONDS]",
 }
 
 
@@ -109,7 +114,13 @@ def plan(sql: str, stream: str = "TIMESTAMP BY ts SLACK 5 SECONDS") -> Any:
     ("sql", "stream", "reason"),
     [
         ("SELECT k FROM s", "", "one window aggregate"),
-        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]", "", "copy or keep"),
+        ("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]", "", "copy or keep"),
+        ("SELECT count(*) AS n FROM s [RANGE 5 SECONDS, SLIDE 9 SECONDS]", "", "leaves rows out"),
+        (
+            "SELECT stddev(k) AS n FROM s [RANGE 5 SECONDS, SLIDE 1 SECOND]",
+            "",
+            "of sliding windows",
+        ),
         ("SELECT count(*) AS n FROM s [RANGE 10 ROWS]", "", "copy or keep"),
         ("SELECT count(*) AS n FROM s [RANGE 10 MICROSECONDS]", "", "finer than Spark's clock"),
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE t LIKE 'a%'", "", "`like`"),
@@ -139,9 +150,15 @@ def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
 
 
 def test_native_is_refused_where_it_is_not_possible() -> None:
-    sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
+    landmark = plan("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]")
     with pytest.raises(NotExecutable, match="cannot run as Spark SQL alone"):
-        choose({"a": sliding}, "native")
+        choose({"a": landmark}, "native")
+
+
+def test_sliding_windows_are_native_only_where_that_is_wanted() -> None:
+    sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
+    assert choose({"a": sliding}, "auto").lowering == "kernel"
+    assert choose({"a": sliding}, "native").lowering == "native"
 
 
 # -- expressions ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node
-from penstock.spark.native.lowering import objection
+from penstock.spark.native.lowering import objection, slides
 
 NATIVE, KERNEL = "native", "kernel"
 
@@ -40,6 +40,10 @@ def choose(
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
     against = next(iter(aside.values())) if aside else objection(plan)
+    if against is None and wanted == NATIVE:
+        return Choice(NATIVE, "as SET lowering wants it")
+    if against is None and slides(plan):
+        return Choice(KERNEL, "panes and the windows made of them cost less in the kernel")
     if against is None:
         return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
     if wanted == NATIVE:

@@ -1,8 +1,9 @@
 """Which queries Spark can compute by itself, and the DataFrame that does.
 
-A query qualifies if it is one tumbling aggregate over event time, with selections and projections
-below and above it. Spark's own aggregation is then as good as any: there is no row to copy into
-several windows, and nothing has to cross to Python but results.
+A query qualifies if it is one sliding or tumbling aggregate over event time, with selections and
+projections below and above it. For tumbling windows Spark's own aggregation is as good as any:
+there is no row to copy into several windows, and nothing has to cross to Python but results.
+Sliding ones are put together from panes (`sliding`).
 
 What stays ours is progress. Each stream is united with promises from outside before Spark derives
 its watermark, so a silent stream can be spoken for, and the end of the input closes every window.
@@ -30,7 +31,7 @@ from penstock.model.timestamps import BEGINNING, MILLISECOND, to_ticks
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
-from penstock.spark.native import expressions
+from penstock.spark.native import expressions, sliding
 from penstock.windows import Sliding
 
 _FUNCTIONS = frozenset(
@@ -61,6 +62,16 @@ def objection(plan: nodes.Node) -> str | None:
         None
         if _is_event_time(aggregates[0].input, aggregates[0].window.on)
         else (f"`{aggregates[0].window.on}` is not the time its streams are declared with")
+    )
+
+
+def slides(plan: nodes.Node) -> bool:
+    """Whether its windows overlap."""
+    return any(
+        isinstance(node, nodes.WindowAggregate)
+        and isinstance(node.window, Sliding)
+        and not node.window.is_tumbling
+        for node in walk(plan)
     )
 
 
@@ -105,14 +116,18 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return "several windows are put side by side by the kernel"
     if node.emit is not None:
         return f"{node.emit} is done by the kernel: Spark puts out no revisions beside results"
-    if not isinstance(window, Sliding) or not window.is_tumbling or window.unit != "time":
+    if not isinstance(window, Sliding) or window.unit != "time":
         return f"{window} is computed in the kernel: Spark would copy or keep every row"
-    if window.range % MILLISECOND:
+    if window.slide > window.range:
+        return f"{window} leaves rows out, which Spark cannot"
+    if sliding.pane_length(window) % MILLISECOND:
         return f"{window} is finer than Spark's clock"
     for result in node.results:
         aggregate = result.aggregate
         if aggregate.function not in _FUNCTIONS:
             return f"`{aggregate.function}` is computed in the kernel"
+        if not window.is_tumbling and aggregate.function not in sliding.FUNCTIONS:
+            return f"`{aggregate.function}` of sliding windows is computed in the kernel"
         if aggregate.argument is not None:
             found = _objection_to_terms(aggregate.argument)
             if found is not None:
@@ -227,6 +242,8 @@ def _part(
 def _aggregated(node: nodes.WindowAggregate, frame: DataFrame) -> DataFrame:
     window = node.window
     assert isinstance(window, Sliding)
+    if not window.is_tumbling:
+        return sliding.aggregated(node, frame)
     length = f"{window.range // MILLISECOND} milliseconds"
     offset = f"{window.origin % window.range // MILLISECOND} milliseconds"
     by = F.window(F.col(f"`{window.on}`"), length, startTime=offset).alias(WINDOW)

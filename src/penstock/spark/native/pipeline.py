@@ -99,25 +99,26 @@ class NativePipeline:
             return
         self._reported = batch
         observed = progress.get("observedMetrics", {})
-        state = progress["stateOperators"][0] if progress["stateOperators"] else {}
+        state = progress["stateOperators"]  # panes and windows, where windows slide
         aside = {
             (name, MALFORMED): int(counts["timeless"])
             for name, counts in observed.items()
             if counts["timeless"]
         }
-        late = int(state.get("numRowsDroppedByWatermark", 0))
+        late = sum(int(part["numRowsDroppedByWatermark"]) for part in state)
         if late:
             aside[self._streams[0].name, LATE] = late
+        kept = sum(int(part["numRowsTotal"]) for part in state)
         bound = _bound(progress.get("eventTime", {}).get("watermark"))
         self._report(
             Report(
                 batch,
                 {name: int(counts["rows"]) for name, counts in observed.items()},
                 {stream.name: bound for stream in self._streams},
-                int(state.get("numRowsTotal", 0)),
-                int(state.get("memoryUsedBytes", 0)),
+                kept,
+                sum(int(part["memoryUsedBytes"]) for part in state),
                 {name: c["newest"] for name, c in observed.items() if c["newest"] is not None},
-                observed.keys() if state.get("numRowsTotal") else (),
+                observed.keys() if kept else (),
                 aside,
             )
         )
