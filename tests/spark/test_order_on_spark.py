@@ -35,17 +35,20 @@ def test_answers_stay_in_order_across_batches_groups_and_a_restart(
     sources = pl.read_parquet(tmp_path / "in" / "*.parquet").get_column("srcIP").unique().sort()
     hosts = pl.DataFrame({"ip": sources[::2], "site": range(len(sources[::2]))})
     hosts.write_csv(tmp_path / "hosts.csv")
-    table = HOSTS.format(file=tmp_path / "hosts.csv")
-    text = table + script(tmp_path / "in", QUERIES, tmp_path / "out")
+    text = script(tmp_path / "in", QUERIES, tmp_path / "out")
+    schema = "ip STRING, site INT"
     for files in (range(0, 2), range(2, 4)):
         write_packets(tmp_path / "in", files, rows=1000)
         engine = Engine(spark)
+        frame = spark.read.csv(str(tmp_path / "hosts.csv"), schema=schema, header=True)
+        engine.table("hosts", frame)
         engine.sql(text)
         engine.start()
         engine.process_available()
         if files.start:
             engine.finish()
         engine.stop()
+    table = HOSTS.format(file=tmp_path / "hosts.csv")
     expected = by_local_engine(table + script(tmp_path / "in", QUERIES))
     for name, by in BY.items():
         parts = sorted((tmp_path / "out" / name).glob("*.parquet"))
