@@ -93,3 +93,15 @@ def test_a_run_that_would_linger_with_most_rows_forgotten_is_halved() -> None:
     before = [segment.id for segment in table.segments]
     store.purge(table, 170)
     assert [segment.id for segment in table.segments] == before, "what is left goes soon anyway"
+
+
+def test_a_new_run_is_halved_before_anybody_writes_it() -> None:
+    table, store = Table(), Store("ts", 0)
+    for start in (0, 1000):
+        run = run_of(np.zeros(100, np.uint64), np.arange(start, start + 100), 0)
+        store.add(table, run.rows, run.times)
+    store.purge(table, 70)
+    assert [segment.rows.height for segment in table.segments] == [30, 100]
+    kept = table.segments[1]
+    store.purge(table, 1070)  # it is not new any more, and goes soon
+    assert table.segments == [kept]

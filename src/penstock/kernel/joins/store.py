@@ -4,8 +4,8 @@ A list of runs (`run`), as segments of the operator's state. A block adds a run;
 whole when its newest row can be forgotten. Small runs are merged, several at a time and only with
 runs of about their size, so that a row is copied a logarithmic number of times; and only as long as
 the merged run spans a fraction of the time the store covers, so that little is kept for longer than
-it must be. A run of which more than half can be forgotten, but whose last row stays for long, is
-halved. Nothing else is ever rewritten.
+it must be. A run of which more than half can be forgotten is halved if it is new, and nobody has
+written it anywhere, or if its last row stays for long. Nothing else is ever rewritten.
 
 A probe looks only at runs whose times can hold partners, and in them only at its candidates: what
 it costs follows the new rows and the results, not the length of the window.
@@ -37,6 +37,7 @@ class Store:
         self._on = on
         self._shift = shift
         self._runs: dict[int, Run] = {}
+        self._new: set[int] = set()  # segments that came since the last purge
 
     def runs(self, table: Table) -> list[Run]:
         """The table's segments, as runs."""
@@ -48,9 +49,11 @@ class Store:
 
     def add(self, table: Table, rows: pl.DataFrame, times: Times) -> None:
         """Store rows that are sorted by code."""
+        before = {segment.id for segment in table.segments}
         for part in _by_epoch(rows, epochs(times, self._shift)):
             table.append(part)
         self._tidy(table)
+        self._new |= {segment.id for segment in table.segments} - before
 
     def candidates(self, table: Table, needles: Needles) -> Iterator[tuple[Run, Index, Index]]:
         """Runs, and in each the pairs of a needle and a row that may be partners."""
@@ -66,18 +69,21 @@ class Store:
     def purge(self, table: Table, keep_from: int) -> None:
         """Forget runs of which no row is at or behind `keep_from`.
 
-        A run that would stay for long with most of its rows forgotten is halved: where an input
-        lags behind another, old rows and new ones come in one block.
+        A run that is new, or would stay for long with most of its rows forgotten, is halved: where
+        an input lags behind another, or blocks are large, old rows and new ones come in one.
         """
         runs = self.runs(table)
         kept = []
         for segment, run in zip(table.segments, runs, strict=True):
             if run.last < keep_from:
                 continue
-            if run.middle < keep_from and LINGERS * (run.last - keep_from) > _span(runs):
+            is_new = segment.id in self._new
+            lingers = is_new or LINGERS * (run.last - keep_from) > _span(runs)
+            if lingers and run.middle < keep_from:
                 segment = Segment(run.rows.filter(run.times >= keep_from))
             kept.append(segment)
         table.segments = kept
+        self._new.clear()
 
     def _tidy(self, table: Table) -> None:
         """Merge the newest runs as long as they are of about one size."""
