@@ -3,6 +3,7 @@
 Benchmarks and experiments are such files. What a file says about itself, its docstring and its
 ENVIRONMENT, is taken from its syntax: importing it would import Polars, which reads its number of
 threads only then. A file whose name begins with `_` is shared code; scripts can import it by name.
+Where the name of a file has `_`, that of the script has `-`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Script:
 def scripts(folder: Path) -> dict[str, Script]:
     """Every script of the folder, by name."""
     files = sorted(folder.glob("[!_]*.py"))
-    return {file.stem: read(file) for file in files}
+    return {script.name: script for script in map(read, files)}
 
 
 def read(file: Path) -> Script:
@@ -57,7 +58,7 @@ def read(file: Path) -> Script:
     except SyntaxError as error:
         raise HostError(f"{file}, line {error.lineno}: {error.msg}") from error
     summary = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return Script(file.stem, file, summary, environment(tree, file))
+    return Script(file.stem.replace("_", "-"), file, summary, environment(tree, file))
 
 
 def environment(tree: ast.Module, file: Path) -> dict[str, str]:

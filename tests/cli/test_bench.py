@@ -149,6 +149,8 @@ def test_an_empty_folder_says_so(tmp_path: Path) -> None:
 
 def test_our_own_benchmarks_can_be_listed() -> None:
     done = runner.invoke(app, ["bench"])
-    files = sorted(path.stem for path in (checkout() / "benchmarks").glob("[!_]*.py"))
+    files = sorted(
+        path.stem.replace("_", "-") for path in (checkout() / "benchmarks").glob("[!_]*.py")
+    )
     shown = [line.split()[0] for line in done.stdout.splitlines()]
     assert shown == files or (not files and done.stdout == "no benchmarks yet\n")
