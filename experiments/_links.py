@@ -7,17 +7,45 @@ those in queues and in states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from penstock.experimenting import Plot, Table
 from penstock.local_engine import LocalEngine
 from penstock.model.timestamps import SECOND
 
 COLUMNS = "srcIP INT, destIP INT, ts TIMESTAMP"
 #: The two architectures, and the settings of each.
 ARCHITECTURES = {"IOP": ("merge", "sync_filter"), "OOP": ("meld", "oa")}
+
+
+@dataclass(frozen=True)
+class Held:
+    """The most rows held under each delay of some links, by architecture."""
+
+    axis: str  # what the delay is called
+    delays: Sequence[int]  # in seconds
+    most: Mapping[str, list[int]]
+    results: frozenset[int]  # how many results came: one number, if all agree
+
+    def growth(self, architecture: str) -> int:
+        return self.most[architecture][-1] - self.most[architecture][0]
+
+    def table(self, title: str) -> Table:
+        rows = tuple(
+            (delay, *(held[place] for held in self.most.values()))
+            for place, delay in enumerate(self.delays)
+        )
+        return Table(title, (self.axis, *self.most), rows)
+
+    def plot(self, title: str, what: str) -> Plot:
+        lines = {
+            name: list(zip(self.delays, held, strict=True)) for name, held in self.most.items()
+        }
+        return Plot(title, self.axis, what, lines)
 
 
 def packets(rate: float, seconds: int, seed: int, hosts: int = 1000) -> pl.DataFrame:
@@ -51,6 +79,23 @@ def rows_held(
         most = max(most, _held(engine))
     engine.finish()
     return most, answer.results().height
+
+
+def held_under(
+    query: str, links: Mapping[str, pl.DataFrame], late: str, delays: Sequence[int], axis: str
+) -> Held:
+    """What is held in order and without, when the links in `late` come late."""
+    most: dict[str, list[int]] = {name: [] for name in ARCHITECTURES}
+    results: set[int] = set()
+    for delay in delays:
+        delayed = {
+            n: (rows, delay * SECOND if n in late.split() else 0) for n, rows in links.items()
+        }
+        for name, settings in ARCHITECTURES.items():
+            held, count = rows_held(query, delayed, settings)
+            most[name].append(held)
+            results.add(count)
+    return Held(axis, delays, most, frozenset(results))
 
 
 def _held(engine: LocalEngine) -> int:

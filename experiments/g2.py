@@ -9,16 +9,14 @@ Rates and groups are scaled down alike, which keeps their relation.  Spec: windo
 
 from __future__ import annotations
 
-from _links import packets, rows_held
+from _links import held_under, packets
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.model.timestamps import SECOND
+from penstock.experimenting import Check, Outcome
 
 QUERY = """
     SELECT srcIP, destIP, count(*) AS n FROM (M1 UNION M2) [RANGE 1 minute, SLIDE 1 minute, WA ts]
     GROUP BY srcIP, destIP
 """
-ARCHITECTURES = {"IOP": ("merge", "auto"), "OOP": ("meld", "auto")}
 RATE, GROUPS = 110_000, 65_536
 
 
@@ -29,47 +27,32 @@ def run(quick: bool) -> Outcome:
     links = {
         name: packets(RATE / scale, seconds, seed, hosts) for seed, name in enumerate(("M1", "M2"))
     }
-    held: dict[str, list[int]] = {name: [] for name in ARCHITECTURES}
-    results: set[int] = set()
-    for skew in skews:
-        late = {n: (rows, skew * SECOND if n == "M2" else 0) for n, rows in links.items()}
-        for name, settings in ARCHITECTURES.items():
-            most, count = rows_held(QUERY, late, settings)
-            held[name].append(most)
-            results.add(count)
-    growth = {name: held[name][-1] - held[name][0] for name in ARCHITECTURES}
+    held = held_under(QUERY, links, "M2", skews, "skew in s")
+    most = held.most
+    scaled = f"rates and groups / {scale}"
     return Outcome(
-        tables=(
-            Table(
-                f"rows and partial aggregates held at most (rates and groups / {scale})",
-                ("skew in s", *ARCHITECTURES),
-                tuple((s, *(held[n][i] for n in ARCHITECTURES)) for i, s in enumerate(skews)),
-            ),
-        ),
-        plots=(
-            Plot(
-                "Held by a count over two links",
-                "skew in s",
-                "rows and aggregates at most",
-                {name: list(zip(skews, held[name], strict=True)) for name in ARCHITECTURES},
-            ),
-        ),
+        tables=(held.table(f"rows and partial aggregates held at most ({scaled})"),),
+        plots=(held.plot("Held by a count over two links", "rows and aggregates at most"),),
         checks=(
-            Check("both give as many results, whatever the skew", len(results) == 1, str(results)),
+            Check(
+                "both give as many results, whatever the skew",
+                len(held.results) == 1,
+                str(sorted(held.results)),
+            ),
             Check(
                 "out of order less is held under any skew",
-                all(o < i for i, o in list(zip(held["IOP"], held["OOP"], strict=True))[1:]),
-                f"{held['OOP']} against {held['IOP']}",
+                all(o < i for i, o in list(zip(most["IOP"], most["OOP"], strict=True))[1:]),
+                f"{most['OOP']} against {most['IOP']}",
             ),
             Check(
                 "in order it rises by what comes in the time of the skew",
-                growth["IOP"] >= 0.8 * skews[-1] * RATE / scale,
-                f"by {growth['IOP']} rows; {skews[-1]} s bring {skews[-1] * RATE // scale}",
+                held.growth("IOP") >= 0.8 * skews[-1] * RATE / scale,
+                f"by {held.growth('IOP')} rows; {skews[-1]} s bring {skews[-1] * RATE // scale}",
             ),
             Check(
                 "out of order it is almost flat: at most the groups of one more window",
-                growth["OOP"] <= 2 * hosts,
-                f"by {growth['OOP']}; a window has {hosts} groups",
+                held.growth("OOP") <= 2 * hosts,
+                f"by {held.growth('OOP')}; a window has {hosts} groups",
             ),
         ),
     )

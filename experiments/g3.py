@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import polars as pl
-from _links import ARCHITECTURES, packets, rows_held
+from _links import ARCHITECTURES, held_under, packets, rows_held
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.experimenting import Check, Outcome, Table
 from penstock.kernel.joins import store
 from penstock.model.timestamps import SECOND
 
@@ -60,14 +60,7 @@ def run(quick: bool) -> Outcome:
     skews = (0, 20, 60) if quick else (0, 20, 40, 60, 80, 100)
     seconds, rate = (100, 50) if quick else (200, 200)
     links = {name: packets(rate, seconds, seed) for seed, name in enumerate("ABCD")}
-    held: dict[str, list[int]] = {name: [] for name in ARCHITECTURES}
-    results: dict[str, list[int]] = {name: [] for name in ARCHITECTURES}
-    for skew in skews:
-        late = {n: (rows, skew * SECOND if n in "BD" else 0) for n, rows in links.items()}
-        for name, settings in ARCHITECTURES.items():
-            most, count = rows_held(QUERY, late, settings)
-            held[name].append(most)
-            results[name].append(count)
+    held = held_under(QUERY, links, "B D", skews, "skew in s")
     shares = {"A": 0.45, "B": 0.9, "C": 0.65, "D": 0.2}
     other = {
         name: packets(rate * share, seconds, 50 + place)
@@ -79,33 +72,22 @@ def run(quick: bool) -> Outcome:
     ]
     skewed = {n: (rows, 60 * SECOND if n in "BD" else 0) for n, rows in links.items()}
     sensitivity = [] if quick else list(by_constants(QUERY, skewed))
-    ratios = [o / i for i, o in zip(held["IOP"], held["OOP"], strict=True)]
+    ratios = [o / i for i, o in zip(held.most["IOP"], held.most["OOP"], strict=True)]
     return Outcome(
         tables=(
-            Table(
-                "rows held at most",
-                ("skew in s", *ARCHITECTURES),
-                tuple((s, *(held[n][i] for n in ARCHITECTURES)) for i, s in enumerate(skews)),
-            ),
+            held.table("rows held at most"),
             Table(
                 "rows held without order to those held in order, skew 60 s, by constants",
                 ("constants of the store", "ratio"),
                 (("as they are", ratios[skews.index(60)]), *sensitivity),
             ),
         ),
-        plots=(
-            Plot(
-                "Rows held by a tumbling join",
-                "skew in s",
-                "rows at most",
-                {name: list(zip(skews, held[name], strict=True)) for name in ARCHITECTURES},
-            ),
-        ),
+        plots=(held.plot("Rows held by a tumbling join", "rows at most"),),
         checks=(
             Check(
                 "both give as many results, whatever the skew",
-                len({*results["IOP"], *results["OOP"]}) == 1,
-                str(results["OOP"]),
+                len(held.results) == 1,
+                str(sorted(held.results)),
             ),
             Check(
                 "without order at most 20 % more rows are held",

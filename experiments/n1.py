@@ -8,10 +8,9 @@ is held follows the rate.  Spec: window-queries 8, N1.
 
 from __future__ import annotations
 
-from _links import ARCHITECTURES, packets, rows_held
+from _links import held_under, packets
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.model.timestamps import SECOND
+from penstock.experimenting import Check, Outcome
 
 QUERY = """
     SELECT M1.srcIP, M1.destIP, M1.ts FROM M1, M2 UNION C AS M3 [RANGE TUMBLING 1 minute, WA ts]
@@ -27,37 +26,20 @@ def run(quick: bool) -> Outcome:
         "M2": packets(rate, seconds, 2),
         "C": packets(0.5, seconds, 3),
     }
-    held: dict[str, list[int]] = {name: [] for name in ARCHITECTURES}
-    results: set[int] = set()
-    for late in lateness:
-        skewed = {n: (rows, late * SECOND if n == "C" else 0) for n, rows in links.items()}
-        for name, settings in ARCHITECTURES.items():
-            most, count = rows_held(QUERY, skewed, settings)
-            held[name].append(most)
-            results.add(count)
-    growth = {name: held[name][-1] - held[name][0] for name in ARCHITECTURES}
+    held = held_under(QUERY, links, "C", lateness, "C late by s")
     return Outcome(
-        tables=(
-            Table(
-                "rows held at most",
-                ("C late by s", *ARCHITECTURES),
-                tuple((s, *(held[n][i] for n in ARCHITECTURES)) for i, s in enumerate(lateness)),
-            ),
-        ),
-        plots=(
-            Plot(
-                "Rows held with a late link",
-                "C late by s",
-                "rows at most",
-                {name: list(zip(lateness, held[name], strict=True)) for name in ARCHITECTURES},
-            ),
-        ),
+        tables=(held.table("rows held at most"),),
+        plots=(held.plot("Rows held with a late link", "rows at most"),),
         checks=(
-            Check("both give as many results, however late", len(results) == 1, str(results)),
+            Check(
+                "both give as many results, however late",
+                len(held.results) == 1,
+                str(sorted(held.results)),
+            ),
             Check(
                 "what is held grows more slowly without order",
-                growth["OOP"] < growth["IOP"],
-                f"by {growth['OOP']} rows against {growth['IOP']}",
+                held.growth("OOP") < held.growth("IOP"),
+                f"by {held.growth('OOP')} rows against {held.growth('IOP')}",
             ),
         ),
     )
