@@ -45,7 +45,7 @@ def explain(
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside
 
-        aside = may_set_aside(catalog.streams)
+        aside = may_set_aside(catalog.streams, catalog.settings.late)
         print(f"\n{explain_pipelines(graph.queries, catalog.settings.lowering, aside)}")
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:

@@ -104,7 +104,7 @@ class Engine(Declarations):
         pipelines = explain_pipelines(
             next(together, {"this query": plan}),
             self.catalog.settings.lowering,
-            may_set_aside(self.catalog.streams),
+            may_set_aside(self.catalog.streams, self.catalog.settings.late),
         )
         return f"{super().explain(plan)}\n\n{pipelines}"
 

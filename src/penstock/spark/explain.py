@@ -9,7 +9,7 @@ from penstock.catalog import StreamEntry
 from penstock.errors import NotExecutable
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.plan.nodes import Node
-from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
+from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.partitioning import Keys
 from penstock.spark.shares import Share, shares
 from penstock.spark.text_files import TEXT_FORMATS, sets_rows_aside
@@ -22,11 +22,16 @@ def explain_pipelines(
     return "\n\n".join(_pipeline(share, wanted, aside or {}) for share in shares(queries))
 
 
-def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
-    """Streams whose rows may be set aside, as far as their declaration tells, and why."""
+def may_set_aside(streams: Iterable[StreamEntry], late: str = "keep") -> dict[str, str]:
+    """Streams whose rows may be set aside, as far as their declaration tells, and why.
+
+    `late` is the setting of that name.
+    """
     found = {}
     for entry in streams:
-        if entry.late is not None:
+        if late != "keep":
+            found[entry.name] = LATE_POLICY.format(late=late)
+        elif entry.late is not None:
             found[entry.name] = LATE_INTO.format(name=entry.name)
         elif entry.stream.origin.format == ITERABLE or (
             entry.stream.origin.format in TEXT_FORMATS and sets_rows_aside(entry.stream)

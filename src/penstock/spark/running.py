@@ -27,7 +27,7 @@ from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
 from penstock.spark.failures import translated
 from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
-from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
+from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import LATE, RESULT
@@ -69,7 +69,7 @@ class Running:
             if engine.declared_stream(name).late is not None
         }
         if settings.late != "keep":
-            aside |= dict.fromkeys(streams, f"late rows are treated as `{settings.late}`")
+            aside |= dict.fromkeys(streams, LATE_POLICY.format(late=settings.late))
         self.choice = choose(share.queries, settings.lowering, aside)
         self.program = Program(
             tuple(streams.values()),

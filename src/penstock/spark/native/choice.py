@@ -13,6 +13,7 @@ NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
 MAY_NOT_FIT = "rows of `{name}` may be malformed"
+LATE_POLICY = "late rows are treated as `{late}`, which only the kernel can"
 LATE_INTO = "`{name}` is declared LATE INTO, and Spark lets no late row be seen"
 
 
