@@ -211,7 +211,9 @@ class Engine(Declarations):
         latest = running.query.lastProgress if running else None
         if running is None or latest is None:
             return None
-        facts = {**running.progress, "holding": self.why(name).as_json()}
+        facts = running.progress
+        if facts:  # one batch is over
+            facts = {**facts, "holding": self.why(name).as_json()}
         return {**dict(latest), "penstock": facts}
 
     @property
