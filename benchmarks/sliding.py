@@ -54,7 +54,7 @@ def cases(quick: bool) -> Iterator[Case]:
         "60-6": Setting(full, "6"),
         "60-1": Setting(full, "1"),
         "60-0.1": Setting(full // 10, "0.1"),
-        "60-1-100k-keys": Setting(full // 10, "1", 100_000),
+        "60-1-100k-keys": Setting(full // 50, "1", 100_000),
     }
     for name, setting in settings.items():
         yield Case(

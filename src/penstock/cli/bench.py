@@ -77,7 +77,10 @@ def run(benchmark: Script, quick: bool) -> list[Result]:
 
         cases: Callable[[bool], Iterable[Case]] = benchmark.function("cases", "benchmark")
         for case in cases(quick):
-            results.append(measure(case, partial(progress, case)))
+            result = measure(case, partial(progress, case))
+            results.append(result)
+            # Whoever stops a long one keeps what is there.
+            console.print(f"{benchmark.name}: {case.name}: ratio {result.ratio:.2f}")
     return results
 
 
