@@ -63,7 +63,10 @@ def timed(spark: SparkSession, seconds: int, band: int) -> Timed:
             write_files(folder / stream, rows, seconds // FILE_SECONDS)
         took = run_ours(spark, sql(folder, band), folder / "a", folder / "b")
         # The last file of each has one row more, far ahead; these two are partners.
-        left, right = (pl.concat([rows, rows[-1:].with_columns(k=-1)]) for rows in (left, right))
+        left, right = (
+            pl.concat([rows, rows[-1:].with_columns(pl.lit(-1).cast(pl.Int64).alias("k"))])
+            for rows in (left, right)
+        )
         return Timed(answer(folder / "out") == expected(left, right, band), took)
 
 
