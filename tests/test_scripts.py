@@ -40,4 +40,4 @@ def test_a_file_that_is_not_python_is_named(tmp_path: Path) -> None:
 def test_a_file_without_the_function_is_refused_when_it_runs(tmp_path: Path) -> None:
     (tmp_path / "helper_functions.py").write_text("x = 1\n")
     with pytest.raises(HostError, match="no function `cases`"):
-        scripts(tmp_path)["helper_functions"].function("cases", "benchmark")
+        scripts(tmp_path)["helper-functions"].function("cases", "benchmark")
