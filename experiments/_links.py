@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.experimenting import Plot, Table
+from penstock.experimenting import Check, Plot, Table
 from penstock.local_engine import LocalEngine
 from penstock.model.timestamps import SECOND
 
@@ -41,6 +41,11 @@ class Held:
         )
         return Table(title, (self.axis, *self.most), rows)
 
+    def agreement(self, under: str) -> Check:
+        """That order makes no difference to the answer, however much the links are delayed."""
+        name = f"both give as many results, {under}"
+        return Check(name, len(self.results) == 1, str(sorted(self.results)))
+
     def plot(self, title: str, what: str) -> Plot:
         lines = {
             name: list(zip(self.delays, held, strict=True)) for name, held in self.most.items()
@@ -55,6 +60,15 @@ def packets(rate: float, seconds: int, seed: int, hosts: int = 1000) -> pl.DataF
     source = draw.integers(0, hosts, len(times))
     schema = {"srcIP": pl.Int32, "destIP": pl.Int32, "ts": pl.Int64}
     return pl.DataFrame({"srcIP": source, "destIP": source, "ts": times}, schema=schema)
+
+
+def links_and_a_quiet_one(rate: float, seconds: int) -> dict[str, pl.DataFrame]:
+    """M1 and M2, which are busy, and C, which is nearly silent."""
+    return {
+        "M1": packets(rate, seconds, 1),
+        "M2": packets(rate, seconds, 2),
+        "C": packets(0.5, seconds, 3),
+    }
 
 
 def rows_held(

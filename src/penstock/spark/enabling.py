@@ -11,7 +11,7 @@ came before T. Where Spark looks at the pulse before it looks for rows, the pres
 that is over. That stands still while nothing comes; when the clock alone would set something free,
 an empty promise makes a batch, whose beginning is a new present.
 
-    on demand   after a batch that brought rows: whatever is new; else: what lets results out
+    on demand   what lets results out; after a batch that brought rows, also what lets joins forget
     periodic    every so often, if it says anything new; so do streams that declare a HEARTBEAT
     none        never, but for HEARTBEATs
 

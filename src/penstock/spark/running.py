@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,7 @@ class Running:
                 return
             time.sleep(0.02)
 
+    @cached_property
     def _pulse_is_first(self) -> bool:
         """Whether Spark looks at the pulse before the streams; it keeps its sources in a map."""
         try:
@@ -219,7 +221,7 @@ class Running:
             if stream in self._counted:
                 self._engine.counting(stream).count(kind, report.batch, number)
         if self._beat is not None:
-            self.enabling.is_prompt = self.enabling.is_prompt or self._pulse_is_first()
+            self.enabling.is_prompt = self._pulse_is_first
             self._beat.report(report)
         else:
             self.enabling.heard(report, self._engine.now())
