@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid import treat_late
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Graph, Node, SavedNode
 from penstock.kernel.progress.late import LatePolicy
@@ -173,9 +173,7 @@ class LocalHost:
         self._follow_late()
 
     def _follow_late(self) -> None:
-        for node in self.graph.nodes.values():
-            if isinstance(node.operator, WidAggregate):
-                node.operator.consistent = self._late is LatePolicy.CONSISTENT
+        treat_late(self.graph, self._late)
 
     def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
         """Make enabling timestamps in another way from now on."""

@@ -17,16 +17,14 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import streams_of
 
 
 def promises_used(
     plan: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO
 ) -> list[str]:
     """A line for each stream of the plan; none if the plan cannot run."""
-    streams = {
-        node.stream.name: node.stream for node in walk(plan) if isinstance(node, nodes.Source)
-    }
+    streams = streams_of(plan)
     graph = Graph()
     sources = {name: graph.add_source(name) for name in streams}
     try:

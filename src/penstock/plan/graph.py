@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.plan.nodes import Node
+from penstock.model.streams import Stream
+from penstock.plan.nodes import Node, Source
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,8 @@ def walk(plan: Node) -> Iterator[Node]:
             yield node
 
     return visit(plan)
+
+
+def streams_of(plan: Node) -> dict[str, Stream]:
+    """The streams that a plan reads, by name."""
+    return {node.stream.name: node.stream for node in walk(plan) if isinstance(node, Source)}

@@ -8,7 +8,7 @@ host knows the bounds can ask.  Spec: timestamps 1, 3; window-queries 1.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from penstock.model.ets import NO_ETS, Ets, EtsKind
@@ -16,6 +16,7 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
 from penstock.model.types import Type
 from penstock.plan import nodes
+from penstock.plan.graph import streams_of, walk
 from penstock.windows import Sliding
 
 
@@ -75,8 +76,8 @@ def holding(
     ets: Ets = NO_ETS,
 ) -> Holding:
     """The facts about a query whose streams have come so far; `now` is the clock."""
-    streams = {source.stream.name: source.stream for source in _sources(plan)}
-    waited = {source.stream.name for source in _waited(plan, union)}
+    streams = streams_of(plan)
+    waited = _waited(plan, union)
     known = {name: progress.get(name, StreamProgress()) for name in streams}
     bounds = {name: known[name].bound for name in waited}
     low, high = min(bounds.values(), default=END), max(bounds.values(), default=END)
@@ -108,23 +109,14 @@ def _summary(facts: list[InputFacts], waits: bool, low: int) -> str:
     return f"held back by {' and '.join(held)}"
 
 
-def _waited(plan: nodes.Node, union: str) -> Iterator[nodes.Source]:
-    """The sources that something in the plan waits for."""
+def _waited(plan: nodes.Node, union: str) -> set[str]:
+    """The streams that something in the plan waits for."""
     passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
         isinstance(plan, nodes.Union) and union == "meld"
     )
     if not passes:
-        yield from _sources(plan)
-        return
-    for node in plan.inputs:
-        yield from _waited(node, union)
-
-
-def _sources(plan: nodes.Node) -> Iterator[nodes.Source]:
-    if isinstance(plan, nodes.Source):
-        yield plan
-    for node in plan.inputs:
-        yield from _sources(node)
+        return set(streams_of(plan))
+    return {name for node in plan.inputs for name in _waited(node, union)}
 
 
 def _needed(plan: nodes.Node, low: int, high: int) -> int | None:
@@ -132,7 +124,7 @@ def _needed(plan: nodes.Node, low: int, high: int) -> int | None:
     ends = [
         node.window.origin
         + ((low - node.window.origin) // node.window.slide + 1) * node.window.slide
-        for node in _walk(plan)
+        for node in walk(plan)
         if isinstance(node, nodes.WindowAggregate)
         and isinstance(node.window, Sliding)
         and low > BEGINNING
@@ -140,12 +132,6 @@ def _needed(plan: nodes.Node, low: int, high: int) -> int | None:
     if ends:
         return min(ends)
     return high if low < high < END else None
-
-
-def _walk(plan: nodes.Node) -> Iterator[nodes.Node]:
-    yield plan
-    for node in plan.inputs:
-        yield from _walk(node)
 
 
 def _release(stream: Stream, needed: int | None, ets: Ets) -> str:

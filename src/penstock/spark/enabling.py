@@ -31,9 +31,9 @@ from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.model.ets import Ets, EtsKind
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END, SECOND
-from penstock.plan.graph import walk
+from penstock.plan.graph import streams_of
 from penstock.plan.holding import StreamProgress
-from penstock.plan.nodes import Node, Source
+from penstock.plan.nodes import Node
 from penstock.plan.releasing import lets_out
 from penstock.spark.delivery import Report
 from penstock.spark.pulse import Pulse
@@ -65,10 +65,6 @@ class _Known:
     due: int = 0  # when it promises by itself, if it does
 
 
-def _streams_of(plan: Node) -> set[str]:
-    return {node.stream.name for node in walk(plan) if isinstance(node, Source)}
-
-
 class Enabling:
     """Decides what to promise; knows no clock and no Spark."""
 
@@ -81,7 +77,7 @@ class Enabling:
     ) -> None:
         self.ets = ets
         self._streams = streams
-        self._plans = [(plan, sorted(_streams_of(plan))) for plan in plans.values()]
+        self._plans = [(plan, sorted(streams_of(plan))) for plan in plans.values()]
         self._union = union
         self._known = {name: _Known() for name in streams}
         self._awaited: frozenset[str] = frozenset()

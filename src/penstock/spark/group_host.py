@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid import treat_late
 from penstock.kernel.block import Block
 from penstock.kernel.fit import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
@@ -98,9 +98,7 @@ class GroupHost:
         describe(self.graph)
         self._executor = Executor(self.graph)
         self._late = LatePolicy(program.late)
-        for node in self.graph.nodes.values():
-            if isinstance(node.operator, WidAggregate):
-                node.operator.consistent = self._late is LatePolicy.CONSISTENT
+        treat_late(self.graph, self._late)
         self._behind = {name: waiting_prone(source) for name, source in sources.items()}
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:

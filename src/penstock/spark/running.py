@@ -19,9 +19,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
 from penstock.late_rows import as_late_rows
+from penstock.model.streams import Stream
 from penstock.model.timestamps import MILLISECOND, to_ticks
-from penstock.plan.graph import walk
-from penstock.plan.nodes import Node, Ordered, Source
+from penstock.plan.graph import streams_of
+from penstock.plan.nodes import Node, Ordered
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
@@ -52,12 +53,9 @@ class Running:
         self.progress: dict[str, Any] = {}
         self.rows_read: Counter[str] = Counter()  # of each stream
         self._engine = engine
-        streams = {
-            node.stream.name: node.stream
-            for plan in share.queries.values()
-            for node in walk(plan)
-            if isinstance(node, Source)
-        }
+        streams: dict[str, Stream] = {}
+        for plan in share.queries.values():
+            streams |= streams_of(plan)
         settings = engine.catalog.settings
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
         aside = {

@@ -28,7 +28,9 @@ from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, 
 from penstock.kernel.aggregation.overlay import Overlay, overlay, repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.block import Block
+from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.state import Segment, State, Table
 from penstock.model.aggregates import Aggregate
@@ -274,3 +276,10 @@ def present(columns: Columns, start: Ids | None, end: Ids) -> pl.DataFrame:
     )
     rows = {**columns, WINDOW_START: starts, WINDOW_END: pl.Series(end)}
     return pl.DataFrame([column.alias(name) for name, column in rows.items()])
+
+
+def treat_late(graph: Graph, policy: LatePolicy) -> None:
+    """Have every aggregate of a graph use late rows as the policy says."""
+    for node in graph.nodes.values():
+        if isinstance(node.operator, WidAggregate):
+            node.operator.consistent = policy is LatePolicy.CONSISTENT
