@@ -32,6 +32,7 @@ from penstock.model.types import Type
 from penstock.windows import sliding_band
 
 WINDOW = 60 * SECOND
+#: The threshold of the published runs.
 ALPHA = 0.3
 COLUMNS = (Column("k", Type.INT), Column("ts", Type.TIMESTAMP))
 
@@ -93,10 +94,12 @@ class Measured:
     load: float = 0.0  # Adaptive's estimate of c w l1 l2 in the end
 
 
-def measured(name: str, rates: tuple[float, float], cost: float, seconds: int) -> Measured:
+def measured(
+    name: str, rates: tuple[float, float], cost: float, seconds: int, alpha: float = ALPHA
+) -> Measured:
     """Run an algorithm for so many seconds of the streams; a pair costs `cost` seconds."""
     clock = _Clock(cost * WINDOW * min(rates))
-    join = _operator(name, clock)
+    join = _operator(name, clock, alpha)
     pending: dict[tuple[int, int], None] = {}
     total = count = arrived = ordering = 0.0
     for port, times in _turns(rates, seconds):
@@ -119,13 +122,13 @@ def measured(name: str, rates: tuple[float, float], cost: float, seconds: int) -
     return Measured(total / count, ordering / arrived, load)
 
 
-def _operator(name: str, clock: _Clock) -> OrderedJoin:
+def _operator(name: str, clock: _Clock, alpha: float) -> OrderedJoin:
     sides = (SideSpec("l", COLUMNS, "ts"), SideSpec("r", COLUMNS, "ts"))
     spec = JoinSpec(sides, sliding_band(WINDOW, WINDOW), (("k", "k"),))
     build: Callable[[], OrderedJoin] = {
         "Sync-Filter": lambda: _SyncFilter(spec),
         "Filter-Order": lambda: _FilterOrder(spec),
-        "Adaptive": lambda: _Adaptive(spec, ALPHA, clock.read),
+        "Adaptive": lambda: _Adaptive(spec, alpha, clock.read),
     }[name]
     join = build()
     assert isinstance(join, _Charging)

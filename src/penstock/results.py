@@ -48,7 +48,7 @@ def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path
         folder.mkdir(parents=True, exist_ok=True)
         match format:
             case "parquet":
-                rows.write_parquet(hidden)
+                rows.write_parquet(hidden, compression="snappy")  # as Spark does
             case "csv":
                 rows.write_csv(hidden)
             case "json":

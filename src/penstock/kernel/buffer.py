@@ -137,9 +137,10 @@ class Cursor:
 
     def peek(self) -> Item | None:
         """What is next, without taking it: the unread rest of a block, or a punctuation."""
-        if self.empty:
+        items, place = self.buffer._items, self.item - self.buffer._first
+        if place >= len(items):
             return None
-        item = self.buffer._items[self.item - self.buffer._first]
+        item = items[place]
         return item.slice(self.row) if self.row and isinstance(item, Block) else item
 
     @property

@@ -71,7 +71,10 @@ class Node:
 
     def tsm_successor(self) -> Node | None:
         """An operator whose register this one has written and that has not used it yet."""
-        return next((arc.target for arc in self.arcs if arc.target.active), None)
+        for arc in self.arcs:
+            if arc.target.active:
+                return arc.target
+        return None
 
     def __repr__(self) -> str:
         return f"<{self.name}>"

@@ -83,7 +83,7 @@ class Operator:
         """Whether it holds something that a promise on some input would set free."""
         if not self.idle_waiting_prone:
             return False
-        if any(table.segments for _, table in self.state.tables()):
+        if self.state.holds_rows():
             return True
         return any(cursor.rows for cursor in inputs) and not self.more(inputs)
 

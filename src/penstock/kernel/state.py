@@ -110,11 +110,14 @@ class State:
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The tables, by name."""
-        # Not by `fields`, which is slow: operators are asked at every turn what they hold.
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, Table):
                 yield name, value
+
+    def holds_rows(self) -> bool:
+        """Whether a table has any; operators are asked at every turn what they hold."""
+        return any(isinstance(value, Table) and value.segments for value in vars(self).values())
 
 
 def to_ipc(

@@ -23,7 +23,11 @@ from penstock.spark.groups import group_keys
 from penstock.spark.partitioning import Keys
 from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor
 from penstock.spark.pulse import Pulse
+from penstock.spark.session import changed
 from penstock.spark.sources import exchange
+
+#: With this Spark gives streams that have one task each the same task, one after the other.
+_TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
 
 
 class Pipeline:
@@ -51,9 +55,12 @@ class Pipeline:
         self.query: StreamingQuery | None = None
 
     def _exchanged(self, keys: Mapping[str, Keys], frames: Mapping[str, DataFrame]) -> DataFrame:
+        streams = self.program.streams
+        # All streams are read side by side: a task per core is enough for all of them together.
+        tasks = -(-self._spark.sparkContext.defaultParallelism // len(streams))
         legs = [
-            exchange(frames[stream.name], stream, number, keys[stream.name], self.groups)
-            for number, stream in enumerate(self.program.streams)
+            exchange(frames[stream.name], stream, number, keys[stream.name], self.groups, tasks)
+            for number, stream in enumerate(streams)
         ]
         return reduce(DataFrame.union, legs, self.pulse.lines(self._spark, self.groups))
 
@@ -61,12 +68,13 @@ class Pipeline:
         answers = self._lines.groupBy("g").transformWithStateInPandas(
             GroupProcessor(self.program), OUTPUT_DDL, "append", "none"
         )
-        self.query = (
-            answers.writeStream.foreachBatch(self._hand_out)
-            .option("checkpointLocation", str(self._checkpoint.spark))
-            .trigger(processingTime=interval)
-            .start()
-        )
+        with changed(self._spark, {_TASKS_TOGETHER: "false"}):
+            self.query = (
+                answers.writeStream.foreachBatch(self._hand_out)
+                .option("checkpointLocation", str(self._checkpoint.spark))
+                .trigger(processingTime=interval)
+                .start()
+            )
         return self.query
 
     def refresh(self) -> None:

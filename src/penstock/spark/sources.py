@@ -128,11 +128,11 @@ def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
 
 
 def exchange(
-    frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int]
+    frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int], tasks: int
 ) -> DataFrame:
-    """The stream as lines of the exchange."""
+    """The stream as lines of the exchange; files we read ourselves are shared out to `tasks`."""
     if is_direct(stream):
-        ready = new_files(frame.sparkSession, stream)
+        ready = new_files(frame.sparkSession, stream).coalesce(tasks)
     else:
         ticks = [_ticks(c.name, c.type) for c in stream.arriving]
         if stream.kind is TimestampKind.INTERNAL:

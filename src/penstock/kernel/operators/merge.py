@@ -86,8 +86,7 @@ class Merge(Operator):
             out.punctuation(Punctuation(self.on, low))
 
     def _holder(self, inputs: Sequence[Cursor]) -> int | None:
-        registers.read_fronts(self.state.registers, inputs, self.on)
-        return registers.holder(self.state.registers, inputs)
+        return registers.holder(self.state.registers, inputs, self.on)
 
     def _take_in_order(self, inputs: Sequence[Cursor], limit: int | None) -> Block:
         """The rows that no input can still undercut, in order."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Buffer, Cursor
@@ -51,8 +51,7 @@ class Arc:
             target.active = [*others, (self.port, new)]
 
 
-@dataclass(frozen=True)
-class ArcOutput:
+class ArcOutput(NamedTuple):
     """Where an operator's results go when a register moved it: rows as ever, promises by arc."""
 
     buffer: Buffer

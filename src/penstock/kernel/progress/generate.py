@@ -56,7 +56,8 @@ class Generator:
         self.stream = stream
         self.state = GeneratorState()
         self._on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
-        self._stamp_type = polars_type(stream.schema[self._on].type) if self._on else None
+        self._names = [column.name for column in stream.columns]
+        self._stamp_type = polars_type(stream.schema[self._on].type if self._on else Type.TIMESTAMP)
         self.slack = 0 if stream.kind is TimestampKind.INTERNAL else stream.slack
 
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:
@@ -65,8 +66,8 @@ class Generator:
             return rows
         # A bound given from outside may be ahead of the clock; the promise counts.
         time = max(now, self.state.bound)
-        stamp = pl.Series(self._on, [time], self._stamp_type)
-        stamps = stamp.new_from_index(0, rows.height)
+        stamp = pl.int_range(time, time + 1, eager=True).cast(self._stamp_type)
+        stamps = stamp.new_from_index(0, rows.height).alias(self._on)
         if self._on in rows.columns:
             return rows.with_columns(stamps)
         return rows.hstack([stamps])
@@ -76,8 +77,9 @@ class Generator:
         first = self.state.numbered + 1
         self.state.numbered += rows.height
         numbers = pl.int_range(first, first + rows.height, dtype=pl.Int64, eager=True)
-        columns = [rows.get_column(column.name) for column in self.stream.columns]
-        return pl.DataFrame([*columns, numbers.alias(ROW_NUM)])
+        if rows.columns != self._names:
+            rows = pl.DataFrame([rows.get_column(name) for name in self._names])
+        return rows.hstack([numbers.alias(ROW_NUM)])
 
     def judge(self, rows: pl.DataFrame, *, by_block: bool = False) -> Split:
         """Sort rows out by what the stream has promised, before they are taken in.

@@ -20,23 +20,22 @@ def beginning(ports: int) -> list[int]:
     return [BEGINNING] * ports
 
 
-def read_fronts(registers: list[int], inputs: Sequence[Cursor], on: str) -> None:
-    """Set each register to what stands at the front of its input; an empty one keeps its value."""
-    for port, cursor in enumerate(inputs):
-        front = cursor.peek()
-        if isinstance(front, Block):
-            registers[port] = front.first(on)
-        elif front is not None and front.on == on and not front.where:
-            registers[port] = max(registers[port], front.bound)
-
-
-def holder(registers: Sequence[int], inputs: Sequence[Cursor]) -> int | None:
+def holder(registers: list[int], inputs: Sequence[Cursor], on: str) -> int | None:
     """The relaxed `more`: an input that holds an item at `low`, or None.
 
-    >>> holder([3, 5], [])  # no input holds anything
+    Sets each register to what stands at the front of its input; an empty one keeps its value.
     """
-    low = min(registers)
+    full = []
     for port, cursor in enumerate(inputs):
-        if registers[port] == low and not cursor.empty:
-            return port
-    return None
+        front = cursor.peek()
+        if front is None:
+            continue
+        full.append(port)
+        if isinstance(front, Block):
+            registers[port] = front.first(on)
+        elif front.on == on and not front.where:
+            registers[port] = max(registers[port], front.bound)
+    if not full:
+        return None
+    low = min(registers)
+    return next((port for port in full if registers[port] == low), None)

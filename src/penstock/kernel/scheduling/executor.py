@@ -16,7 +16,7 @@ several streams feeds them in blocks and runs in between.  Spec: execution-model
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.errors import BadSetting
 from penstock.kernel.graph import Graph, Node
@@ -26,8 +26,7 @@ from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One execution step: who, and how many rows it consumed (0: a punctuation)."""
 
     node: Node
@@ -114,7 +113,7 @@ class Executor:
 
     def _choose(self, at: Control) -> Node | None:
         """The operator that the rules give control to; None: they give it back."""
-        backtracked = False
+        backtracked = stuck = False
         # Two operators that wait for each other's other input could send control in circles.
         for _ in range(2 * len(self.table.rows)):
             match at.row.rule.choose(at):
@@ -122,14 +121,15 @@ class Executor:
                     self._count_turn(at, node)
                     if node.more():
                         return node
+                    stuck = True
                 case Backtrack(node):
-                    backtracked = True
+                    backtracked, stuck = True, False
                 case Exit(source):
                     asked = backtracked and source is not None and self._at_empty_source(source)
                     if source is None or not asked:
                         return None
-                    node = source
-            at = Control(self.table.rows[node])
+                    node, stuck = source, False
+            at = Control(self.table.rows[node], stuck=stuck)
         return None
 
     def _count_turn(self, at: Control, branch: Node) -> None:

@@ -3,7 +3,8 @@
 A rule decides from two booleans of the operator that has control: `yield`, its output holds
 something for its successor, and `more`, it can consume again. Four words are all that rules are
 made of; each gives a move, or None where it does not apply, so that a rule is read as it is told:
-`forward(at) or encore(at) or backtrack(at)`.
+`forward(at) or encore(at) or backtrack(at)`. Moves are tuples, which are quickly made: there are
+several to every row.
 
     forward     if yield, execute the successor; else the operator whose register this one wrote
     encore      if more, execute the same operator again
@@ -18,28 +19,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from penstock.kernel.graph import Node
 from penstock.kernel.operators.fork import Fork
 
 
-@dataclass(frozen=True)
-class Execute:
+class Execute(NamedTuple):
     """Run `node` next. If it cannot consume anything, its own rule decides instead."""
 
     node: Node
 
 
-@dataclass(frozen=True)
-class Backtrack:
+class Backtrack(NamedTuple):
     """Decide again at `node`, without executing it."""
 
     node: Node
 
 
-@dataclass(frozen=True)
-class Exit:
+class Exit(NamedTuple):
     """Give control back to the scheduler; `source` is the one that was found empty, if one was.
 
     The executor may fill that source and go on instead, which is how a timestamp is generated on
@@ -74,15 +72,16 @@ class Row:
         return f"({self.state.name}, {preds}, {_name(self.succ)}, {self.rule.name})"
 
 
-@dataclass(frozen=True)
-class Control:
+class Control(NamedTuple):
     """Who has control: its rows of the table (a Fork has one per branch).
 
-    `processed` is how many rows of data it has consumed since control came to it.
+    `processed` is how many rows of data it has consumed since control came to it; `stuck`, that it
+    is known to be unable to consume more.
     """
 
     rows: tuple[Row, ...]
     processed: int = 0
+    stuck: bool = False
 
     @property
     def row(self) -> Row:
@@ -102,7 +101,7 @@ def forward(at: Control) -> Execute | None:
 
 
 def encore(at: Control) -> Execute | None:
-    return Execute(at.node) if at.node.more() else None
+    return None if at.stuck or not at.node.more() else Execute(at.node)
 
 
 def serve(at: Control) -> Execute | None:
