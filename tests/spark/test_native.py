@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -21,7 +22,8 @@ from penstock.model.types import Type
 from penstock.spark.engine import Engine
 from penstock.spark.native import expressions
 from penstock.spark.native.choice import choose
-from penstock.spark.native.lowering import objection
+from penstock.spark.native.folding import source_of
+from penstock.spark.native.lowering import aggregate_of, objection
 from tests.kernel import random_expressions
 from tests.oracle import close
 from tests.oracle_expressions import value_of
@@ -61,6 +63,57 @@ def test_native_queries_give_the_local_engines_answers(spark: SparkSession, tmp_
     for name in QUERIES:
         assert same(engine.query(name).results(), expected.query(name).results()), name
     assert engine.counts("packets").rows == 3000
+
+
+FOLDED = {
+    "tumbling": "SELECT k, t, count(*) AS n, count(v) AS c, count(1) AS o, sum(v) AS s, "
+    "sum(i) AS i, avg(v) AS a, min(v) AS l, max(v) AS h, min(t) AS b, max(ts) AS w, "
+    "sum(i * 2 + 1) AS d FROM s [RANGE 10 SECONDS] GROUP BY k, t",
+    "sliding": "SELECT k, count(*) AS n, count(v) AS c, sum(v) AS s, sum(i) AS i, avg(i) AS a, "
+    "min(i) AS l, max(v) AS h FROM s [RANGE 10 SECONDS, SLIDE 4 SECONDS] "
+    "WHERE i IS NULL OR i > 3 GROUP BY k",
+    "nobody": "SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE i > 100",
+    "constants": "SELECT max(7) AS m, sum(2) AS s FROM s [RANGE 6 SECONDS]",
+    "times": "SELECT ts, count(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY ts",
+}
+
+
+def test_folded_rows_give_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
+    draw = Random(5)
+    for number in range(3):
+        seconds = sorted(draw.choices(range(number * 20, number * 20 + 25), k=200))
+        rows = pl.DataFrame(
+            {
+                "k": draw.choices([0.0, -0.0, 1.5, float("nan"), None], k=200),
+                "t": draw.choices(["a", "b", None], k=200),
+                "i": draw.choices([None, *range(8)], k=200),
+                "v": draw.choices([None, float("nan"), -1.0, 0.5, 7.25], k=200),
+                "ts": [None if s % 17 == 0 else s * 1_000_000 for s in seconds],
+            },
+            schema={
+                "k": pl.Float64,
+                "t": pl.String,
+                "i": pl.Int32,
+                "v": pl.Float64,
+                "ts": pl.Datetime("us", "UTC"),
+            },
+        )
+        write_file(tmp_path / f"{number}.parquet", rows, number)
+    text = (
+        "CREATE STREAM s (k DOUBLE, t STRING, i INT, v DOUBLE, ts TIMESTAMP) "
+        f"FROM parquet '{tmp_path}' OPTIONS (maxFilesPerTrigger '2') "
+        "TIMESTAMP BY ts SLACK 30 SECONDS;"
+    ) + "".join(f"CREATE QUERY {name} AS {sql};" for name, sql in FOLDED.items())
+    engine = Engine(spark)
+    engine.sql("SET lowering = native;" + text)
+    engine.start()
+    assert all(source_of(aggregate_of(query.plan)) is not None for query in engine.catalog.queries)
+    engine.finish()
+    expected = by_local_engine(text)
+    for name in FOLDED:
+        assert same(engine.query(name).results(), expected.query(name).results()), name
+    counts, wanted = engine.counts("s"), expected.counts("s")
+    assert (counts.rows, counts.malformed) == (wanted.rows, wanted.malformed)
 
 
 def test_a_native_query_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,9 +5,7 @@ projections below and above it. For tumbling windows Spark's own aggregation is 
 there is no row to copy into several windows, and nothing has to cross to Python but results.
 Sliding ones are put together from panes (`sliding`).
 
-What stays ours is progress. Each stream is united with promises from outside before Spark derives
-its watermark, so a silent stream can be spoken for, and the end of the input closes every window.
-A promise of bound b comes as a row with the time b + slack, which Spark turns back into b.
+What stays ours is progress (`promises`), and reading files (`folding`).
 
 Spark counts in milliseconds, so times of windows and slack must be whole ones. And it judges
 lateness by windows: a row below the bound is still taken in while its window is open.
@@ -16,7 +14,6 @@ lateness by windows: a row below the bound is still taken in while its window is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -27,11 +24,12 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.streams import Stream, TimestampKind
-from penstock.model.timestamps import BEGINNING, MILLISECOND, to_ticks
+from penstock.model.timestamps import BEGINNING, MILLISECOND
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.native import expressions, sliding
+from penstock.spark.native.parts import FUNCTIONS
 from penstock.windows import Sliding
 
 _FUNCTIONS = frozenset(
@@ -40,10 +38,7 @@ _FUNCTIONS = frozenset(
 #: Types that leave a query as they are, or as ticks.
 _SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY}
 
-#: The last time that Spark can print: a promise to it closes everything.
-LAST = to_ticks(datetime(9999, 12, 31))
-
-PROMISE, WINDOW = "penstock_promise", "penstock_window"
+WINDOW = "penstock_window"
 
 
 def objection(plan: nodes.Node) -> str | None:
@@ -126,7 +121,7 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         aggregate = result.aggregate
         if aggregate.function not in _FUNCTIONS:
             return f"`{aggregate.function}` is computed in the kernel"
-        if not window.is_tumbling and aggregate.function not in sliding.FUNCTIONS:
+        if not window.is_tumbling and aggregate.function not in FUNCTIONS:
             return f"`{aggregate.function}` of sliding windows is computed in the kernel"
         if aggregate.argument is not None:
             found = _objection_to_terms(aggregate.argument)
@@ -151,9 +146,14 @@ def _is_event_time(node: nodes.Node, name: str) -> bool:
     return False
 
 
-def lowered(plan: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
-    """The plan over streams that `promising` has prepared; times come out as ticks."""
-    frame = _lowered(plan, streams)
+def aggregate_of(plan: nodes.Node) -> nodes.WindowAggregate:
+    """The one aggregate of a plan that has no objection."""
+    return next(node for node in walk(plan) if isinstance(node, nodes.WindowAggregate))
+
+
+def lowered(plan: nodes.Node, aggregated: DataFrame) -> DataFrame:
+    """What is above the aggregate, over its results; times come out as ticks."""
+    frame = _lowered(plan, aggregated)
     return frame.select(
         *(
             (
@@ -164,37 +164,20 @@ def lowered(plan: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
     )
 
 
-def promising(frame: DataFrame, promises: DataFrame, stream: Stream) -> DataFrame:
-    """A stream with the promises made for it, and Spark's watermark over both.
-
-    `promises` has one column, `bound`, in ticks.
-    """
-    assert stream.timestamp is not None and stream.slack is not None
-    on = f"`{stream.timestamp}`"
-    spoken = F.timestamp_micros(F.least(F.col("bound") + F.lit(stream.slack), F.lit(LAST)))
-    silent = [
-        (spoken if c.name == stream.timestamp else F.lit(None).cast(str(c.type))).alias(c.name)
-        for c in stream.columns
-    ]
-    # Promises come first: Spark looks for new ones before it looks for new rows.
-    both = promises.select(*silent, F.lit(True).alias(PROMISE)).union(
-        frame.select(*(f"`{c.name}`" for c in stream.columns), F.lit(False).alias(PROMISE))
-    )
-    marked = both.withWatermark(stream.timestamp, f"{stream.slack // MILLISECOND} milliseconds")
-    # It looks at the time, or else Spark would filter before the watermark sees the promises.
-    return marked.where(~(F.col(PROMISE) & F.col(on).isNotNull())).drop(PROMISE)
-
-
-def _lowered(node: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
-    """The aggregate and what is above it."""
+def _lowered(node: nodes.Node, aggregated: DataFrame) -> DataFrame:
     match node:
         case nodes.Select():
-            return _lowered(node.input, streams).where(expressions.column(node.predicate))
+            return _lowered(node.input, aggregated).where(expressions.column(node.predicate))
         case nodes.Project():
-            return _lowered(node.input, streams).select(*map(expressions.column, node.columns))
+            return _lowered(node.input, aggregated).select(*map(expressions.column, node.columns))
         case nodes.WindowAggregate():
-            return _aggregated(node, _below(node.input, node.window.on, streams))
+            return aggregated
     raise PenstockBug(f"{type(node).__name__} was let through")
+
+
+def aggregated_rows(node: nodes.WindowAggregate, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """The aggregate, with what is below it, over streams that `promising` has prepared."""
+    return _aggregated(node, _below(node.input, node.window.on, streams))
 
 
 def _below(node: nodes.Node, on: str, streams: Mapping[str, DataFrame]) -> DataFrame:
@@ -242,8 +225,8 @@ def _part(
 def _aggregated(node: nodes.WindowAggregate, frame: DataFrame) -> DataFrame:
     window = node.window
     assert isinstance(window, Sliding)
-    if not window.is_tumbling:
-        return sliding.aggregated(node, frame)
+    if all(result.aggregate.function in FUNCTIONS for result in node.results):
+        return sliding.of_rows(node, frame)
     length = f"{window.range // MILLISECOND} milliseconds"
     offset = f"{window.origin % window.range // MILLISECOND} milliseconds"
     by = F.window(F.col(f"`{window.on}`"), length, startTime=offset).alias(WINDOW)

@@ -3,6 +3,8 @@
     sources ─┬─ watermark ─► select, project, aggregate ─► deliver
     pulse ───┘
 
+Files that we can read ourselves come folded: what is below the aggregate is done then (`folding`).
+
 It has the face of `Pipeline`. What Spark says of a batch comes after the batch, so reports are
 taken from Spark's own as they appear, each once.
 """
@@ -24,7 +26,10 @@ from penstock.model.timestamps import BEGINNING, to_ticks
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.group_host import Program
-from penstock.spark.native.lowering import lowered, promising
+from penstock.spark.native import sliding
+from penstock.spark.native.folding import folded, source_of
+from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
+from penstock.spark.native.promises import promising
 from penstock.spark.processor import LATE, MALFORMED, RESULT
 from penstock.spark.pulse import Pulse
 from penstock.spark.session import changed
@@ -53,16 +58,27 @@ class NativePipeline:
         self._report = report
         self._reported = -1
         self.pulse = Pulse(checkpoint.pulse)
-        streams = {
-            stream.name: promising(
-                _observed(frames[stream.name], stream),
-                self.pulse.bounds(spark, stream.name),
-                stream,
-            )
-            for stream in program.streams
-        }
-        self._answers = lowered(self._plan, streams)
+        self._answers = lowered(self._plan, self._aggregated(frames))
         self.query: StreamingQuery | None = None
+
+    def _aggregated(self, frames: Mapping[str, DataFrame]) -> DataFrame:
+        """The aggregate over files folded as they are read; else over rows that Spark reads."""
+        node = aggregate_of(self._plan)
+        source = source_of(node)
+        if source is not None:
+            lines = folded(self._spark, node, source)
+            return sliding.of_lines(node, self._promising(lines, source, sliding.TIME))
+        streams = {
+            stream.name: self._promising(
+                _observed(frames[stream.name], stream), stream, str(stream.timestamp)
+            )
+            for stream in self._streams
+        }
+        return aggregated_rows(node, streams)
+
+    def _promising(self, frame: DataFrame, stream: Stream, on: str) -> DataFrame:
+        assert stream.slack is not None
+        return promising(frame, self.pulse.bounds(self._spark, stream.name), on, stream.slack)
 
     def start(self, *, interval: str = "0 seconds") -> StreamingQuery:
         with changed(self._spark, {_EXTRA_BATCHES: "true"}):
