@@ -49,7 +49,10 @@ QUERIES = {
     "GROUP BY srcIP",
     "overlapping": "SELECT count(*) AS n FROM packets UNION packets "
     "[RANGE 3 SECONDS, SLIDE 500 MILLISECONDS]",
+    "distinct": "SELECT srcIP, approx_count_distinct(len) AS d FROM packets "
+    "[RANGE 6 SECONDS, SLIDE 3 SECONDS] GROUP BY srcIP",
 }
+SKETCHED = {"distinct"}
 
 
 def test_native_queries_give_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
@@ -60,20 +63,24 @@ def test_native_queries_give_the_local_engines_answers(spark: SparkSession, tmp_
     engine.start()
     engine.finish()
     expected = by_local_engine(text)
-    for name in QUERIES:
+    for name in QUERIES.keys() - SKETCHED:
         assert same(engine.query(name).results(), expected.query(name).results()), name
+    for name in SKETCHED:  # by another sketch than the kernel's
+        answers = (each.query(name).results() for each in (engine, expected))
+        ours, theirs = (answer.sort("window_end", "srcIP") for answer in answers)
+        assert ours.drop("d").equals(theirs.drop("d"))
+        assert ((ours["d"] - theirs["d"]).abs() <= 1 + 0.05 * theirs["d"]).all()
     assert engine.counts("packets").rows == 3000
 
 
 FOLDED = {
     "tumbling": "SELECT k, t, count(*) AS n, count(v) AS c, count(1) AS o, sum(v) AS s, "
     "sum(i) AS i, avg(v) AS a, min(v) AS l, max(v) AS h, min(t) AS b, max(ts) AS w, "
-    "sum(i * 2 + 1) AS d FROM s [RANGE 10 SECONDS] GROUP BY k, t",
+    "sum(i * 2 + 1) AS d, max(7) AS m, sum(2) AS e FROM s [RANGE 10 SECONDS] GROUP BY k, t",
     "sliding": "SELECT k, count(*) AS n, count(v) AS c, sum(v) AS s, sum(i) AS i, avg(i) AS a, "
     "min(i) AS l, max(v) AS h FROM s [RANGE 10 SECONDS, SLIDE 4 SECONDS] "
     "WHERE i IS NULL OR i > 3 GROUP BY k",
     "nobody": "SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE i > 100",
-    "constants": "SELECT max(7) AS m, sum(2) AS s FROM s [RANGE 6 SECONDS]",
     "times": "SELECT ts, count(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY ts",
 }
 

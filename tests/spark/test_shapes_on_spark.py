@@ -50,15 +50,26 @@ def test_every_shape_of_input_has_its_answer(spark: SparkSession, tmp_path: Path
         f"CREATE QUERY grouped AS SELECT k, count(*) AS n, sum(v) AS t FROM {united} {SLIDING};"
         "CREATE QUERY whole AS SELECT count(*) AS n FROM none UNION one UNION hot "
         "[RANGE 4 SECONDS, SLIDE 2 SECONDS];"
-        "CREATE QUERY nothing AS SELECT k, v FROM none"
+        "CREATE QUERY nothing AS SELECT k, v FROM none;"
+        "CREATE QUERY beside AS SELECT k, count(*) [RANGE 2 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, "
+        "sum(v) [RANGE 6 SECONDS, SLIDE 2 SECONDS, WA ts] AS t FROM hot GROUP BY k;"
+        "CREATE QUERY early AS SELECT k, count(*) AS n FROM hot [RANGE 8 SECONDS] GROUP BY k "
+        "EMIT EVERY 2 SECONDS"
     )
     engine = Engine(spark)
     engine.sql(text)
     engine.start()
     engine.finish()
     expected = by_local_engine(text)
-    for name in ("grouped", "whole", "nothing"):
+    for name in ("grouped", "whole", "nothing", "beside"):
         assert same(engine.query(name).results(), expected.query(name).results()), name
+    early, final = engine.query("early").results(), expected.query("early").results()
+    assert same(early.filter("is_final"), final.filter("is_final"))
+    # A revision never tells of more than there will be.
+    revised = early.filter(~pl.col("is_final")).join(
+        early.filter("is_final"), on=["k", "window_end"], suffix="_final"
+    )
+    assert revised.height > 0 and (revised["n"] <= revised["n_final"]).all()
     assert engine.query("grouped").results().height > 20_000
 
 

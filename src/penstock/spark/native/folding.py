@@ -35,13 +35,16 @@ from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
-from penstock.spark.native.parts import FUNCTIONS, names, parts_of
+from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
 from penstock.spark.native.promises import PROMISE
 from penstock.spark.native.sliding import TIME, pane_length
 from penstock.windows import Sliding
 
 ROWS, TIMELESS, NEWEST = "penstock_rows", "penstock_timeless", "penstock_newest"
 _PANE = "penstock_pane"
+
+#: Functions whose parts we can make as well as Spark.
+_FOLDED = FUNCTIONS - {SKETCH}
 
 _ARROW_TYPES = {
     Type.BOOLEAN: pa.bool_(),
@@ -68,7 +71,7 @@ def source_of(node: nodes.WindowAggregate) -> Stream | None:
     aggregates = [result.aggregate for result in node.results]
     types = [node.input.schema[name].type for name in node.groups]
     types += [aggregate.type for aggregate in aggregates]
-    can = all(aggregate.function in FUNCTIONS for aggregate in aggregates)
+    can = all(aggregate.function in _FOLDED for aggregate in aggregates)
     return below.stream if can and all(type_ in _ARROW_TYPES for type_ in types) else None
 
 

@@ -29,12 +29,11 @@ from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.native import expressions, sliding
-from penstock.spark.native.parts import FUNCTIONS
+from penstock.spark.native.parts import FUNCTIONS, SKETCH, can_sketch, sketch
 from penstock.windows import Sliding
 
-_FUNCTIONS = frozenset(
-    ["count", "sum", "min", "max", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop"]
-)
+#: Functions that Spark computes of rows, but not of parts.
+_WHOLE = frozenset(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
 #: Types that leave a query as they are, or as ticks.
 _SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY}
 
@@ -119,8 +118,10 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return f"{window} is finer than Spark's clock"
     for result in node.results:
         aggregate = result.aggregate
-        if aggregate.function not in _FUNCTIONS:
+        if aggregate.function not in FUNCTIONS | _WHOLE:
             return f"`{aggregate.function}` is computed in the kernel"
+        if aggregate.function == SKETCH and not can_sketch(aggregate):
+            return f"`{aggregate}` is sketched in the kernel: Spark has no sketch of that type"
         if not window.is_tumbling and aggregate.function not in FUNCTIONS:
             return f"`{aggregate.function}` of sliding windows is computed in the kernel"
         if aggregate.argument is not None:
@@ -245,6 +246,8 @@ def _aggregated(node: nodes.WindowAggregate, frame: DataFrame) -> DataFrame:
 def _aggregate(aggregate: Aggregate) -> Column:
     if aggregate.argument is None:
         return F.count(F.lit(1))
+    if aggregate.function == SKETCH:
+        return F.hll_sketch_estimate(sketch(aggregate))
     argument = expressions.column(aggregate.argument)
     computed: Column = getattr(F, aggregate.function)(argument)
     return computed.cast(str(aggregate.type))

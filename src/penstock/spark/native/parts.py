@@ -5,6 +5,7 @@
     sum        sum              sum of sums      as it is
     min, max   min, max         min, max         as it is
     avg        sum and count    sums of both     their quotient
+    approx_…   a sketch         their union      its estimate (Spark's HyperLogLog)
 
 Parts of parts are parts again, so panes can be made of rows or of what was folded from rows, and
 windows of panes.  Spec: window-queries 4.
@@ -23,7 +24,20 @@ from penstock.model.types import Type
 from penstock.plan.nodes import WindowAggregate
 from penstock.spark.native import expressions
 
-FUNCTIONS = frozenset(["count", "sum", "min", "max", "avg"])
+SKETCH = "approx_count_distinct"
+FUNCTIONS = frozenset(["count", "sum", "min", "max", "avg", SKETCH])
+
+#: Registers of a sketch, as a power of two: as many as the kernel's have.
+_REGISTERS = 12
+#: What sketches can be made of, where it is not as it stands.
+_SKETCHED = {
+    Type.BOOLEAN: "int",
+    Type.TINYINT: "int",
+    Type.SMALLINT: "int",
+    Type.INT: "int",
+    Type.BIGINT: "bigint",
+    Type.STRING: "string",
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,13 @@ def parts(number: int, aggregate: Aggregate) -> Parts:
                 [F.sum(name).alias(name), counted[1]],
                 F.when(F.col(rest) > 0, F.col(name) / F.col(rest)),
             )
+        case "approx_count_distinct":
+            return Parts(
+                [(name, Type.BINARY)],
+                [sketch(aggregate).alias(name)],
+                [F.hll_union_agg(name).alias(name)],
+                F.hll_sketch_estimate(name),
+            )
     function = getattr(F, aggregate.function)
     return Parts(
         [(name, aggregate.type)],
@@ -63,6 +84,18 @@ def parts(number: int, aggregate: Aggregate) -> Parts:
         [function(name).alias(name)],
         F.col(name).cast(str(aggregate.type)),
     )
+
+
+def can_sketch(aggregate: Aggregate) -> bool:
+    """Whether Spark can make a sketch of its argument."""
+    return aggregate.argument is not None and aggregate.argument.type in _SKETCHED
+
+
+def sketch(aggregate: Aggregate) -> Column:
+    """Spark's sketch of distinct values."""
+    assert aggregate.argument is not None
+    value = expressions.column(aggregate.argument).cast(_SKETCHED[aggregate.argument.type])
+    return F.hll_sketch_agg(value, _REGISTERS)
 
 
 def names(number: int) -> tuple[str, str]:
