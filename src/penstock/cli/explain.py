@@ -30,6 +30,7 @@ def explain(
     """Show what the queries of a file would do, and why."""
     from penstock.catalog import Catalog
     from penstock.lower.lower import remark
+    from penstock.lower.promises import promises_used
     from penstock.plan.explain import explain_graph
     from penstock.plan.picture import to_dot, to_svg
 
@@ -42,6 +43,9 @@ def explain(
         "aggregation": settings.algorithm,
     }
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
+    for name, plan in graph.queries.items():
+        for line in promises_used(plan, **chosen):
+            print(f"{name}: {line[0].lower()}{line[1:]}")
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside
 

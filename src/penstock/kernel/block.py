@@ -26,9 +26,10 @@ class Block:
 
     def first(self, column: str) -> int:
         """The value of the first row; remembered, for it is asked for at every step."""
-        if column not in self._firsts:
-            self._firsts[column] = int(self.rows.get_column(column)[0])
-        return self._firsts[column]
+        found = self._firsts.get(column)
+        if found is None:
+            found = self._firsts[column] = int(self.rows.get_column(column)[0])
+        return found
 
     def last(self, column: str) -> int:
         """The value of the last row."""

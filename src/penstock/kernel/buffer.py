@@ -71,6 +71,11 @@ class Buffer:
         cursor.start(Buffer())
 
     @property
+    def empty(self) -> bool:
+        """Whether every reader has read everything."""
+        return not self._items
+
+    @property
     def rows(self) -> int:
         """Rows kept, that is, not yet passed by the slowest reader."""
         return max((cursor.rows for cursor in self._cursors), default=0)

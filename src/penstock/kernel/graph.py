@@ -35,16 +35,16 @@ class Node:
     consumers: list[Node] = field(default_factory=list)  # operators only; sinks are not scheduled
     sinks: dict[str, Cursor] = field(default_factory=dict)
     cost: int = 0
+    is_fork: bool = field(init=False)
     arcs: list[Arc] = field(default_factory=list)  # of the enhanced query graph, if it is on
     active: list[tuple[int, Punctuation]] = field(default_factory=list)  # registers just written
+
+    def __post_init__(self) -> None:
+        self.is_fork = isinstance(self.operator, Fork)
 
     @property
     def is_source(self) -> bool:
         return self.operator is None
-
-    @property
-    def is_fork(self) -> bool:
-        return isinstance(self.operator, Fork)
 
     def more(self) -> bool:
         """Whether executing it would consume something."""

@@ -85,7 +85,7 @@ class Enabling:
         if stream is None or self._ets.kind is not EtsKind.ON_DEMAND:
             return False
         name = stream.stream.name
-        if name in self._given or not self._is_empty(source):
+        if name in self._given or not source.output.empty:
             return False
         if not is_awaited(self._behind[name]):
             return False
@@ -96,9 +96,6 @@ class Enabling:
         """Ask every source; for when nothing can move."""
         made = [self.ask(source) for source in list(self._streams)]
         return any(made)
-
-    def _is_empty(self, source: Node) -> bool:
-        return source.output.length == 0
 
     # -- periodic -----------------------------------------------------------------------------
 

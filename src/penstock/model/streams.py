@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from penstock.errors import CannotWindow, TypeMismatch, UnknownName
 from penstock.model.schema import ROW_NUM, Column, Schema, suggest
@@ -154,7 +155,7 @@ class Stream:
         progressing = {ROW_NUM} if self.timestamp is None else {ROW_NUM, self.timestamp}
         return Schema.of((*self.columns, Column(ROW_NUM, Type.BIGINT)), progressing)
 
-    @property
+    @cached_property
     def arriving(self) -> tuple[Column, ...]:
         """The columns that rows bring along: all but the one stamped on entry."""
         if self.kind is not TimestampKind.INTERNAL:

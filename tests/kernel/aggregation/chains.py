@@ -7,6 +7,7 @@ a promise that excludes it, and nothing may stay behind when the stream is over.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator
+from penstock.kernel.state import SavedState
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
 from penstock.model.punctuation import Punctuation
@@ -165,3 +167,22 @@ def judge(
 def aggregates(*functions: str, of: Expression = V) -> Results:
     """count(*), and these functions of `v`."""
     return {"n": Aggregate("count"), **{name: Aggregate(name, of) for name in functions}}
+
+
+def judge_restored(
+    built: Callable[[], Chain], window: Window, run: Run, groups: Sequence[str], results: Results
+) -> Chain:
+    """Saved and put into a new chain after every step, it gives the answers; the last chain."""
+    items: list[Item] = []
+    chain = built()
+    for item in [*run, END]:
+        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
+        after = built()
+        for mine, before in zip(after.operators, chain.operators, strict=True):
+            saved = before.state.save()
+            mine.state.restore(SavedState(json.loads(json.dumps(saved.facts)), saved.tables))
+        chain = after
+    calls = {name: call_of(each) for name, each in results.items()}
+    expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)
+    assert same_rows(check(items), expected)
+    return chain

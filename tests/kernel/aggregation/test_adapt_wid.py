@@ -6,7 +6,6 @@ with rows in disorder that open earlier windows than those that are there, and p
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,7 +21,6 @@ from penstock.kernel.aggregation.bucket import Bucket
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.tag import SOURCE
-from penstock.kernel.state import SavedState
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
@@ -38,10 +36,10 @@ from tests.kernel.aggregation.chains import (
     answers,
     check,
     judge,
-    rows_of,
+    judge_restored,
     runs,
 )
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
+from tests.oracle import same_rows
 
 RESULTS: Results = {
     "n": Aggregate("count"),
@@ -162,18 +160,7 @@ def a_restored_operator_goes_on(draw: Draw) -> None:
     def built() -> Chain:
         return Chain(build(groups, tuple(results.items()), window), "ts")
 
-    items, chain = [], built()
-    for item in [*run, END]:
-        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
-        after = built()
-        for mine, before in zip(after.operators, chain.operators, strict=True):
-            saved = before.state.save()
-            mine.state.restore(SavedState(json.loads(json.dumps(saved.facts)), saved.tables))
-        chain = after
-    calls = {name: call_of(each) for name, each in results.items()}
-    expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)
-    assert same_rows(check(items), expected)
-    assert chain.kept == {}
+    assert judge_restored(built, window, run, groups, results).kept == {}
 
 
 def test_saved_and_restored_at_every_step_it_goes_on_as_if_nothing_had_been() -> None:

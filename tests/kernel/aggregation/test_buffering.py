@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 
@@ -12,7 +11,6 @@ from penstock.kernel.aggregation.bucket import Bucket
 from penstock.kernel.aggregation.buffering import Buffering
 from penstock.kernel.aggregation.buffering_incremental import BufferingIncremental
 from penstock.kernel.operator import Operator
-from penstock.kernel.state import SavedState
 from penstock.model.aggregates import Aggregate
 from penstock.model.timestamps import END
 from penstock.windows import Sliding
@@ -26,10 +24,9 @@ from tests.kernel.aggregation.chains import (
     V,
     check,
     judge,
-    rows_of,
+    judge_restored,
     runs,
 )
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 SUBTRACTABLE: Results = {
     "n": Aggregate("count"),
@@ -88,17 +85,7 @@ def a_restored_operator_goes_on(name: str, draw: Draw) -> None:
     def built() -> Chain:
         return Chain(chained(operator, groups, tuple(results.items()), window), "ts")
 
-    items, chain = [], built()
-    for item in [*run, END]:
-        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
-        after = built()
-        for mine, before in zip(after.operators, chain.operators, strict=True):
-            saved = before.state.save()
-            mine.state.restore(SavedState(json.loads(json.dumps(saved.facts)), saved.tables))
-        chain = after
-    calls = {name: call_of(each) for name, each in results.items()}
-    expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)
-    assert same_rows(check(items), expected)
+    judge_restored(built, window, run, groups, results)
 
 
 @each_algorithm

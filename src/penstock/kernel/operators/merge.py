@@ -44,13 +44,17 @@ class Merge(Operator):
         self.ports = ports
         self.on = on
         self.state = MergeState(registers.beginning(ports))
+        self._next: int | None = None  # an input that was found to hold what may pass
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         """Its inputs are ordered: their rows say how far they are, promises only what is behind."""
         return frozenset([self.on]) if wanted is None or self.on in wanted else frozenset()
 
     def more(self, inputs: Sequence[Cursor]) -> bool:
-        return self._holder(inputs) is not None
+        # What may pass once may pass until it does: nothing earlier can come.
+        if self._next is None:
+            self._next = registers.holder(self.state.registers, inputs, self.on)
+        return self._next is not None
 
     def hear(self, port: int, punctuation: Punctuation) -> None:
         if punctuation.on == self.on:
@@ -61,17 +65,21 @@ class Merge(Operator):
         return min(empty, key=self.state.registers.__getitem__, default=0)
 
     def step(self, inputs: Sequence[Cursor], out: Output, limit: int | None) -> int:
-        port = self._holder(inputs)
-        if port is None:
+        if not self.more(inputs):
             return 0
-        if isinstance(inputs[port].peek(), Punctuation):
-            item = inputs[port].take()
-            assert isinstance(item, Punctuation)
-            self.on_punctuation(port, item, out)
-            return 0
-        block = self._take_in_order(inputs, limit)
-        out.batch(block)
-        return len(block)
+        port, self._next = self._next, None
+        assert port is not None
+        front = inputs[port].peek()
+        # One row: the one at the front that was found may go.
+        if limit == 1 or isinstance(front, Punctuation) or self._is_alone(front, inputs):
+            item = inputs[port].take(1)
+            if isinstance(item, Punctuation):
+                self.on_punctuation(port, item, out)
+                return 0
+        else:
+            item = self._take_in_order(inputs, limit)
+        out.batch(item)
+        return len(item)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         # Other attributes say nothing about the order kept here, and rows leave with their
@@ -85,8 +93,13 @@ class Merge(Operator):
             state.sent = low
             out.punctuation(Punctuation(self.on, low))
 
-    def _holder(self, inputs: Sequence[Cursor]) -> int | None:
-        return registers.holder(self.state.registers, inputs, self.on)
+    def _is_alone(self, front: Block | None, inputs: Sequence[Cursor]) -> bool:
+        """Whether these rows are one, and no other input has any."""
+        return (
+            front is not None
+            and len(front) == 1
+            and sum(1 for cursor in inputs if not cursor.empty) == 1
+        )
 
     def _take_in_order(self, inputs: Sequence[Cursor], limit: int | None) -> Block:
         """The rows that no input can still undercut, in order."""
@@ -95,13 +108,6 @@ class Merge(Operator):
             for port, cursor in enumerate(inputs)
             if isinstance(front := cursor.peek(), Block)
         }
-        if len(fronts) == 1:
-            [(port, front)] = fronts.items()
-            if len(front) == 1 or limit == 1:
-                # The row at the front is the one that `step` found may go.
-                block = inputs[port].take(1)
-                assert isinstance(block, Block)
-                return block
         reached = min(
             fronts[port].last(self.on) if port in fronts else self.state.registers[port]
             for port in range(self.ports)

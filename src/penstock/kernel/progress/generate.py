@@ -27,7 +27,6 @@ from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, split, split_by_place
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
-from penstock.kernel.types import polars_type
 from penstock.model.punctuation import Punctuation, Where, where_of
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
@@ -57,7 +56,6 @@ class Generator:
         self.state = GeneratorState()
         self._on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
         self._names = [column.name for column in stream.columns]
-        self._stamp_type = polars_type(stream.schema[self._on].type if self._on else Type.TIMESTAMP)
         self.slack = 0 if stream.kind is TimestampKind.INTERNAL else stream.slack
 
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:
@@ -66,7 +64,7 @@ class Generator:
             return rows
         # A bound given from outside may be ahead of the clock; the promise counts.
         time = max(now, self.state.bound)
-        stamp = pl.int_range(time, time + 1, eager=True).cast(self._stamp_type)
+        stamp = pl.int_range(time, time + 1, eager=True)
         stamps = stamp.new_from_index(0, rows.height).alias(self._on)
         if self._on in rows.columns:
             return rows.with_columns(stamps)

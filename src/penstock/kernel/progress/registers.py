@@ -35,7 +35,8 @@ def holder(registers: list[int], inputs: Sequence[Cursor], on: str) -> int | Non
             registers[port] = front.first(on)
         elif front.on == on and not front.where:
             registers[port] = max(registers[port], front.bound)
-    if not full:
-        return None
     low = min(registers)
-    return next((port for port in full if registers[port] == low), None)
+    for port in full:
+        if registers[port] == low:
+            return port
+    return None

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from penstock.errors import BadSetting
 from penstock.kernel.graph import Graph, Node
 from penstock.kernel.operators.fork import Fork
-from penstock.kernel.scheduling.row import Backtrack, Control, Execute, Exit
+from penstock.kernel.scheduling.row import Backtrack, Control, Execute
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 
@@ -113,27 +113,27 @@ class Executor:
 
     def _choose(self, at: Control) -> Node | None:
         """The operator that the rules give control to; None: they give it back."""
-        backtracked = stuck = False
+        backtracked = False
         # Two operators that wait for each other's other input could send control in circles.
         for _ in range(2 * len(self.table.rows)):
-            match at.row.rule.choose(at):
-                case Execute(node):
-                    self._count_turn(at, node)
-                    if node.more():
-                        return node
-                    stuck = True
-                case Backtrack(node):
-                    backtracked, stuck = True, False
-                case Exit(source):
-                    asked = backtracked and source is not None and self._at_empty_source(source)
-                    if source is None or not asked:
-                        return None
-                    node, stuck = source, False
-            at = Control(self.table.rows[node], stuck=stuck)
+            move = at.rows[0].rule.choose(at)
+            if isinstance(move, Execute):
+                self._count_turn(at, move.node)
+                if move.node.more():
+                    return move.node
+                at = Control(self.table.rows[move.node], stuck=True)
+            elif isinstance(move, Backtrack):
+                backtracked = True
+                at = Control(self.table.rows[move.node])
+            else:
+                source = move.source
+                if source is None or not backtracked or not self._at_empty_source(source):
+                    return None
+                at = Control(self.table.rows[source])
         return None
 
     def _count_turn(self, at: Control, branch: Node) -> None:
-        fork = at.node.operator
+        fork = at.rows[0].state.operator
         if isinstance(fork, Fork):
             fork.turn = [row.succ for row in at.rows].index(branch) + 1
 

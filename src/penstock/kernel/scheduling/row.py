@@ -93,15 +93,16 @@ class Control(NamedTuple):
 
 
 def forward(at: Control) -> Execute | None:
-    succ = at.row.succ
-    if succ is not None and at.node.yields(succ):
-        return Execute(succ)
-    told = at.node.tsm_successor()
+    row = at.rows[0]
+    if row.succ is not None and row.state.yields(row.succ):
+        return Execute(row.succ)
+    told = row.state.tsm_successor()
     return Execute(told) if told is not None else None
 
 
 def encore(at: Control) -> Execute | None:
-    return None if at.stuck or not at.node.more() else Execute(at.node)
+    node = at.rows[0].state
+    return None if at.stuck or not node.more() else Execute(node)
 
 
 def serve(at: Control) -> Execute | None:
@@ -114,10 +115,11 @@ def serve(at: Control) -> Execute | None:
 
 
 def backtrack(at: Control) -> Move:
-    operator = at.node.operator
+    row = at.rows[0]
+    operator = row.state.operator
     if operator is None:
         return leave(at)
-    pred = at.row.preds[operator.starved(at.node.inputs) if len(at.row.preds) > 1 else 0]
+    pred = row.preds[operator.starved(row.state.inputs) if len(row.preds) > 1 else 0]
     return Exit() if pred is None else Backtrack(pred)
 
 
