@@ -9,6 +9,7 @@ import pytest
 from penstock.kernel.joins.run import CELL_BITS, CODE, Needles, Run, encode, epochs, merge
 from penstock.kernel.joins.store import Store
 from penstock.kernel.state import Table
+from penstock.windows import TumblingBand
 
 
 def run_of(hashes: np.ndarray, times: np.ndarray, shift: int) -> Run:
@@ -51,6 +52,27 @@ def test_a_merged_run_is_sorted_and_has_all_rows() -> None:
     merged = merge(runs)
     assert merged.rows.height == 200
     assert np.all(np.diff(merged.codes.astype(object)) >= 0)
+
+
+def test_runs_of_a_tumbling_join_keep_to_a_window_so_nothing_is_held_for_longer() -> None:
+    store, table = Store("ts", 0, TumblingBand(100, origin=30)), Table()
+    rng = np.random.default_rng(4)
+    for start in range(0, 1000, 20):
+        # Two links, one of them late: rows of two windows come in one block.
+        times = start + np.concatenate([rng.integers(0, 20, 50), rng.integers(300, 320, 50)])
+        run = run_of(rng.integers(0, 9, 100).astype(np.uint64), times, 0)
+        store.add(table, run.rows, run.times)
+        keep_from = (start - 30) // 100 * 100 + 30
+        store.purge(table, keep_from)
+        assert all(run.first >= keep_from for run in store.runs(table))
+    assert len(table.segments) < 40
+
+
+def test_a_block_of_many_windows_is_not_cut_up() -> None:
+    store, table = Store("ts", 0, TumblingBand(10)), Table()
+    run = run_of(np.zeros(1000, np.uint64), np.arange(1000), 0)
+    store.add(table, run.rows, run.times)
+    assert len(table.segments) == 1
 
 
 def test_a_store_keeps_rows_of_different_epochs_apart() -> None:

@@ -12,6 +12,7 @@ from penstock.kernel.joins.partners import Times, partners, widest
 from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.store import Store
+from penstock.windows import TumblingBand
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,8 @@ class Side:
         self._band = spec.band
         self._shift = cell_shift(widest(spec.band))
         self._keys = Keys(spec.keys[number], spec.keys[1 - number])
-        self.store = Store(self.on, self._shift)
+        tumbling = spec.band if isinstance(spec.band, TumblingBand) else None
+        self.store = Store(self.on, self._shift, tumbling)
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under the join's names."""

@@ -5,7 +5,8 @@ whole when its newest row can be forgotten. Small runs are merged, several at a 
 runs of about their size, so that a row is copied a logarithmic number of times; and only as long as
 the merged run spans a fraction of the time the store covers, so that little is kept for longer than
 it must be. A run of which more than half can be forgotten is halved if it is new, and nobody has
-written it anywhere, or if its last row stays for long. Nothing else is ever rewritten.
+written it anywhere, or if its last row stays for long. Nothing else is ever rewritten. In a
+tumbling join rows go by whole windows, so a run keeps to one where it can.
 
 A probe looks only at runs whose times can hold partners, and in them only at its candidates: what
 it costs follows the new rows and the results, not the length of the window.
@@ -21,6 +22,7 @@ import polars as pl
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import Index, Needles, Run, epochs, merge
 from penstock.kernel.state import Segment, Table
+from penstock.windows import TumblingBand
 
 #: Runs of about one size that are merged at a time.
 FAN_IN = 4
@@ -31,11 +33,15 @@ LINGERS = 3
 
 
 class Store:
-    """Runs over a table of the state; `on` is the time column."""
+    """Runs over a table of the state; `on` is the time column.
 
-    def __init__(self, on: str, shift: int) -> None:
+    `tumbling` is given where rows can be forgotten a window at a time.
+    """
+
+    def __init__(self, on: str, shift: int, tumbling: TumblingBand | None = None) -> None:
         self._on = on
         self._shift = shift
+        self._tumbling = tumbling
         self._runs: dict[int, Run] = {}
         self._new: set[int] = set()  # segments that came since the last purge
 
@@ -50,7 +56,7 @@ class Store:
     def add(self, table: Table, rows: pl.DataFrame, times: Times) -> None:
         """Store rows that are sorted by code."""
         before = {segment.id for segment in table.segments}
-        for part in _by_epoch(rows, epochs(times, self._shift)):
+        for part in _apart(rows, self._pieces(times)):
             table.append(part)
         self._tidy(table)
         self._new |= {segment.id for segment in table.segments} - before
@@ -96,9 +102,28 @@ class Store:
                 return
             segments[-FAN_IN:] = [Segment(merge(tail).rows)]
 
+    def _pieces(self, times: Times) -> Times:
+        """Numbers that are equal for times that may be in one run."""
+        of = epochs(times, self._shift)
+        if self._tumbling is None:
+            return of
+        # Both numbers rise with time, so their sum is the same only where both are.
+        within = of + self._windows(times)
+        return within if len(np.unique(within)) <= FAN_IN else of
+
+    def _windows(self, times: Times) -> Times:
+        assert self._tumbling is not None
+        numbers: Times = (times - self._tumbling.origin) // self._tumbling.width
+        return numbers
+
     def _may_merge(self, runs: list[Run], tail: list[Run]) -> bool:
-        if len(np.unique(epochs(np.array([run.first for run in tail]), self._shift))) > 1:
+        first, last = (np.array([getattr(run, end) for run in tail]) for end in ("first", "last"))
+        if len(np.unique(epochs(first, self._shift))) > 1:
             return False
+        if self._tumbling is not None:
+            of = self._windows(first)
+            if of.min() < of.max() and np.array_equal(of, self._windows(last)):
+                return False  # each keeps to one window, and all together would not
         if sum(run.rows.height for run in tail) <= SMALL:
             return True
         return SPANS * _span(tail) <= _span(runs)
@@ -108,12 +133,12 @@ def _span(runs: list[Run]) -> int:
     return max(run.last for run in runs) - min(run.first for run in runs)
 
 
-def _by_epoch(rows: pl.DataFrame, of: Times) -> Iterator[pl.DataFrame]:
-    """Rows of one epoch each; nearly always there is only one."""
+def _apart(rows: pl.DataFrame, of: Times) -> Iterator[pl.DataFrame]:
+    """Rows of one number each; nearly always there is only one."""
     if not len(of):
         return
     if of.min() == of.max():
         yield rows
         return
-    for epoch in np.unique(of):
-        yield rows[np.flatnonzero(of == epoch)]
+    for number in np.unique(of):
+        yield rows[np.flatnonzero(of == number)]
