@@ -6,7 +6,8 @@ order at most 20 % more. Here a link brings 200 packets a second, not 10 K: what
 rate.
 
 A second query has other windows, skews, rates and seeds. (A run of the join's store keeps to one
-window, so nothing is held beyond what is needed.)  Spec: window-queries 8, G3.
+window unless a block has more than four, so here nothing is held beyond what is needed.)
+Spec: window-queries 8, G3.
 """
 
 from __future__ import annotations

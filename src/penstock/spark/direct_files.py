@@ -1,8 +1,8 @@
-"""Parquet files read by the exchange itself.
+"""Parquet files read by ourselves.
 
 A row that Spark reads and hands to Python costs some 0.4 microseconds; a column that Polars reads
 from the file costs a hundredth. So Spark only says which files are new, and keeps the books on them
-as on any file source; the task that packs rows reads them.
+as on any file source; the task that packs rows reads them, or the one that folds them.
 
 Only where both would see the same: files that lie in the file system, no options that change how
 Parquet is read, no columns that are names of directories.
@@ -24,7 +24,7 @@ from penstock.model.streams import Stream, TimestampKind
 
 PATH = "penstock_path"
 
-#: Rows that are packed at a time.
+#: Rows that are read at a time.
 ROWS = 1 << 20
 
 _LISTING = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"

@@ -57,15 +57,17 @@ def test_a_merged_run_is_sorted_and_has_all_rows() -> None:
 def test_runs_of_a_tumbling_join_keep_to_a_window_so_nothing_is_held_for_longer() -> None:
     store, table = Store("ts", 0, TumblingBand(100, origin=30)), Table()
     rng = np.random.default_rng(4)
-    for start in range(0, 1000, 20):
+    most = 0
+    for start in range(1000):
         # Two links, one of them late: rows of two windows come in one block.
-        times = start + np.concatenate([rng.integers(0, 20, 50), rng.integers(300, 320, 50)])
-        run = run_of(rng.integers(0, 9, 100).astype(np.uint64), times, 0)
+        times = start + np.concatenate([rng.integers(0, 5, 20), rng.integers(300, 305, 20)])
+        run = run_of(rng.integers(0, 9, 40).astype(np.uint64), times, 0)
         store.add(table, run.rows, run.times)
         keep_from = (start - 30) // 100 * 100 + 30
         store.purge(table, keep_from)
         assert all(run.first >= keep_from for run in store.runs(table))
-    assert len(table.segments) < 40
+        most = max(most, len(table.segments))
+    assert most <= 60  # of the 400 blocks, with two pieces each, that live at a time
 
 
 def test_a_block_of_many_windows_is_not_cut_up() -> None:

@@ -6,7 +6,7 @@ runs of about their size, so that a row is copied a logarithmic number of times;
 the merged run spans a fraction of the time the store covers, so that little is kept for longer than
 it must be. A run of which more than half can be forgotten is halved if it is new, and nobody has
 written it anywhere, or if its last row stays for long. Nothing else is ever rewritten. In a
-tumbling join rows go by whole windows, so a run keeps to one where it can.
+tumbling join rows go by whole windows, so a run keeps to one, unless its block had many of them.
 
 A probe looks only at runs whose times can hold partners, and in them only at its candidates: what
 it costs follows the new rows and the results, not the length of the window.
@@ -58,7 +58,7 @@ class Store:
         before = {segment.id for segment in table.segments}
         for part in _apart(rows, self._pieces(times)):
             table.append(part)
-        self._tidy(table)
+            self._tidy(table)
         self._new |= {segment.id for segment in table.segments} - before
 
     def candidates(self, table: Table, needles: Needles) -> Iterator[tuple[Run, Index, Index]]:
@@ -93,14 +93,28 @@ class Store:
 
     def _tidy(self, table: Table) -> None:
         """Merge the newest runs as long as they are of about one size."""
-        segments = table.segments
-        while len(segments) >= FAN_IN:
+        while len(table.segments) >= FAN_IN:
             runs = self.runs(table)
-            tail = runs[-FAN_IN:]
+            places = self._like_the_newest(runs)[-FAN_IN:]
+            tail = [runs[place] for place in places]
             sizes = [run.rows.height for run in tail]
-            if sizes[0] > sum(sizes[1:]) or not self._may_merge(runs, tail):
+            if len(tail) < FAN_IN or sizes[0] > sum(sizes[1:]) or not self._may_merge(runs, tail):
                 return
-            segments[-FAN_IN:] = [Segment(merge(tail).rows)]
+            kept = [s for place, s in enumerate(table.segments) if place not in places]
+            table.segments = [*kept, Segment(merge(tail).rows)]
+
+    def _like_the_newest(self, runs: list[Run]) -> list[int]:
+        """Where the runs are that lie in the same window as the newest; all, if windows are none.
+
+        Runs of several windows, which large blocks make, are alike.
+        """
+        if self._tumbling is None:
+            return list(range(len(runs)))
+        ends = np.array([(run.first, run.last) for run in runs])
+        first, last = self._windows(ends[:, 0]), self._windows(ends[:, 1])
+        alone = first == last
+        like = (first == first[-1]) & alone if alone[-1] else ~alone
+        return [int(place) for place in np.flatnonzero(like)]
 
     def _pieces(self, times: Times) -> Times:
         """Numbers that are equal for times that may be in one run."""
@@ -117,13 +131,8 @@ class Store:
         return numbers
 
     def _may_merge(self, runs: list[Run], tail: list[Run]) -> bool:
-        first, last = (np.array([getattr(run, end) for run in tail]) for end in ("first", "last"))
-        if len(np.unique(epochs(first, self._shift))) > 1:
+        if len(np.unique(epochs(np.array([run.first for run in tail]), self._shift))) > 1:
             return False
-        if self._tumbling is not None:
-            of = self._windows(first)
-            if of.min() < of.max() and np.array_equal(of, self._windows(last)):
-                return False  # each keeps to one window, and all together would not
         if sum(run.rows.height for run in tail) <= SMALL:
             return True
         return SPANS * _span(tail) <= _span(runs)

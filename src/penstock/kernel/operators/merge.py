@@ -2,8 +2,8 @@
 
 Rows pass in the order of their timestamps: a row may go once no input can still bring an earlier
 one, which the TSM registers tell. So rows of a busy input wait for a quiet one. A step takes every
-row up to the least time that all inputs are known to have reached, at most `limit` of them; rows
-with equal timestamps leave in the order of their ports.
+row up to the least time that all inputs are known to have reached, at most `limit` of them; of the
+rows it looks at, those with equal timestamps leave in the order of their ports.
 
 A promise goes on when the least of the registers has risen and no row stands there.
 Spec: execution-model 4, window-queries 7.2. The twin that does not wait is `meld`.

@@ -84,10 +84,6 @@ class Control(NamedTuple):
     stuck: bool = False
 
     @property
-    def row(self) -> Row:
-        return self.rows[0]
-
-    @property
     def node(self) -> Node:
         return self.rows[0].state
 

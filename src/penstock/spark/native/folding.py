@@ -37,11 +37,10 @@ from penstock.plan import nodes
 from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
 from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
 from penstock.spark.native.promises import PROMISE
-from penstock.spark.native.sliding import TIME, pane_length
+from penstock.spark.native.sliding import PANE, TIME, pane_length
 from penstock.windows import Sliding
 
 ROWS, TIMELESS, NEWEST = "penstock_rows", "penstock_timeless", "penstock_newest"
-_PANE = "penstock_pane"
 
 #: Functions whose parts we can make as well as Spark.
 _FOLDED = FUNCTIONS - {SKETCH}
@@ -137,14 +136,14 @@ class Folder:
         pane = (pl.col(window.on) - window.origin) // pane_length(window)
         # Arguments become columns first: a constant is one value for each row, not for each group.
         rows = rows.with_columns(
-            pane.alias(_PANE),
+            pane.alias(PANE),
             *(
                 compile_expression(aggregate.argument).alias(_argument(number))
                 for number, aggregate in enumerate(aggregates)
                 if aggregate.argument is not None
             ),
         )
-        lines = rows.group_by(*node.groups, _PANE).agg(
+        lines = rows.group_by(*node.groups, PANE).agg(
             pl.col(window.on).max().alias(TIME),
             *(
                 column
@@ -152,7 +151,7 @@ class Folder:
                 for column in _of_rows(number, aggregate)
             ),
         )
-        return lines.drop(_PANE).with_columns(pl.lit(False).alias(PROMISE))
+        return lines.drop(PANE).with_columns(pl.lit(False).alias(PROMISE))
 
 
 def _steps(node: nodes.Node) -> list[nodes.Select | nodes.Project]:

@@ -2,8 +2,7 @@
 
 A query qualifies if it is one sliding or tumbling aggregate over event time, with selections and
 projections below and above it. For tumbling windows Spark's own aggregation is as good as any:
-there is no row to copy into several windows, and nothing has to cross to Python but results.
-Sliding ones are put together from panes (`sliding`).
+there is no row to copy into several windows. Sliding ones are put together from panes (`sliding`).
 
 What stays ours is progress (`promises`), and reading files (`folding`).
 
@@ -16,28 +15,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
-from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
-from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
+from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, MILLISECOND
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.native import expressions, sliding
-from penstock.spark.native.parts import FUNCTIONS, SKETCH, can_sketch, sketch
+from penstock.spark.native.parts import FUNCTIONS, SKETCH, WHOLE, can_sketch
 from penstock.windows import Sliding
 
-#: Functions that Spark computes of rows, but not of parts.
-_WHOLE = frozenset(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
 #: Types that leave a query as they are, or as ticks.
 _SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY}
-
-WINDOW = "penstock_window"
 
 
 def objection(plan: nodes.Node) -> str | None:
@@ -118,7 +112,7 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return f"{window} is finer than Spark's clock"
     for result in node.results:
         aggregate = result.aggregate
-        if aggregate.function not in FUNCTIONS | _WHOLE:
+        if aggregate.function not in FUNCTIONS | WHOLE:
             return f"`{aggregate.function}` is computed in the kernel"
         if aggregate.function == SKETCH and not can_sketch(aggregate):
             return f"`{aggregate}` is sketched in the kernel: Spark has no sketch of that type"
@@ -178,7 +172,7 @@ def _lowered(node: nodes.Node, aggregated: DataFrame) -> DataFrame:
 
 def aggregated_rows(node: nodes.WindowAggregate, streams: Mapping[str, DataFrame]) -> DataFrame:
     """The aggregate, with what is below it, over streams that `promising` has prepared."""
-    return _aggregated(node, _below(node.input, node.window.on, streams))
+    return sliding.of_rows(node, _below(node.input, node.window.on, streams))
 
 
 def _below(node: nodes.Node, on: str, streams: Mapping[str, DataFrame]) -> DataFrame:
@@ -221,33 +215,3 @@ def _part(
         cast = column if theirs.type is mine.type else column.cast(str(mine.type))
         columns.append(cast.alias(mine.name))
     return below.select(*columns)
-
-
-def _aggregated(node: nodes.WindowAggregate, frame: DataFrame) -> DataFrame:
-    window = node.window
-    assert isinstance(window, Sliding)
-    if all(result.aggregate.function in FUNCTIONS for result in node.results):
-        return sliding.of_rows(node, frame)
-    length = f"{window.range // MILLISECOND} milliseconds"
-    offset = f"{window.origin % window.range // MILLISECOND} milliseconds"
-    by = F.window(F.col(f"`{window.on}`"), length, startTime=offset).alias(WINDOW)
-    groups = [F.col(f"`{name}`") for name in node.groups]
-    results = [_aggregate(r.aggregate).alias(r.name) for r in node.results]
-    # Spark needs something to aggregate, also where only the groups are asked for.
-    aggregated = frame.groupBy(*groups, by).agg(*(results or [F.count(F.lit(1))]))
-    return aggregated.select(
-        *groups,
-        *(F.col(f"`{r.name}`") for r in node.results),
-        F.col(f"{WINDOW}.start").alias(WINDOW_START),
-        F.col(f"{WINDOW}.end").alias(WINDOW_END),
-    )
-
-
-def _aggregate(aggregate: Aggregate) -> Column:
-    if aggregate.argument is None:
-        return F.count(F.lit(1))
-    if aggregate.function == SKETCH:
-        return F.hll_sketch_estimate(sketch(aggregate))
-    argument = expressions.column(aggregate.argument)
-    computed: Column = getattr(F, aggregate.function)(argument)
-    return computed.cast(str(aggregate.type))

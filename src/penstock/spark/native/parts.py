@@ -29,7 +29,9 @@ FUNCTIONS = frozenset(["count", "sum", "min", "max", "avg", SKETCH])
 
 #: Registers of a sketch, as a power of two: as many as the kernel's have.
 _REGISTERS = 12
-#: What sketches can be made of, where it is not as it stands.
+#: Functions that Spark computes of rows, and nobody of parts.
+WHOLE = frozenset(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
+#: What sketches can be made of, and as which of Spark's types.
 _SKETCHED = {
     Type.BOOLEAN: "int",
     Type.TINYINT: "int",
@@ -42,7 +44,10 @@ _SKETCHED = {
 
 @dataclass(frozen=True)
 class Parts:
-    """One function in steps, as Spark columns; `columns` are the names and types of a part."""
+    """One function in steps, as Spark columns; `columns` are the names and types of a part.
+
+    Without `of_parts` it needs all rows of a window at once, which only a tumbling window has.
+    """
 
     columns: Sequence[tuple[str, Type]]
     of_rows: Sequence[Column]
@@ -81,7 +86,7 @@ def parts(number: int, aggregate: Aggregate) -> Parts:
     return Parts(
         [(name, aggregate.type)],
         [function(value).alias(name)],
-        [function(name).alias(name)],
+        [] if aggregate.function in WHOLE else [function(name).alias(name)],
         F.col(name).cast(str(aggregate.type)),
     )
 
@@ -95,6 +100,8 @@ def sketch(aggregate: Aggregate) -> Column:
     """Spark's sketch of distinct values."""
     assert aggregate.argument is not None
     value = expressions.column(aggregate.argument).cast(_SKETCHED[aggregate.argument.type])
+    if aggregate.argument.type is Type.STRING:
+        value = F.concat(F.lit("="), value)  # an empty text would not count
     return F.hll_sketch_agg(value, _REGISTERS)
 
 

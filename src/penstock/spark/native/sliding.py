@@ -22,7 +22,7 @@ from penstock.windows import Sliding, Window
 #: The time of a line that `folding` has made of rows.
 TIME = "penstock_time"
 
-_PANE, _WINDOW = "penstock_pane", "penstock_window"
+PANE, _WINDOW = "penstock_pane", "penstock_window"
 
 
 def pane_length(window: Window) -> int:
@@ -49,15 +49,15 @@ def _aggregated(
     assert isinstance(window, Sliding)
     parts = parts_of(node)
     groups = [F.col(f"`{name}`") for name in node.groups]
-    by = F.window(time, _span(pane), startTime=_span(window.origin % pane)).alias(_PANE)
+    by = F.window(time, _span(pane), startTime=_span(window.origin % pane)).alias(PANE)
     # Spark needs something to aggregate, also where only the groups are asked for.
     panes = frame.groupBy(*groups, by).agg(*(functions or [F.count(F.lit(1))]))
     if window.is_tumbling:
-        windows = panes.withColumnRenamed(_PANE, _WINDOW)
+        windows = panes.withColumnRenamed(PANE, _WINDOW)
     else:
         start = _span((window.origin - window.range) % window.slide)
         over = F.window(
-            F.window_time(_PANE), _span(window.range), _span(window.slide), startTime=start
+            F.window_time(PANE), _span(window.range), _span(window.slide), startTime=start
         ).alias(_WINDOW)
         merged = [column for part in parts for column in part.of_parts]
         windows = panes.groupBy(*groups, over).agg(*(merged or [F.count(F.lit(1))]))
