@@ -103,7 +103,7 @@ def assert_kept_well(pipeline: FakePipeline) -> None:
         assert store.segments == {}
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(data, group_counts)
 def test_all_groups_together_give_the_oracles_answer(data, groups):
     draw = Drawn(data)

@@ -256,8 +256,8 @@ def drawn(wanted: int) -> tuple[list[Expression], list[dict[str, Any]]]:
 
 
 def test_spark_computes_expressions_as_the_definition_does(spark: SparkSession) -> None:
-    found, rows = drawn(120)
-    assert len(found) == 120
+    found, rows = drawn(80)
+    assert len(found) == 80
     frame = pl.DataFrame(
         {t.name.lower(): [row[t.name.lower()] for row in rows] for t in READ},
         schema={t.name.lower(): polars_type(t) for t in READ},

@@ -43,9 +43,13 @@ def explain(
         "aggregation": settings.algorithm,
     }
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
-    for name, plan in graph.queries.items():
-        for line in promises_used(plan, **chosen):
-            print(f"{name}: {line[0].lower()}{line[1:]}")
+    lines = [
+        f"{name}: {line[0].lower()}{line[1:]}"
+        for name, plan in graph.queries.items()
+        for line in promises_used(plan, **chosen)
+    ]
+    if lines:
+        print("", *lines, sep="\n")
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside
 
