@@ -121,7 +121,7 @@ def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Dr
 
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
-    a_join_gives_the_oracles_answer: 250,
+    a_join_gives_the_oracles_answer: 180,
     a_join_of_three_streams_gives_the_oracles_answer: 60,
     joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees: 30,
     an_aggregate_over_a_join_gives_the_oracles_answer: 50,

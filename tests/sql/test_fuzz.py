@@ -76,7 +76,7 @@ def test_the_statements_themselves_are_right(text: str) -> None:
     run(text, declared())
 
 
-@settings(max_examples=3000)
+@settings(max_examples=2000)
 @given(broken())
 def test_a_broken_statement_gives_a_plan_or_one_of_our_errors(text: str) -> None:
     check(text)

@@ -60,7 +60,7 @@ def answers_are_those_of_the_extents(draw: Draw) -> None:
 
 
 def test_answers_are_those_of_the_extents_each_exactly_once() -> None:
-    check_seeds(120, answers_are_those_of_the_extents)
+    check_seeds(80, answers_are_those_of_the_extents)
 
 
 @pytest.mark.slow

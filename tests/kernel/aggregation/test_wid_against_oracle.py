@@ -81,7 +81,7 @@ def check(items: list[Item]) -> list[dict[str, Any]]:
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=130)
 @given(
     run=runs(),
     groups=st.sampled_from([(), ("a",), ("b",), ("a", "b")]),
