@@ -37,7 +37,7 @@ def started(spark: SparkSession, folder: Path, lowering: str, more: str = "") ->
     return engine
 
 
-@pytest.mark.parametrize("lowering", ["kernel", "native"])
+@pytest.mark.parametrize("lowering", [pytest.param("kernel", marks=pytest.mark.slow), "native"])
 def test_an_unreadable_file_is_named_and_without_it_a_restart_gives_all_rows(
     spark: SparkSession, tmp_path: Path, lowering: str
 ) -> None:
