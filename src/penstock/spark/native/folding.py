@@ -28,10 +28,11 @@ from pyspark.sql import functions as F
 
 from penstock.kernel.expressions import compile_columns, compile_expression
 from penstock.kernel.fit import Fitted
+from penstock.kernel.progress.late import split
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING, END
+from penstock.model.timestamps import BEGINNING
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
@@ -111,14 +112,10 @@ class Folder:
 
     def fold(self, block: Fitted) -> pl.DataFrame:
         """The lines of a block; times are ticks."""
-        rows = block.rows
-        read = rows.height + (block.misfits.height if block.misfits is not None else 0)
-        placed = rows.get_column(str(self.stream.timestamp)).is_between(
-            BEGINNING, END, closed="none"
-        )
-        if not placed.all(ignore_nulls=False):
-            rows = rows.filter(placed)
-        newest = rows.get_column(str(self.stream.timestamp)).max()
+        on = str(self.stream.timestamp)
+        read = block.rows.height + (block.misfits.height if block.misfits is not None else 0)
+        rows = split(block.rows, on, BEGINNING, None).on_time  # Spark judges lateness by windows
+        newest = rows.get_column(on).max()
         told = {TIME: newest, PROMISE: True, ROWS: read, TIMELESS: read - rows.height}
         types = {name: polars_type(type_) for name, type_ in self.columns}
         line = pl.DataFrame({**told, NEWEST: newest}).cast({n: types[n] for n in (*told, NEWEST)})
