@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from penstock.definition import answer
 from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from tests.engine.draw import Drawn
 from tests.engine.random_queries import plain_queries
 from tests.engine.random_streams import arrivals, declarations, pushed
 from tests.engine.running import started
-from tests.oracle import evaluate, same_rows
 
 Rows = list[dict[str, Any]]
 

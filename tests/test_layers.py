@@ -20,6 +20,7 @@ ALLOWED = {
     "model": set(),
     "windows": {"model"},
     "plan": {"model", "windows"},
+    "oracle": {"model", "windows", "plan"},
     "sql": {"plan", "model", "windows", "catalog", "settings"},
     "settings": {"model"},
     "catalog": {"sql", "plan", "model", "settings"},
@@ -103,6 +104,7 @@ ONLY_IN = {
         "late_rows",
         "local",
         "local_query",
+        "oracle",  # to read the rows of static tables
         "results",
         "spark",
         "static_tables",

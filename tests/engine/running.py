@@ -9,9 +9,9 @@ import polars as pl
 
 from penstock.local_engine import LocalEngine
 from penstock.local_query import LocalQuery
+from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw
 from tests.engine.random_streams import Declared, Event, Push, Row
-from tests.oracle import evaluate, same_rows
 
 STRATEGIES = ("dfs", "bfs", "round_robin", "batched")
 STEPS = ("unlimited", "7", "1")

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.local.stream_input import Reason
+from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw, Drawn, check_seeds, several
 from tests.engine.random_queries import lengths, queries, row_queries, window_queries
 from tests.engine.random_streams import (
@@ -33,7 +34,6 @@ from tests.engine.random_streams import (
     pushed,
 )
 from tests.engine.running import PROMPT_AGGREGATIONS, assert_right, feed, how, rows_of, started
-from tests.oracle import evaluate, same_rows
 
 
 def a_query_gives_the_oracles_answer(draw: Draw) -> None:

@@ -20,6 +20,7 @@ from penstock.catalog import Catalog
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.host import LocalHost
 from penstock.lower.lower import Lowering
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from penstock.sql.bind_query import bind_query
@@ -47,7 +48,6 @@ from tests.engine.running import (
     rows_of,
     started,
 )
-from tests.oracle import evaluate, same_rows
 
 # --- between pushes, in SQL ---------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from penstock import LocalEngine
 from penstock.errors import PenstockError
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import SECOND
+from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import feed, how, rows_of, started
-from tests.oracle import evaluate, same_rows
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "SELECT k, count(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY k"

@@ -16,8 +16,8 @@ import pytest
 from penstock import LocalEngine
 from penstock.local.clock import VirtualClock
 from penstock.model.timestamps import SECOND
+from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.running import rows_of
-from tests.oracle import evaluate, same_rows
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;

@@ -24,11 +24,11 @@ import yaml
 
 from penstock.local_engine import LocalEngine
 from penstock.model.timestamps import to_ticks
+from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.duckdb_plans import duckdb_answer
 from tests.engine.random_streams import numbered
 from tests.engine.running import rows_of
 from tests.engine.tables import read_table, write_table
-from tests.oracle import evaluate, same_rows
 
 FOLDER = Path(__file__).parent.parent / "queries"
 FILES = sorted(FOLDER.glob("*.yaml"))

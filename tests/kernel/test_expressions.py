@@ -18,9 +18,9 @@ from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Na
 from penstock.model.functions import FUNCTIONS
 from penstock.model.timestamps import DAY, END, HOUR, SECOND
 from penstock.model.types import Type
+from penstock.oracle.casts import read_moment
+from penstock.oracle.expressions import value_of
 from tests.kernel.random_expressions import APPROXIMATE, TYPES, expressions, rows
-from tests.oracle_casts import read_moment
-from tests.oracle_expressions import value_of
 
 NAN, INF = math.nan, math.inf
 SMALL = {bool: Type.BOOLEAN, int: Type.INT, float: Type.DOUBLE, str: Type.STRING}

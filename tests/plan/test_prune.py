@@ -7,10 +7,10 @@ import random
 import pytest
 
 from penstock.local_engine import LocalEngine
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.plan.prune import pruned
-from tests.oracle import evaluate, same_rows
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, w BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;"

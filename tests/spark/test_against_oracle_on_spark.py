@@ -22,6 +22,7 @@ from penstock.local_engine import LocalEngine
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.checkpoint import Checkpoint
@@ -38,7 +39,6 @@ from tests.engine.random_queries import queries
 from tests.engine.random_streams import arrivals, declarations, numbered, pushed
 from tests.engine.running import rows_of
 from tests.engine.test_queries import FILES, in_ticks, load
-from tests.oracle import evaluate, same_rows
 from tests.spark.test_engine_on_spark import write_file
 from tests.sql.declared import plan_of
 from tests.sql.test_specification_queries import QUERIES

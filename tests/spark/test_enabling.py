@@ -18,10 +18,10 @@ import pytest
 from penstock import LocalEngine
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.timestamps import SECOND
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.delivery import Report
 from penstock.spark.enabling import BatchTimes, Enabling
 from penstock.spark.shares import shares
-from tests.oracle import evaluate, same_rows
 from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 
 START = 1000 * SECOND

@@ -72,7 +72,7 @@ def by_local_engine(text: str) -> LocalEngine:
 
 
 def same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    from tests.oracle import same_rows
+    from penstock.oracle.evaluate import same_rows
 
     return one.columns == other.columns and same_rows(one.to_dicts(), other.to_dicts())
 

@@ -27,6 +27,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node, Project, Source
 from penstock.spark import segment_cache
 from penstock.spark.group_host import Arrivals, GroupHost, Program
@@ -44,7 +45,6 @@ from tests.engine.random_streams import (
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
 from tests.engine.running import PROMPT_AGGREGATIONS, started
-from tests.oracle import evaluate, same_rows
 from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
 

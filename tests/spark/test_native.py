@@ -19,14 +19,14 @@ from penstock.kernel.types import polars_type
 from penstock.local_engine import LocalEngine
 from penstock.model.expressions import Expression, Literal, Named, Ref
 from penstock.model.types import Type
+from penstock.oracle.evaluate import close
+from penstock.oracle.expressions import value_of
 from penstock.spark.engine import Engine
 from penstock.spark.native import expressions
 from penstock.spark.native.choice import choose
 from penstock.spark.native.folding import source_of
 from penstock.spark.native.lowering import aggregate_of, objection
 from tests.kernel import random_expressions
-from tests.oracle import close
-from tests.oracle_expressions import value_of
 from tests.spark.test_engine_on_spark import (
     by_local_engine,
     same,

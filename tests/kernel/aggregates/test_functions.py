@@ -17,7 +17,7 @@ from penstock.kernel.types import polars_type
 from penstock.model.aggregates import AGGREGATES, DISTINCT, Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.types import Type
-from tests.oracle import aggregate, close
+from penstock.oracle.evaluate import aggregate, close
 
 NAMES = ["avg", "count", "max", "min", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp"]
 NAMES += ["count_distinct", "sum_distinct"]

@@ -22,9 +22,9 @@ from penstock.model.expressions import Expression, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
 from penstock.windows import Window
 from tests.engine.draw import Draw
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 Item = list[dict[str, Any]] | tuple[str, int]
 Run = list[list[dict[str, Any]] | int]

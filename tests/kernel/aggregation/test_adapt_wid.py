@@ -24,6 +24,7 @@ from penstock.kernel.operators.tag import SOURCE
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
+from penstock.oracle.evaluate import same_rows
 from penstock.windows import Sliding
 from tests.engine.draw import Draw, Seeded, check_seeds
 from tests.kernel.aggregation.chains import (
@@ -39,7 +40,6 @@ from tests.kernel.aggregation.chains import (
     judge_restored,
     runs,
 )
-from tests.oracle import same_rows
 
 RESULTS: Results = {
     "n": Aggregate("count"),

@@ -14,6 +14,7 @@ from penstock.kernel.aggregation.paned_wid import PanedWid
 from penstock.kernel.operator import Operator
 from penstock.model.aggregates import Aggregate
 from penstock.model.timestamps import END
+from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds
@@ -29,7 +30,6 @@ from tests.kernel.aggregation.chains import (
     rows_of,
     runs,
 )
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 #: What can be taken away again, and what cannot.
 RESULTS: dict[str, Results] = {

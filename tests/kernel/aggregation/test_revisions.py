@@ -20,11 +20,11 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import END
+from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
 from penstock.windows import Cumulating, Landmark, Sliding
 from penstock.windows.tagged import Tagged
 from tests.engine.draw import Draw, check_seeds
 from tests.kernel.aggregation.chains import GROUPS, Chain, D, Results, V, check, runs
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 RESULTS: Results = {
     "rows": Aggregate("count"),

@@ -24,11 +24,11 @@ from penstock.model.expressions import Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds
 from tests.kernel.aggregation.chains import GROUPS, SCHEMA, B, D, Results, V, rows_of, runs
-from tests.oracle import call_of, evaluate_window_aggregate, same_rows
 
 TS = Ref("ts", Type.TIMESTAMP)
 

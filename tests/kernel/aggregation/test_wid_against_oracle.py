@@ -19,9 +19,9 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
 from tests.kernel.aggregation.pipeline import Item, Pipeline
-from tests.oracle import evaluate_window_aggregate, same_rows
 
 V = Ref("v", Type.INT)
 FUNCTIONS = [

@@ -18,6 +18,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
+from penstock.oracle.evaluate import evaluate, evaluate_window_aggregate, same_rows
 from penstock.plan.nodes import (
     Project,
     Result,
@@ -41,7 +42,6 @@ from penstock.windows import (
     TumblingBand,
     tumbling,
 )
-from tests.oracle import evaluate, evaluate_window_aggregate, same_rows
 
 COUNT = {"n": ("count", None)}
 

@@ -2,7 +2,7 @@
 
 Every fast way to run a query is judged by this one. It is therefore written from the definitions
 and shares nothing with the kernel: windows come from `windows()` and `extent()` alone, never from
-`wids`; joins try every pair; expressions have an interpreter of their own (`oracle_expressions`).
+`wids`; joins try every pair; expressions have an interpreter of their own (`expressions`).
 
     evaluate(plan, inputs)                     the answer of a whole plan
     evaluate_window_aggregate(window, rows, …) the answer of one window aggregate
@@ -28,11 +28,11 @@ from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
+from penstock.oracle.casts import cast
+from penstock.oracle.expressions import order, value_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.windows import Row, Sliding, Window
-from tests.oracle_casts import cast
-from tests.oracle_expressions import order, value_of
 
 Value = Callable[[Row], Any]
 

@@ -3,7 +3,7 @@
 The meaning is Spark SQL's with ANSI mode off. NULL is None; TIMESTAMP and INTERVAL are ticks, DATE
 is days. A function that is not listed in `LENIENT` gives NULL as soon as one argument is NULL.
 What functions take and give, and so what arguments are widened to, is the model's business; what
-they compute is written here a second time, on purpose. Casts stand in `oracle_casts`.
+they compute is written here a second time, on purpose. Casts stand in `casts`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Na
 from penstock.model.functions import lookup
 from penstock.model.timestamps import DAY, MILLISECOND, SECOND, from_ticks, to_ticks
 from penstock.model.types import Type
-from tests.oracle_casts import as_text, cast, fit, is_float, to_bigint
+from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
 
 
 def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:

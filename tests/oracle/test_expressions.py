@@ -10,8 +10,8 @@ from penstock.model.expressions import Call, Case, Cast, Literal
 from penstock.model.functions import FUNCTIONS
 from penstock.model.timestamps import DAY, HOUR, MINUTE, SECOND
 from penstock.model.types import Type
-from tests.oracle_casts import read_moment
-from tests.oracle_expressions import LENIENT, STRICT, TYPED, value_of
+from penstock.oracle.casts import read_moment
+from penstock.oracle.expressions import LENIENT, STRICT, TYPED, value_of
 
 NULL = Literal(None, Type.NULL)
 NAN = math.nan
