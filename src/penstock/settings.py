@@ -8,8 +8,7 @@
     flush           slow | lazy | in_order               slow      how it lets go what is over:
     flush_windows   m                                    2         at the latest so many windows on,
     flush_rows      i                                    160       slowly one for so many rows
-    join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | global_order
-                    | mjoin
+    join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | mjoin
                                                          auto      how window joins are computed
     strategy        dfs | bfs | round_robin | batched    dfs       who runs next
     rows_per_step   unlimited | n                        unlimited how many rows a step may take
@@ -21,7 +20,8 @@
 
 Any other name holds a *parameter*: a duration or an integer that queries use as a length, as in
 `[RANGE n]`. A name that looks like a misspelt setting is refused, so that a typo never becomes a
-parameter that nobody reads.
+parameter that nobody reads. Whatever can be set gives the same answers, in another order at most;
+algorithms that do not (`lower/lower_join.py` marks them) are for experiments, which build them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "adaptive",
             "opob",
             "opib",
-            "global_order",
             "mjoin",
         ),
         "strategy": ("dfs", "bfs", "round_robin", "batched"),

@@ -81,6 +81,20 @@ def test_plans_are_explained_and_drawn_without_running(script: Path, tmp_path: P
     assert ET.parse(tmp_path / "plan.svg").getroot().tag.endswith("svg")
 
 
+def test_a_query_with_a_static_table_is_explained_although_the_table_is_not_read(
+    script: Path, tmp_path: Path
+) -> None:
+    script.write_text(
+        STREAM.format(folder=tmp_path)
+        + "CREATE TABLE t (k STRING, name STRING) FROM csv 'nowhere.csv';"
+        + "SELECT name, s.ts FROM s JOIN t ON s.k = t.k"
+    )
+    code, said = call("explain", str(script))
+    assert code == 0, said
+    assert "TableJoin s, table t where s.k = t.k" in said
+    assert "Pipeline of query_1" in said
+
+
 def test_a_mistake_is_told_without_a_stack(script: Path) -> None:
     script.write_text(script.read_text().replace("sum(v)", "sum(w)"))
     code, said = call("run", "--local", str(script))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 
 from penstock.catalog import Catalog
-from penstock.errors import NotExecutable
+from penstock.errors import BadSetting, NotExecutable
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.local_engine import LocalEngine
 from penstock.lower.lower import Lowering, check_executable, choose
-from penstock.lower.lower_join import inputs_of
+from penstock.lower.lower_join import ALGORITHMS, BASELINES, MJOIN, inputs_of
 from penstock.lower.lower_union import adapt, order_of
 from penstock.lower.multiway import multiway
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Union, WindowJoin
+from penstock.settings import CHOICES
 from penstock.sql.bind_query import bind_query
 from penstock.sql.parse import parse
 from penstock.sql.statements import BareSelect
@@ -360,14 +361,21 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
         ("adaptive", "AdaptiveOrder"),
         ("opob", "OPOBJoin"),
         ("opib", "OPIBJoin"),
-        ("global_order", "GlobalOrderJoin"),
         ("mjoin", "OAJoin"),  # of two inputs it is one
+        ("global_order", "GlobalOrderJoin"),  # a baseline: it can be lowered, and not be SET
     ],
 )
 def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
     joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
     [below] = joined.inputs
     assert choose(below, union="meld", join=join).names == (operator,)
+
+
+def test_a_baseline_with_other_answers_cannot_be_set() -> None:
+    settable = {*CHOICES["join"]}
+    assert settable == {*ALGORITHMS, MJOIN} - {*BASELINES}
+    with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
+        LocalEngine().sql("SET join = global_order")
 
 
 THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s ON b.v = s.v {}"

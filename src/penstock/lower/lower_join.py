@@ -8,8 +8,11 @@ order by the later timestamp need inputs that are ordered themselves.
     filter_order   results wait until both inputs have come as far
     adaptive       one or the other, by what is measured
     opob, opib     results in the order of the left timestamp: results or left rows wait
-    global_order   the older algorithm, wrong where an input is late: a baseline
     mjoin          three inputs and more at once: no results of two are kept, and none reused
+
+A baseline can be lowered and not be SET, because its answers may be wrong:
+
+    global_order   the older algorithm, wrong where an input is late
 """
 
 from __future__ import annotations
@@ -81,9 +84,11 @@ ALGORITHMS: dict[str, tuple[Callable[[JoinSpec], Operator], str, str]] = {
     "global_order": (
         GlobalOrderJoin,
         "GlobalOrderJoin",
-        "asked for; a baseline: wrong unless rows of both inputs come in one order",
+        "a baseline, for experiments: wrong unless rows of both inputs come in one order",
     ),
 }
+#: Those that give other answers than OA-Join: for experiments, which name them in the lowering.
+BASELINES = ("global_order",)
 #: Those that count on inputs which are in order themselves.
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
 

@@ -93,7 +93,7 @@ class TableJoin(Operator):
     def __init__(self, spec: TableJoinSpec) -> None:
         super().__init__()
         self._kind = spec.kind
-        self._index = index_of(spec)
+        self._spec = spec
         self._prefix = f"{spec.names[0]}."
         self._columns = [
             pl.col(column.name).alias(f"{self._prefix}{column.name}") for column in spec.columns
@@ -105,6 +105,11 @@ class TableJoin(Operator):
             pl.lit(None, polars_type(column.type)).alias(f"{spec.names[1]}.{column.name}")
             for column in spec.table.columns
         ]
+
+    @cached_property
+    def _index(self) -> TableIndex:
+        # Not before a row comes: whoever only explains a query has not read its tables.
+        return index_of(self._spec)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = block.rows.select(self._columns)
