@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from penstock.model.streams import Stream
+from penstock.spark.in_memory.micro_batches import MicroBatch
 from tests.engine.random_streams import NO_PROMISE, Declared, Event, Push, Row
-from tests.spark.micro_batches import MicroBatch
 
 
 @st.composite

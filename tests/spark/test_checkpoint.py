@@ -13,7 +13,7 @@ from penstock.model.streams import Origin
 from penstock.plan.nodes import Project, TableJoin
 from penstock.spark.checkpoint import Checkpoint, describe
 from penstock.spark.group_host import Program
-from tests.spark.micro_batches import program_of
+from penstock.spark.in_memory.micro_batches import program_of
 from tests.spark.test_partitioning import plan
 
 COUNT = "SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS, SLIDE {s} SECONDS, WA ts] GROUP BY k"

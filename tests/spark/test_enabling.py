@@ -21,8 +21,14 @@ from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.delivery import Report
 from penstock.spark.enabling import BatchTimes, Enabling
+from penstock.spark.in_memory.micro_batches import (
+    Exchange,
+    FakePipeline,
+    MicroBatch,
+    Worker,
+    program_of,
+)
 from penstock.spark.shares import shares
-from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 
 START = 1000 * SECOND
 SKEW = 3 * SECOND

@@ -31,6 +31,13 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node, Project, Source
 from penstock.spark import segment_cache
 from penstock.spark.group_host import Arrivals, GroupHost, Program
+from penstock.spark.in_memory.micro_batches import (
+    Exchange,
+    FakePipeline,
+    MicroBatch,
+    Worker,
+    program_of,
+)
 from penstock.spark.shares import Share, shares
 from tests.engine.draw import Drawn, several
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
@@ -45,7 +52,6 @@ from tests.engine.random_streams import (
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
 from tests.engine.running import PROMPT_AGGREGATIONS, started
-from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
 
 data = st.data()

@@ -12,11 +12,11 @@ from penstock.errors import HostError, PenstockBug
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.spark.group_host import GroupHost
+from penstock.spark.in_memory.micro_batches import FakePipeline, MicroBatch, Worker
+from penstock.spark.in_memory.state_store import Store
 from penstock.spark.kept_state import DIRECTORY, FORMAT, KeptState
 from penstock.spark.segment_cache import SegmentCache
 from tests.engine.random_streams import Declared
-from tests.spark.fake_state import Store
-from tests.spark.micro_batches import FakePipeline, MicroBatch, Worker
 from tests.spark.test_group_host import pipeline_of
 
 OPEN = "SELECT k, count(*) AS n, sum(v) AS s FROM a [RANGE 1 DAYS, SLIDE 1 DAYS, WA ts] GROUP BY k"

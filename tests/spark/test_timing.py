@@ -16,8 +16,14 @@ from penstock.errors import LateRow
 from penstock.model.timestamps import END
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.group_host import Program
+from penstock.spark.in_memory.micro_batches import (
+    Exchange,
+    FakePipeline,
+    MicroBatch,
+    Worker,
+    program_of,
+)
 from penstock.spark.shares import shares
-from tests.spark.micro_batches import Exchange, FakePipeline, MicroBatch, Worker, program_of
 
 COUNT = "SELECT k, count(*) AS n FROM s [RANGE 10 MICROSECONDS, SLIDE 5 MICROSECONDS] GROUP BY k"
 Row = dict[str, Any]

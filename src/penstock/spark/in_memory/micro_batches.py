@@ -11,11 +11,11 @@ folder; an attempt that failed has run on one of them, and only its state is thr
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pandas as pd
 import polars as pl
@@ -30,11 +30,11 @@ from penstock.plan.nodes import Node, Source
 from penstock.spark import processor
 from penstock.spark.exchange import SCHEMA, Packer
 from penstock.spark.group_host import Program
+from penstock.spark.in_memory.state_store import Store
 from penstock.spark.partitioning import Keys
 from penstock.spark.processor import GroupProcessor
 from penstock.spark.pulse import PULSE
 from penstock.spark.segment_cache import SegmentCache
-from tests.spark.fake_state import Store
 
 Row = dict[str, Any]
 #: The rows of one stream in one micro-batch: tasks of blocks.
@@ -127,15 +127,22 @@ class Worker:
 
     def run(self, program: Program, group: int, store: Store, lines: pd.DataFrame) -> Output:
         """Attempt a batch of one group; what it keeps goes to `store`."""
-        with (
-            patch.object(processor, "_ALIVE", self.alive),
-            patch.object(processor, "_CACHES", self.caches),
-        ):
+        with self._at_work():
             operator = GroupProcessor(program)
             operator.init(store.handle())
             frames = list(operator.handleInputRows((group,), iter([lines]), None))
             operator.close()
         return Output(frames)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """What a process keeps of its own, this worker has."""
+        theirs = processor._ALIVE, processor._CACHES
+        processor._ALIVE, processor._CACHES = self.alive, self.caches
+        try:
+            yield
+        finally:
+            processor._ALIVE, processor._CACHES = theirs
 
 
 @dataclass
