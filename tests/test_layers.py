@@ -88,7 +88,7 @@ ALLOWED = {
         "version",
     },
     "__main__": {"cli"},
-    "__init__": {"local_engine", "spark"},
+    "__init__": {"local_engine", "spark", "version"},
 }
 
 #: Third-party packages that belong to some layers only.

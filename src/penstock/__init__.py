@@ -2,17 +2,20 @@
 
 Engine        runs them on Spark
 LocalEngine   runs them in this process, over rows that the program pushes
+__version__   of this package
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.version import __version__
+
 if TYPE_CHECKING:
     from penstock.local_engine import LocalEngine
     from penstock.spark.engine import Engine
 
-__all__ = ["Engine", "LocalEngine"]
+__all__ = ["Engine", "LocalEngine", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

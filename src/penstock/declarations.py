@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
-from typing import Any
+from datetime import datetime, timedelta, timezone
+from typing import Any, TypeAlias
 
 from penstock.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import (
+    CannotWindow,
     DuplicateName,
     MalformedRow,
     Position,
@@ -24,6 +25,7 @@ from penstock.lower.late_rows import aggregation_with_late_rows
 from penstock.lower.lower import check_executable, remark
 from penstock.lower.promises import promises_used
 from penstock.model.schema import Column, suggest
+from penstock.model.streams import Timing
 from penstock.model.timestamps import to_ticks
 from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph
@@ -42,7 +44,11 @@ from penstock.sql.statements import (
     Sink,
     Statement,
 )
+from penstock.sql.units import length_of
 from penstock.static_tables import read_table, table_of
+
+#: How late rows may come: a length of time, ticks, or words; None: no promise at all.
+Slack: TypeAlias = timedelta | int | str | None
 
 
 @contextmanager
@@ -126,6 +132,23 @@ class Declarations(ABC):
         [statement] = parse(f"CREATE STREAM s ({columns})")
         assert isinstance(statement, CreateStream)
         return statement.stream.columns
+
+    def slack_in(self, name: str, slack: Slack) -> tuple[int | None, Timing]:
+        """How late rows of a stream may come that the program declares, and what else it says.
+
+        A timedelta, a number of ticks, or words as in SQL: "5 seconds", "20 rows".
+        """
+        if isinstance(slack, str) and not slack.strip().isdecimal():
+            length, unit = length_of(slack)
+            return (None, Timing(rows_late=length)) if unit == "rows" else (length, Timing())
+        if isinstance(slack, timedelta):
+            return slack // timedelta(microseconds=1), Timing()
+        if slack is None or (isinstance(slack, (str, int)) and not isinstance(slack, bool)):
+            return None if slack is None else int(slack), Timing()
+        raise CannotWindow(
+            f"stream `{name}`: slack {slack!r} is not a duration",
+            hint='write slack="5 seconds", timedelta(seconds=5), or None for no promise',
+        )
 
     def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
         """Declare a static table, which streams can be joined with.

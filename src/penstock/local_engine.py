@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.console import CONSOLE, ConsoleSink, check_console
-from penstock.declarations import Declarations
+from penstock.declarations import Declarations, Slack
 from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply, blocks_of
@@ -142,17 +142,17 @@ class LocalEngine(Declarations):
         *,
         columns: str,
         timestamp: str | None = None,
-        slack: timedelta | int | None = timedelta(0),
+        slack: Slack = timedelta(0),
     ) -> None:
         """Make a stream of anything that gives rows: dicts, tuples or tables, out of any iterable.
 
         `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
         (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
         """
-        ticks = slack // timedelta(microseconds=1) if isinstance(slack, timedelta) else slack
+        ticks, timing = self.slack_in(name, slack)
         kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
         found = self.columns_in(name, columns)
-        declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE))
+        declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE), timing)
         self._stream_declared(self.catalog.add_stream(declared))
         self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
 

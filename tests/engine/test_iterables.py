@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import HostError, MalformedRow, QueryError
 from penstock.iterables import rows_of
 from penstock.local_engine import LocalEngine
 from penstock.model.schema import Column
@@ -140,3 +140,22 @@ def test_iterables_are_finished_in_turn() -> None:
     engine.sql("SELECT k FROM a UNION b")
     engine.finish()
     assert order == ["a", "b"] * 3
+
+
+@pytest.mark.parametrize(
+    ("slack", "on_time"),
+    [("2 seconds", 3), ("1 rows", 3), (timedelta(seconds=2), 3), (2_000_000, 3), ("2000000", 3)],
+)
+def test_slack_is_a_duration_or_words_as_in_sql(slack: Any, on_time: int) -> None:
+    engine = LocalEngine()
+    rows = [dicts(range(10))[second] for second in (3, 5, 4)]
+    engine.stream("s", rows, columns=COLUMNS, timestamp="ts", slack=slack)
+    engine.finish()
+    assert engine.counts("s").rows == on_time
+
+
+@pytest.mark.parametrize("slack", [1.5, True, [5], "soon", "5 parsecs"])
+def test_slack_that_is_not_a_duration_is_refused_with_the_way_out(slack: Any) -> None:
+    with pytest.raises(QueryError) as refused:
+        LocalEngine().stream("s", [], columns=COLUMNS, timestamp="ts", slack=slack)
+    assert refused.value.hint

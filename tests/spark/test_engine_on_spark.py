@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.local_engine import LocalEngine
 from penstock.model.timestamps import SECOND, to_ticks
 from penstock.spark.engine import Engine
@@ -179,11 +179,16 @@ def test_a_dataframe_is_a_stream_and_a_callback_a_sink(spark: SparkSession) -> N
     query = engine.sql("SELECT count(*) AS n FROM ticks [RANGE 2 SECONDS]")
     got: list[pl.DataFrame] = []
     query.subscribe(got.append)
+    assert query.status["message"] == "Not started"
     engine.start()
     while sum(rows.height for rows in got) < 2:
         engine.check()
         time.sleep(0.1)
     engine.stop()
+    # What was known last stays known.
+    assert query.status["message"] == "Stopped"
+    progress = query.lastProgress
+    assert progress["penstock"]["holding"]["query"] == query.name
     first = pl.concat(got).sort("window_end").head(2)
     assert first["n"].to_list() == [20, 20]
     assert query.results().height == 0
@@ -201,6 +206,12 @@ def test_what_cannot_be_read_is_said_before_anything_runs(
         other.sql("CREATE STREAM r (moment TIMESTAMP, value BIGINT) FROM rate TIMESTAMP BY moment")
         other.sql("SELECT count(*) AS n FROM r [RANGE 1 SECOND]")
         other.start()
+
+
+def test_a_batch_dataframe_is_no_stream(spark: SparkSession) -> None:
+    with pytest.raises(NotExecutable, match="batch DataFrame") as refused:
+        Engine(spark).stream("ticks", spark.range(3), timestamp="id")
+    assert "readStream" in str(refused.value.hint)
 
 
 def test_results_that_are_there_are_not_added_to(spark: SparkSession, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.console import CONSOLE, check_console
-from penstock.declarations import Declarations
+from penstock.declarations import Declarations, Slack
 from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply
@@ -77,6 +77,7 @@ class Engine(Declarations):
         self._temporary: list[Path] = []
         self._queries: dict[str, Query] = {}
         self._running: list[Running] = []
+        self._ended: dict[str, Running] = {}  # by query: the last pipeline that it ran in
         self._counts: dict[str, StreamCounts] = {}
 
     @property
@@ -176,6 +177,8 @@ class Engine(Declarations):
             spool.stop()
         self._spools = {}
         kept = [place for running in self._running if (place := running.stop()) is not None]
+        for running in self._running:
+            self._ended |= dict.fromkeys(running.share.queries, running)
         self._running = []
         for folder in self._temporary:
             shutil.rmtree(folder, ignore_errors=True)
@@ -206,9 +209,17 @@ class Engine(Declarations):
         running = self._running_of(name)
         return running.query if running else None
 
+    def status(self, name: str) -> dict[str, Any]:
+        """What the pipeline of a query does, or did last."""
+        running = self._known_of(name)
+        if running is None:
+            return {"message": "Not started", "isDataAvailable": False, "isTriggerActive": False}
+        return running.status
+
     def last_progress(self, name: str) -> dict[str, Any] | None:
-        running = self._running_of(name)
-        latest = running.query.lastProgress if running else None
+        """The last micro-batch of a query's pipeline, also when it has ended."""
+        running = self._known_of(name)
+        latest = running.spark_progress if running else None
         if running is None or latest is None:
             return None
         facts = running.progress
@@ -223,6 +234,8 @@ class Engine(Declarations):
 
     def _stream_progress(self) -> dict[str, StreamProgress]:
         found: dict[str, StreamProgress] = {}
+        for running in self._ended.values():
+            found.update(running.enabling.progress())
         for running in self._running:
             running.pipeline.refresh()
             found.update(running.enabling.progress())
@@ -237,12 +250,13 @@ class Engine(Declarations):
         *,
         columns: str | None = None,
         timestamp: str | None = None,
-        slack: timedelta | int | None = timedelta(0),
+        slack: Slack = timedelta(0),
     ) -> None:
         """Make a streaming DataFrame of Spark, or anything that gives rows, a stream.
 
         `timestamp` names the column that holds a row's time; rows come at most `slack` out of
-        order (None: the stream promises nothing by itself).
+        order: a timedelta, ticks, or words such as "5 seconds" (None: the stream promises nothing
+        by itself).
 
         Rows from Python are dicts, tuples or tables (Polars, pandas, Arrow), out of any iterable,
         a generator for example; `columns` declares them: "k BIGINT, ts TIMESTAMP". They are taken
@@ -251,13 +265,14 @@ class Engine(Declarations):
         or table is passed over up to there, a function is called with their number, `rows(skip)`,
         and any other iterable must continue there by itself.
         """
-        ticks = slack // timedelta(microseconds=1) if isinstance(slack, timedelta) else slack
+        ticks, timing = self.slack_in(name, slack)
         kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
         if isinstance(rows, DataFrame):
+            _check_streams(name, rows)
             found, origin = columns_of(rows, name), Origin("dataframe")
         else:
             found, origin = self.columns_in(name, columns), Origin(ITERABLE)
-        declared = Stream(name, found, kind, timestamp, ticks, origin)
+        declared = Stream(name, found, kind, timestamp, ticks, origin, timing)
         self.catalog.add_stream(declared)
         if isinstance(rows, DataFrame):
             self._frames[name] = fit(rows, declared)
@@ -344,6 +359,7 @@ class Engine(Declarations):
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         del self._queries[name]
+        self._ended.pop(name, None)
         if running is not None:
             running.drop(name)
             if not running.wanted:
@@ -365,3 +381,18 @@ class Engine(Declarations):
 
     def _running_of(self, name: str) -> Running | None:
         return next((r for r in self._running if name in r.share.queries), None)
+
+    def _known_of(self, name: str) -> Running | None:
+        """The pipeline of a query, or the last one, if none runs."""
+        return self._running_of(name) or self._ended.get(name)
+
+
+def _check_streams(name: str, frame: DataFrame) -> None:
+    """Refuse a DataFrame that is read once, whole."""
+    if not frame.isStreaming:
+        raise NotExecutable(
+            f"`{name}` is a batch DataFrame: it has no rows to come, and Spark cannot stream it",
+            hint="read it with spark.readStream; or hand its rows over: "
+            f'engine.stream("{name}", frame.toArrow(), columns=...); '
+            f'or make it a static table: engine.table("{name}", frame)',
+        )

@@ -91,13 +91,12 @@ class Query:
 
     @property
     def status(self) -> dict[str, Any]:
-        """What its pipeline is doing, in Spark's words."""
-        query = self._engine.spark_query(self.name)
-        return query.status if query else {"message": "Not started", "isTriggerActive": False}
+        """What its pipeline is doing, or did last, in Spark's words."""
+        return self._engine.status(self.name)
 
     @property
     def lastProgress(self) -> dict[str, Any] | None:
-        """The latest micro-batch: Spark's own figures, and under `penstock` ours."""
+        """The latest micro-batch, the last in the end: Spark's figures, ours under `penstock`."""
         return self._engine.last_progress(self.name)
 
     def awaitTermination(self, timeout: int | None = None) -> bool:

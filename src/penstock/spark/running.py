@@ -93,6 +93,7 @@ class Running:
             raise
         self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
         self._beat: Beat | None = None
+        self._last: tuple[dict[str, Any], Any] | None = None  # status and progress in the end
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
         spark, hands = self._engine.spark, (self.checkpoint, self._deliver, self._report)
@@ -117,6 +118,16 @@ class Running:
         waits = status["message"].startswith("Waiting")  # not starting, and not at work
         return waits and not status["isTriggerActive"] and not status["isDataAvailable"]
 
+    @property
+    def status(self) -> dict[str, Any]:
+        """What Spark's query does; of one that was stopped, what it did last."""
+        return dict(self.query.status) if self._last is None else self._last[0]
+
+    @property
+    def spark_progress(self) -> Any:
+        """Spark's figures of the last micro-batch, if there was one."""
+        return self.query.lastProgress if self._last is None else self._last[1]
+
     def drop(self, name: str) -> None:
         """Let go of one query's answers; the others go on."""
         self.wanted.discard(name)
@@ -133,6 +144,8 @@ class Running:
             self._wait_for_batch()
             self.query.stop()
             self.pipeline.refresh()
+            # The session may go next, and with it what Spark knows.
+            self._last = (dict(self.query.status), self.query.lastProgress)
             forget_shared(str(self.query.id))
         self.checkpoint.release()
         if self._temporary is not None:
