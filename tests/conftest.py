@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("fixed")
+
+HERE = Path(__file__).parent
+#: What starts Spark. With two workers it all belongs to one of them: a session takes seconds to
+#: start and wants both cores.
+STARTS_SPARK = (HERE / "spark", HERE / "test_docs.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(place == item.path or place in item.path.parents for place in STARTS_SPARK):
+            item.add_marker(pytest.mark.xdist_group("spark"))

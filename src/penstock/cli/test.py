@@ -14,6 +14,8 @@ from penstock.cli.checkout import checkout
 
 # Said aloud, because pytest looks for settings near the files it is given.
 OUR_SETTINGS = ("-c", "pyproject.toml", "--rootdir", ".")
+#: The whole suite is shared out: Spark's tests to one process, all others to the other.
+TWO_WORKERS = ("-n", "2", "--dist", "loadgroup")
 PASS_ON_THE_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -34,9 +36,12 @@ def pytest_arguments(given: Sequence[str], slow: bool, here: Path, root: Path) -
 
     >>> pytest_arguments(["-k", "bench"], slow=True, here=Path("/"), root=Path("/"))
     ['-m', 'slow or not slow', '-k', 'bench']
+    >>> pytest_arguments([], slow=False, here=Path("/"), root=Path("/"))
+    ['-n', '2', '--dist', 'loadgroup']
     """
     everything = ["-m", "slow or not slow"] if slow else []
-    return everything + [seen_from(root, here, argument) for argument in given]
+    workers = [] if given else TWO_WORKERS
+    return [*workers, *everything, *(seen_from(root, here, argument) for argument in given)]
 
 
 def seen_from(root: Path, here: Path, argument: str) -> str:
