@@ -154,7 +154,7 @@ class Catalog:
                 case CreateView():
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
-                    return self._add(self.bind_query(statement))
+                    return self.add_query(self.bind_query(statement))
                 case Drop():
                     return self._drop(statement)
                 case Set():
@@ -174,6 +174,11 @@ class Catalog:
         """Declare a static table, read or not."""
         self._check_name(table.name, "table", replace)
         entry = TableEntry(table)
+        self._add(entry)
+        return entry
+
+    def add_query(self, entry: QueryEntry) -> QueryEntry:
+        """Declare a query that was bound by `bind_query`."""
         self._add(entry)
         return entry
 

@@ -240,7 +240,8 @@ class Declarations(ABC):
             error.position = error.position or statement.position
             raise
         replaced = self.catalog.get(entry.name)
-        self.catalog.apply(statement)
+        with _at(statement.position):
+            self.catalog.add_query(entry)
         if replaced is not None:
             self._query_dropped(replaced.name)
         return self._query_declared(entry)

@@ -19,12 +19,29 @@
     ├── HostError           the machine failed: a file, a process; the cause is attached
     └── PenstockBug         an invariant of ours is broken: please report
 
-A message has up to three parts: what is wrong and why; the place, underlined; the way out.
+A message has up to three parts: what is wrong and why; the place, underlined; the way out. Each is
+cut where it would fill a screen; `message`, `hint` and `position` hold all of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+#: So many characters of a part are shown, and of a line of SQL.
+SHOWN = 800
+SHOWN_OF_LINE = 160
+
+
+def shortened(text: str, length: int = SHOWN) -> str:
+    """The text, or its beginning and its end with how much is left out between them.
+
+    >>> shortened("a" * 30 + "b" * 30, 40)
+    'aaaaaaaaaaaaaaaaaaaaaaaa … (28 characters more) … bbbbbbbb'
+    """
+    if len(text) <= length:
+        return text
+    head, tail = length * 3 // 5, length // 5
+    return f"{text[:head]} … ({len(text) - head - tail:,} characters more) … {text[-tail:]}"
 
 
 class PenstockError(Exception):
@@ -36,14 +53,15 @@ class PenstockError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return "\n".join(part for part in (self.message, self.place(), self.way_out()) if part)
+        parts = (shortened(self.message), self.place(), self.way_out())
+        return "\n".join(part for part in parts if part)
 
     def place(self) -> str | None:
         """The offending text, underlined; None where there is no text."""
         return None
 
     def way_out(self) -> str | None:
-        return f"  {self.hint}" if self.hint else None
+        return f"  {shortened(self.hint)}" if self.hint else None
 
 
 @dataclass(frozen=True)
@@ -74,10 +92,27 @@ class Position:
         begin = self.text.rfind("\n", 0, self.start) + 1
         stop = self.text.find("\n", self.start)
         line = self.text[begin : stop if stop >= 0 else len(self.text)]
-        width = max(1, min(self.end, begin + len(line)) - self.start)
+        first = self.start - begin
+        width = max(1, min(self.end - begin, len(line)) - first)
+        left, right = _around(first, width, len(line))
+        before, after = "… " * (left > 0), " …" * (right < len(line))
         # A tab would be drawn wider than one column and shift the underline.
-        before = "".join("\t" if c == "\t" else " " for c in line[: self.start - begin])
-        return f"  {line}\n  {before}{'^' * width}"
+        blank = "".join("\t" if c == "\t" else " " for c in before + line[left:first])
+        marks = "^" * min(width, max(1, right - first))
+        return f"  {before}{line[left:right]}{after}\n  {blank}{marks}"
+
+
+def _around(first: int, width: int, length: int) -> tuple[int, int]:
+    """The part of a line of that length that is shown with the place in it.
+
+    >>> _around(first=100, width=10, length=5000)
+    (25, 185)
+    """
+    if length <= SHOWN_OF_LINE:
+        return 0, length
+    spare = max(0, SHOWN_OF_LINE - width)
+    left = max(0, min(first - spare // 2, length - SHOWN_OF_LINE))
+    return left, left + SHOWN_OF_LINE
 
 
 class QueryError(PenstockError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from penstock.errors import CannotJoin, CannotWindow, DuplicateName, TypeMismatch, UnknownName
@@ -53,6 +55,16 @@ def test_a_renamed_column_keeps_progressing_and_a_computed_one_does_not() -> Non
     later: Expression = Call("+", (TS, Literal(1, Type.INTERVAL)))
     node = Project(BIDS, (Named("time", TS), Named("later", later)))
     assert node.schema.progressing == {"time"}
+
+
+def test_the_hash_of_a_node_stays_in_its_process() -> None:
+    node = Project(Select(BIDS, Call(">", (PRICE, Literal(1, Type.INT)))), (Named("time", TS),))
+    kept = hash(node)
+    assert hash(Project(node.input, node.columns)) == kept
+    sent = pickle.loads(pickle.dumps(node))
+    assert kept not in sent.__dict__.values()  # texts have other hashes there
+    assert kept not in sent.input.__dict__.values()
+    assert (sent, hash(sent)) == (node, kept)
 
 
 def test_two_columns_cannot_have_one_name() -> None:

@@ -33,7 +33,7 @@ from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.kernel.joins.sync_filter import SyncFilter
 from penstock.kernel.operator import Operator
 from penstock.lower.lower_union import order_of
-from penstock.lower.multiway import multiway
+from penstock.lower.multiway import joins_several, multiway
 from penstock.lower.physical import AUTO, Physical
 from penstock.model.joins import JoinKind
 from penstock.plan import nodes
@@ -103,7 +103,7 @@ def lower_window_join(node: nodes.WindowJoin, join: str, union: str) -> Physical
     build, name, reason = ALGORITHMS[join]
     if join not in (AUTO, "oa"):
         _check(node, join, union)
-    elif multiway(node) is not None:
+    elif joins_several(node):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
     return Physical((partial(build, join_spec(node)),), (name,), reason)
 
@@ -114,7 +114,7 @@ def _lower_mjoin(node: nodes.WindowJoin) -> Physical:
         reason = "an MJoin of two inputs is an OA-Join; where a third is joined, it is part of that"
         return Physical((partial(OAJoin, join_spec(node)),), ("OAJoin",), reason)
     return Physical(
-        (partial(MJoin, found.spec),),
+        (lambda: MJoin(found.spec),),
         ("MJoin",),
         f"asked for; {len(found.inputs)} inputs meet at once, the smallest store first: only their "
         "own rows are kept, where binary joins would keep the results of those below as well",

@@ -12,6 +12,7 @@ the bands on the way between them add up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 from penstock.errors import PenstockBug
@@ -23,28 +24,57 @@ from penstock.plan import nodes
 from penstock.windows import Band, JoinBand, TumblingBand
 
 
-@dataclass(frozen=True)
-class Multiway:
-    """A tree of joins as one: its inputs, and what is asked of them."""
-
-    inputs: tuple[nodes.Node, ...]
-    spec: MJoinSpec
-
-
 @dataclass
 class _Parts:
     inputs: list[tuple[nodes.Node, str]] = field(default_factory=list)  # with what stands before
     bands: list[tuple[str, str, JoinBand]] = field(default_factory=list)
     equalities: list[tuple[Ref, Ref]] = field(default_factory=list)
-    conditions: list[Expression] = field(default_factory=list)
+    conditions: list[tuple[Expression, str]] = field(default_factory=list)  # and what to prefix
+
+
+@dataclass(frozen=True)
+class Multiway:
+    """A tree of joins as one: its inputs, and what is asked of them."""
+
+    join: nodes.WindowJoin
+    parts: _Parts
+    owner: dict[str, int]  # column -> number of its input
+    times: dict[int, str]  # number of an input -> the column that times it
+
+    @property
+    def inputs(self) -> tuple[nodes.Node, ...]:
+        return tuple(node for node, _ in self.parts.inputs)
+
+    @cached_property
+    def spec(self) -> MJoinSpec:
+        """What MJoin is asked for: of interest to whoever builds it, not to whoever only asks."""
+        parts, owner, times = self.parts, self.owner, self.times
+        bands = [MEdge((owner[left], owner[right]), band) for left, right, band in parts.bands]
+        refs = {c: Ref(c, _type_of(c, parts)) for c in times.values()}
+        alike = _alike(parts.equalities)
+        edges, conditions = [], [*map(equality, parts.equalities)]
+        conditions += (_prefixed(condition, prefix) for condition, prefix in parts.conditions)
+        for edge in bands:
+            best = _best(edge, bands, parts.equalities, alike, owner)
+            edges.append(best)
+            if best.ends != edge.ends and isinstance(edge.band, Band):
+                left, right = (refs[times[end]] for end in edge.ends)
+                conditions += _within(left, right, edge.band)
+        inputs = tuple(
+            MInput(prefix, node.schema.columns, times[number].removeprefix(prefix))
+            for number, (node, prefix) in enumerate(parts.inputs)
+        )
+        promised = tuple(sorted(self.join.schema.progressing))
+        output = self.join.schema.names
+        return MJoinSpec(inputs, tuple(edges), tuple(conditions), output, promised, tuple(bands))
 
 
 def multiway(join: nodes.WindowJoin) -> Multiway | None:
     """The join with those below it as one, if it has three inputs or more."""
+    if not joins_several(join):
+        return None
     parts = _Parts()
     _collect(join, "", parts)
-    if len(parts.inputs) < 3:
-        return None
     owner = {
         f"{prefix}{column.name}": number
         for number, (node, prefix) in enumerate(parts.inputs)
@@ -55,51 +85,58 @@ def multiway(join: nodes.WindowJoin) -> Multiway | None:
         for time in pair[:2]:
             if times.setdefault(owner[time], time) != time:
                 return None  # an input that is timed by two columns
-    bands = [MEdge((owner[left], owner[right]), band) for left, right, band in parts.bands]
-    refs = {c: Ref(c, _type_of(c, parts)) for c in times.values()}
-    edges, conditions = [], [*map(equality, parts.equalities), *parts.conditions]
-    for edge in bands:
-        best = _best(edge, bands, parts.equalities, owner)
-        edges.append(best)
-        if best.ends != edge.ends and isinstance(edge.band, Band):
-            left, right = (refs[times[end]] for end in edge.ends)
-            conditions += _within(left, right, edge.band)
-    inputs = tuple(
-        MInput(prefix, node.schema.columns, times[number].removeprefix(prefix))
-        for number, (node, prefix) in enumerate(parts.inputs)
-    )
-    promised = tuple(sorted(join.schema.progressing))
-    output = join.schema.names
-    spec = MJoinSpec(inputs, tuple(edges), tuple(conditions), output, promised, tuple(bands))
-    return Multiway(tuple(node for node, _ in parts.inputs), spec)
+    return Multiway(join, parts, owner, times)
+
+
+def joins_several(join: nodes.WindowJoin) -> bool:
+    """Whether three inputs or more are joined here; cheap, where all of `multiway` is not needed.
+
+    Only the left side is taken apart, as joins are written.
+    """
+    return join.kind is JoinKind.INNER and _has_join(join.left)
 
 
 def _best(
-    edge: MEdge, bands: list[MEdge], equalities: list[tuple[Ref, Ref]], owner: dict[str, int]
+    edge: MEdge,
+    bands: list[MEdge],
+    equalities: list[tuple[Ref, Ref]],
+    alike: list[set[Ref]],
+    owner: dict[str, int],
 ) -> MEdge:
     """The edge by which its second input is found: its own, or one that shares more keys."""
     first, last = edge.ends
-    best = replace(edge, keys=_keys(first, last, equalities, owner))
+    best = replace(edge, keys=_keys(first, last, equalities, alike, owner))
     for other in range(last):
-        keys = _keys(other, last, equalities, owner)
+        keys = _keys(other, last, equalities, alike, owner)
         band = _added_up(other, last, bands) if len(keys) > len(best.keys) else None
         if band is not None:
             best = MEdge((other, last), band, keys)
     return best
 
 
-def _keys(
-    left: int, right: int, equalities: list[tuple[Ref, Ref]], owner: dict[str, int]
-) -> tuple[tuple[Ref, Ref], ...]:
-    """The columns of two inputs that must be equal, directly or through others."""
+def _alike(equalities: list[tuple[Ref, Ref]]) -> list[set[Ref]]:
+    """Columns of one type that must be equal to each other, directly or through others."""
     alike: list[set[Ref]] = []
-    found = []
     for one, other in equalities:
         if one.type is other.type:
             met = [group for group in alike if group & {one, other}]
             alike = [group for group in alike if group not in met]
             alike.append(set().union({one, other}, *met))
-        elif {owner[one.name], owner[other.name]} == {left, right}:
+    return alike
+
+
+def _keys(
+    left: int,
+    right: int,
+    equalities: list[tuple[Ref, Ref]],
+    alike: list[set[Ref]],
+    owner: dict[str, int],
+) -> tuple[tuple[Ref, Ref], ...]:
+    """The columns of two inputs that must be equal, directly or through others."""
+    found = []
+    for one, other in equalities:
+        of_both = {owner[one.name], owner[other.name]} == {left, right}
+        if one.type is not other.type and of_both:
             found.append((one, other) if owner[one.name] == left else (other, one))
     for group in alike:
         mine, theirs = (
@@ -169,9 +206,9 @@ def _collect(node: nodes.Node, prefix: str, parts: _Parts) -> None:
                 )
                 parts.equalities.append(pair)
             if node.residual is not None:
-                parts.conditions.append(_prefixed(node.residual, prefix))
+                parts.conditions.append((node.residual, prefix))
         case nodes.Select() if _has_join(node.input):
-            parts.conditions.append(_prefixed(node.predicate, prefix))
+            parts.conditions.append((node.predicate, prefix))
             _collect(node.input, prefix, parts)
         case nodes.Project() if _has_join(node.input) and all(map(_is_kept, node.columns)):
             _collect(node.input, prefix, parts)

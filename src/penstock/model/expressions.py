@@ -42,10 +42,11 @@ class Expression:
         for child in self.children:
             yield from child.walk()
 
-    @property
+    @cached_property
     def refs(self) -> frozenset[str]:
         """Names of the columns it reads."""
-        return frozenset(e.name for e in self.walk() if isinstance(e, Ref))
+        # From the parts' own, which are asked for too: to walk down from everywhere is cubic.
+        return frozenset[str]().union(*(child.refs for child in self.children))
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ class Ref(Expression):
     @property
     def type(self) -> Type:
         return self.of
+
+    @cached_property
+    def refs(self) -> frozenset[str]:
+        return frozenset((self.name,))
 
     def __str__(self) -> str:
         return self.name

@@ -94,6 +94,10 @@ class Schema:
         )
 
 
+#: So many names are listed.
+_LISTED = 30
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """The way out for a name that does not exist: the nearest ones, or all there are.
 
@@ -105,6 +109,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if not names:
         return "there are none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     lead = f"did you mean `{near[0]}`? " if near else ""
-    return f"{lead}there are: {', '.join(names)}"
+    return f"{lead}there are: {', '.join(names[:_LISTED])}{more}"

@@ -16,8 +16,9 @@ sub-plans, and whoever builds the running graph can make one operator of them (`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from penstock.errors import CannotJoin, CannotOrder, CannotWindow, TypeMismatch
 from penstock.model.aggregates import Aggregate
@@ -41,9 +42,32 @@ from penstock.windows import (
 )
 
 
+#: Where a node keeps its hash.
+_HASH = "_hash"
+
+
 @dataclass(frozen=True)
 class Node:
-    """Root of all nodes."""
+    """Root of all nodes.
+
+    A plan is looked up by content again and again, and each look at a node is one at everything
+    below it. So its hash is computed once; it is not sent to other processes, where texts have
+    other hashes.
+    """
+
+    def __init_subclass__(cls) -> None:
+        # Before the decorator looks, which would make one of its own for every class.
+        cls.__hash__ = Node.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        known: int | None = self.__dict__.get(_HASH)
+        if known is None:
+            known = hash((type(self), *(getattr(self, f.name) for f in fields(self) if f.compare)))
+            object.__setattr__(self, _HASH, known)
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != _HASH}
 
     @property
     def inputs(self) -> tuple[Node, ...]:

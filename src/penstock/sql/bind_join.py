@@ -36,6 +36,7 @@ from penstock.sql.join_parts import (
     divided,
     equalities_of,
     filtered,
+    joined_name,
     name_of,
     split,
     unprefixed,
@@ -129,7 +130,7 @@ def _join(
     )
     members = left.inputs if kind in _ONE_SIDED else (*left.inputs, right)
     scope = as_progressing(sides[0] if kind in _ONE_SIDED else both, node)
-    name = unique("_".join(str(member.name) for member in members), map(name_of, inputs))
+    name = unique(joined_name([str(member.name) for member in members]), map(name_of, inputs))
     absent = left.absent
     if kind.keeps_alone(1):
         absent |= {str(input_.name) for input_ in left.inputs}

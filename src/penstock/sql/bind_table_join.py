@@ -24,6 +24,7 @@ from penstock.sql.join_parts import (
     divided,
     equalities_of,
     filtered,
+    joined_name,
     name_of,
 )
 from penstock.sql.scope import unique
@@ -73,8 +74,10 @@ def bind_table_join(
         kind,
     )
     scope = as_progressing(sides[0] if kind.is_one_sided else sides[0] + sides[1], node)
-    name = unique(f"{left.name}_{right.name}", map(name_of, streams))
-    return Left(node, scope, name, left.inputs, left.absent)
+    tables = (*left.tables, names[1])
+    name = joined_name([*map(name_of, left.inputs), *tables])
+    name = unique(name, map(name_of, streams))
+    return Left(node, scope, name, left.inputs, left.absent, tables)
 
 
 def is_table(input_: Input) -> bool:

@@ -40,6 +40,7 @@ class Left:
     name: str
     inputs: tuple[Input, ...]
     absent: frozenset[str] = frozenset()  # inputs of which an outer join may give no row
+    tables: tuple[str, ...] = ()  # those that stand behind the last stream
 
 
 def filtered(node: Node, scope: Scope, trees: list[exp.Expr], context: Context) -> Node:
@@ -122,6 +123,23 @@ def _equality(
 
 def unprefixed(column: str, name: str) -> str:
     return column.removeprefix(f"{name}.")
+
+
+#: So many inputs are named in the name of their join.
+_NAMED = 4
+
+
+def joined_name(names: list[str]) -> str:
+    """What the join of these is called.
+
+    Every further join puts it before all columns once more, so it must not grow with them.
+
+    >>> joined_name(["a", "b", "c"])
+    'a_b_c'
+    >>> joined_name(["a", "b", "c", "d", "e"])
+    'a_to_e'
+    """
+    return "_".join(names) if len(names) <= _NAMED else f"{names[0]}_to_{names[-1]}"
 
 
 def name_of(input_: Input) -> str:
