@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Ref
-from penstock.model.functions import FUNCTIONS
+from penstock.model.functions import LONGEST_TEXT, FUNCTIONS
 from penstock.model.signatures import Function, Signature
 from penstock.model.timestamps import DAY, HOUR
 from penstock.model.types import Type, castable, common_type
@@ -84,8 +84,9 @@ CONSTANTS: dict[tuple[str, int], st.SearchStrategy[Literal]] = {
 }
 CONSTANTS |= {("ilike", position): CONSTANTS["like", position] for position in (1, 2)}
 
-#: Arguments that say how long a text is to be: drawn from the small numbers only.
+#: Arguments that say how long a text is to be: few, or too many. What lies between is only slow.
 LENGTHS = (("lpad", 1), ("rpad", 1), ("repeat", 1))
+TOO_LONG = (LONGEST_TEXT + 1, 10**12, 2**63 - 1)
 
 
 def rows() -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -172,7 +173,8 @@ def calls(
             if (function.name, position) in CONSTANTS:
                 args.append(take(CONSTANTS[function.name, position]))
             elif (function.name, position) in LENGTHS:
-                args.append(take(expressions(Type.TINYINT, depth)))
+                too_long = st.builds(Literal, st.sampled_from(TOO_LONG), st.just(Type.BIGINT))
+                args.append(take(expressions(Type.TINYINT, depth) | too_long))
             elif wanted in ("ANY", "TEXT"):
                 printable = [t for t in TYPES if t is not Type.FLOAT and castable(t, Type.STRING)]
                 args.append(take(expressions(take(st.sampled_from(printable)), depth)))

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from penstock.errors import NotExecutable
 from penstock.kernel.expressions import compile_columns, compile_expression, project
 from penstock.kernel.expressions.compiler import BY_TYPE, FORMS
+from penstock.kernel.expressions.long_text import TooMuchText
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
-from penstock.model.functions import FUNCTIONS
+from penstock.model.functions import FUNCTIONS, LONGEST_TEXT
 from penstock.model.timestamps import DAY, END, HOUR, SECOND
 from penstock.model.types import Type
 from penstock.oracle.casts import read_moment
@@ -23,6 +24,7 @@ from penstock.oracle.expressions import value_of
 from tests.kernel.random_expressions import APPROXIMATE, TYPES, expressions, rows
 
 NAN, INF = math.nan, math.inf
+TEXT = Ref("s", Type.STRING)
 SMALL = {bool: Type.BOOLEAN, int: Type.INT, float: Type.DOUBLE, str: Type.STRING}
 
 
@@ -166,6 +168,24 @@ CASES = [
     (("replace", "aXbX", "X", "yy"), "ayybyy"),
     (("replace", "abc", "", "x"), "abc"),
     (("replace", "abc", "b"), "ac"),
+    (("repeat", "", big(2**63 - 1)), ""),
+    (("repeat", "ab", big(2**63 - 1)), None),
+    (("repeat", "ab", LONGEST_TEXT // 2), "ab" * (LONGEST_TEXT // 2)),
+    (("repeat", "ab", LONGEST_TEXT // 2 + 1), None),
+    (("repeat", None, 5), None),
+    (("lpad", "hi", big(2**63 - 1)), None),
+    (("rpad", "hi", big(2**63 - 1), "xyz"), None),
+    (("rpad", "hi", big(2**63 - 1), ""), "hi"),
+    (("rpad", "hi", LONGEST_TEXT), "hi".ljust(LONGEST_TEXT)),
+    (("lpad", "hi", LONGEST_TEXT, "ä"), "hi".rjust(LONGEST_TEXT, "ä")),
+    (("lpad", "x" * LONGEST_TEXT, LONGEST_TEXT + 1, "y"), None),
+    (("||", "x" * LONGEST_TEXT, ""), "x" * LONGEST_TEXT),
+    (("||", "x" * LONGEST_TEXT, 1), None),
+    (("concat", "x" * LONGEST_TEXT, "y", "z"), None),
+    (("concat_ws", "-", "x" * LONGEST_TEXT, None), "x" * LONGEST_TEXT),
+    (("concat_ws", "-", "x" * LONGEST_TEXT, ""), None),
+    (("replace", "ab" * 2000, "a", "x" * 2000), None),
+    (("replace", "x" * LONGEST_TEXT, "x"), ""),
     (("btrim", "xxaxx", "x"), "a"),
     (("trim", " \ta "), "\ta"),
     (("reverse", "ab"), "ba"),
@@ -349,9 +369,31 @@ def test_transcendental_functions_agree_but_for_the_last_digit(function):
             assert found == pytest.approx(wanted, rel=1e-14, nan_ok=True), row
 
 
+# --- more than there is room for ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "length"),
+    [
+        (Call("repeat", (TEXT, literal(50_000))), 20),
+        (Call("rpad", (TEXT, literal(900_000), literal("ab"))), 20),
+        (Call("concat", (TEXT,) * 50), 20_000),
+        (Call("replace", (TEXT, literal("x"), literal("y" * 1000))), 1000),
+    ],
+    ids=lambda part: getattr(part, "function", ""),
+)
+def test_more_text_than_memory_holds_is_an_error_with_a_way_out_and_no_abort(call, length):
+    rows = pl.select(s=pl.repeat("x" * length, 3_000))
+    with pytest.raises(TooMuchText) as refused:
+        values(call, rows)
+    assert "SET rows_per_step = 1000" in str(refused.value)
+    assert "python_udf" not in str(refused.value)
+    assert None not in values(call, rows.head(3))
+
+
 # --- against DuckDB, where it means the same ----------------------------------------------------
 
-LEFT, RIGHT, TEXT = Ref("i", Type.INT), Ref("j", Type.INT), Ref("s", Type.STRING)
+LEFT, RIGHT = Ref("i", Type.INT), Ref("j", Type.INT)
 
 
 @pytest.mark.parametrize(

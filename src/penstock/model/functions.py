@@ -15,6 +15,9 @@ from penstock.model.schema import suggest
 from penstock.model.signatures import Function
 from penstock.model.types import Type
 
+#: Characters of the longest text that a function makes; where it would be longer, it is NULL.
+LONGEST_TEXT = 1 << 20
+
 _function = Function.of
 
 _ARITHMETIC = (

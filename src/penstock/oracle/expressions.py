@@ -13,12 +13,12 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
-from penstock.model.functions import lookup
+from penstock.model.functions import LONGEST_TEXT, lookup
 from penstock.model.timestamps import DAY, MILLISECOND, SECOND, from_ticks, to_ticks
 from penstock.model.types import Type
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
@@ -189,8 +189,9 @@ def rounded(args: list[Any], types: tuple[Type, ...]) -> Any:
     number, digits = args[0], args[1] if len(args) > 1 else 0
     if is_float(number) and not math.isfinite(number):
         return number
-    step = Decimal(1).scaleb(-digits)
-    exact = (Decimal(repr(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
+    with localcontext(prec=400):  # a DOUBLE can have 309 digits before the point
+        step = Decimal(1).scaleb(-digits)
+        exact = (Decimal(repr(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
     return fit(type(number)(exact), types[0])
 
 
@@ -238,9 +239,16 @@ def substring(text: str, position: int, count: int | None = None) -> str:
     return text[max(start, 0) : max(end, 0)]
 
 
-def pad(text: str, length: int, fill: str, *, front: bool) -> str:
+def limited(text: str) -> str | None:
+    """A text that was made, or none if it has become too long."""
+    return text if len(text) <= LONGEST_TEXT else None
+
+
+def pad(text: str, length: int, fill: str, *, front: bool) -> str | None:
     if length <= len(text) or not fill:
-        return text[: max(length, 0)]
+        return limited(text[: max(length, 0)])
+    if length > LONGEST_TEXT:
+        return None
     missing = (fill * length)[: length - len(text)]
     return missing + text if front else text + missing
 
@@ -251,8 +259,8 @@ def split_part(text: str, separator: str, position: int) -> str:
     return parts[index] if position != 0 and 0 <= index < len(parts) else ""
 
 
-def joined(args: list[Any], types: tuple[Type, ...]) -> str:
-    return "".join(as_text(*each) for each in zip(args, types, strict=True))
+def joined(args: list[Any], types: tuple[Type, ...]) -> str | None:
+    return limited("".join(as_text(*each) for each in zip(args, types, strict=True)))
 
 
 def joined_with(args: list[Any], types: tuple[Type, ...]) -> str | None:
@@ -260,7 +268,7 @@ def joined_with(args: list[Any], types: tuple[Type, ...]) -> str | None:
     if args[0] is None:
         return None
     rest = zip(args[1:], types[1:], strict=True)
-    return args[0].join(as_text(value, of) for value, of in rest if value is not None)  # type: ignore[no-any-return]
+    return limited(args[0].join(as_text(value, of) for value, of in rest if value is not None))
 
 
 # --- time ---------------------------------------------------------------------------------------
@@ -330,13 +338,15 @@ STRICT: dict[str, Callable[..., Any]] = {
     "substring": substring,
     "left": lambda text, count: text[: max(count, 0)],
     "right": lambda text, count: text[max(len(text) - count, 0) :] if count > 0 else "",
-    "replace": lambda text, old, new="": text.replace(old, new) if old else text,
+    "replace": lambda text, old, new="": limited(text.replace(old, new)) if old else text,
     "contains": lambda text, part: part in text,
     "startswith": str.startswith,
     "endswith": str.endswith,
     "lpad": lambda text, length, fill=" ": pad(text, length, fill, front=True),
     "rpad": lambda text, length, fill=" ": pad(text, length, fill, front=False),
-    "repeat": lambda text, count: text * max(count, 0),
+    "repeat": lambda text, count: (
+        text * max(count, 0) if len(text) * count <= LONGEST_TEXT else None
+    ),
     "reverse": lambda text: text[::-1],
     "split_part": split_part,
     "year": field(lambda t: t.year),

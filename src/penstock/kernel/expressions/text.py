@@ -1,14 +1,21 @@
-"""Functions of text. Positions count characters from 1; lengths below zero count as zero."""
+"""Functions of text. Positions count characters from 1; lengths below zero count as zero.
+
+Those that can make a text longer stop at a length (`long_text`): NULL is cheap, and no text is made
+for rows that are not to have one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import polars as pl
 
 from penstock.kernel.expressions.casts import cast
+from penstock.kernel.expressions.long_text import characters, fits
 from penstock.kernel.expressions.patterns import checked, like_pattern
+from penstock.model.functions import LONGEST_TEXT
 from penstock.model.types import Type
 
 #: Longest text, and so the greatest position that makes a difference.
@@ -26,7 +33,10 @@ def rlike(text: pl.Expr, pattern: str) -> pl.Expr:
 
 
 def concat(types: Sequence[Type], *values: pl.Expr) -> pl.Expr:
-    return pl.concat_str(_texts(types, values))
+    first, *others = _texts(types, values)
+    # NULL if one is: so one is enough to keep the others from being copied.
+    allowed = fits(_total([first, *others]))
+    return pl.concat_str(pl.when(allowed).then(first), *others)
 
 
 def concat_ws(types: Sequence[Type], separator: pl.Expr, *values: pl.Expr) -> pl.Expr:
@@ -36,7 +46,8 @@ def concat_ws(types: Sequence[Type], separator: pl.Expr, *values: pl.Expr) -> pl
         piece = pl.when(begun).then(pl.concat_str(separator, text)).otherwise(text)
         pieces.append(piece.fill_null(""))
         begun = begun | text.is_not_null()
-    return pl.when(separator.is_not_null()).then(pl.concat_str(pieces))
+    allowed = fits(_total(pieces)) & separator.is_not_null()
+    return pl.concat_str(pl.when(allowed).then(pieces[0]), *pieces[1:])
 
 
 def length(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
@@ -52,7 +63,7 @@ def btrim(text: pl.Expr, characters: pl.Expr = _SPACE) -> pl.Expr:
 def substring(text: pl.Expr, position: pl.Expr, count: pl.Expr | None = None) -> pl.Expr:
     """From `position`, or the end if negative; a start before the text uses up some of `count`."""
     position = position.clip(-_LONGEST, _LONGEST)
-    from_end = text.str.len_chars().cast(pl.Int64) + position
+    from_end = characters(text) + position
     start = (
         pl.when(position > 0)
         .then(position - 1)
@@ -71,30 +82,43 @@ def left(text: pl.Expr, count: pl.Expr) -> pl.Expr:
 
 
 def right(text: pl.Expr, count: pl.Expr) -> pl.Expr:
-    size = text.str.len_chars().cast(pl.Int64)
-    return _slice(text, (size - count.clip(0, _LONGEST)).clip(0), pl.lit(_LONGEST))
+    return _slice(text, (characters(text) - count.clip(0, _LONGEST)).clip(0), pl.lit(_LONGEST))
 
 
 def replace(text: pl.Expr, search: pl.Expr, replacement: pl.Expr = _NOTHING) -> pl.Expr:
     # Polars replaces only what is the same for all rows; split and join know no such limit.
     text = pl.when(search.is_not_null() & replacement.is_not_null()).then(text)
-    replaced = text.str.split(search).list.join(replacement)
+    parts = text.str.split(search)
+    gaps = parts.list.len().cast(pl.Int64) - 1
+    length = characters(text) + gaps * (characters(replacement) - characters(search))
+    # Without parts nothing is joined, also where the text is too long already.
+    replaced = pl.when(fits(length, pieces=gaps)).then(parts).list.join(replacement)
     return pl.when(search == "").then(text).otherwise(replaced)
 
 
 def pad(text: pl.Expr, width: pl.Expr, filler: pl.Expr = _SPACE, *, front: bool) -> pl.Expr:
     """Filled up or cut to `width`; an empty filler can only cut."""
     width = width.clip(0, _LONGEST)
-    missing = (width - text.str.len_chars().cast(pl.Int64)).clip(0)
-    size = filler.str.len_chars().cast(pl.Int64)
-    times = pl.when(size > 0).then((missing + size - 1) // size).otherwise(0)
-    padding = _slice(repeat(filler, times), pl.lit(0), missing)
+    missing = (width - characters(text)).clip(0, LONGEST_TEXT + 1)
+    missing = pl.when(filler == "").then(0).otherwise(missing)
+    # At least one, for the division; without a filler none is missing.
+    size = characters(filler).clip(1)
+    times = (missing + size - 1) // size
+    length = pl.min_horizontal(characters(text), width) + missing
+    padding = _slice(_repeated(filler, times, length), pl.lit(0), missing)
     return _slice(pl.concat_str([padding, text] if front else [text, padding]), pl.lit(0), width)
 
 
 def repeat(text: pl.Expr, times: pl.Expr) -> pl.Expr:
-    repeated = text.repeat_by(times.clip(0)).list.join("")
-    return pl.when(text.is_not_null() & times.is_not_null()).then(repeated)
+    times = times.clip(0, LONGEST_TEXT + 1)
+    return _repeated(text, pl.when(text == "").then(0).otherwise(times), characters(text) * times)
+
+
+def _repeated(text: pl.Expr, times: pl.Expr, length: pl.Expr) -> pl.Expr:
+    allowed = fits(length, pieces=times)
+    # What is repeated no times costs nothing, and becomes NULL behind it.
+    repeated = text.repeat_by(pl.when(allowed).then(times).otherwise(0)).list.join("")
+    return pl.when(allowed & text.is_not_null()).then(repeated)
 
 
 def reverse(text: pl.Expr) -> pl.Expr:
@@ -115,6 +139,11 @@ def split_part(text: pl.Expr, separator: pl.Expr, part: pl.Expr) -> pl.Expr:
 def _slice(text: pl.Expr, first: pl.Expr, count: pl.Expr) -> pl.Expr:
     # Without the test, Polars would take a NULL count for "all the rest".
     return pl.when(first.is_not_null() & count.is_not_null()).then(text.str.slice(first, count))
+
+
+def _total(texts: Sequence[pl.Expr]) -> pl.Expr:
+    """How many characters they have together; NULL if one is."""
+    return reduce(add, map(characters, texts))
 
 
 def _texts(types: Sequence[Type], values: Sequence[pl.Expr]) -> list[pl.Expr]:

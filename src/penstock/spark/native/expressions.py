@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
-from penstock.model.functions import lookup
+from penstock.model.functions import LONGEST_TEXT, lookup
 from penstock.model.types import Type
 
 _TYPES = frozenset(Type) - {Type.INTERVAL, Type.BINARY, Type.DATE}
@@ -125,6 +125,9 @@ def _call(call: Call) -> Column:
     form = _SIGNS.get(call.function)
     if form is not None:
         return form(*arguments).cast(str(match.result))
+    if call.function == "concat":
+        together = reduce(add, (F.length(argument.cast("string")) for argument in arguments))
+        return F.when(together <= LONGEST_TEXT, F.concat(*arguments))
     return F.call_function(call.function, *arguments)
 
 
