@@ -218,7 +218,9 @@ class Catalog:
         return found
 
     def _check_name(self, name: str, kind: str, replace: bool) -> None:
-        """Refuse a name that is taken, and cannot be taken over."""
+        """Refuse a name that is none, or that is taken and cannot be taken over."""
+        if not name:
+            raise DuplicateName(f"a {kind} needs a name", hint="it cannot be empty")
         existing = self.get(name)
         if existing is None:
             return

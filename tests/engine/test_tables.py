@@ -159,3 +159,20 @@ def test_what_could_never_answer_is_refused_with_a_way_out(
         engine.sql(text)
     assert raised.value.hint is not None
     assert raised.value.position is not None
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [(["v", "V"], "columns `v` and `V`, which are one name"), (["v", ""], "without a name")],
+)
+def test_columns_that_no_query_could_tell_apart_are_refused(
+    engine: LocalEngine, columns: list[str], reason: str, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({name: [1] for name in columns})
+    with pytest.raises(DuplicateName, match=reason):
+        engine.table("t", frame)
+    frame.write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DuplicateName, match=reason):
+        engine.table("t", tmp_path / "t.parquet")
+    with pytest.raises(DuplicateName, match="needs a name"):
+        engine.table("", ITEMS, columns="item STRING, kind STRING")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 
 from penstock.errors import UnknownName
-from penstock.model.schema import suggest
 from penstock.model.signatures import Function
 from penstock.model.types import Type
 
@@ -284,7 +283,9 @@ def _nearest(name: str) -> str:
     """The way out: the functions spelled most like it; only if there is none, all of them."""
     words = [n for n in (*FUNCTIONS, *ALIASES) if n[0].isalpha()]
     near = difflib.get_close_matches(name, words, n=3)
-    return f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else suggest(name, words)
+    if near:
+        return f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
+    return f"there are: {', '.join(n for n in FUNCTIONS if n[0].isalpha())}"
 
 
 def result_type(function: str, types: tuple[Type, ...]) -> Type:

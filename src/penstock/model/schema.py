@@ -94,6 +94,27 @@ class Schema:
         )
 
 
+def check_declared(owner: str, columns: Iterable[Column]) -> None:
+    """Refuse columns that no query could name; `owner` is whose they are, as errors call it.
+
+    Names are the same in any case, so two that differ in nothing else are one.
+    """
+    seen: dict[str, str] = {}
+    for column in columns:
+        name = column.name
+        if not name:
+            raise DuplicateName(
+                f"{owner} has a column without a name", hint="give every column a name"
+            )
+        if name.lower() in seen:
+            raise DuplicateName(
+                f"{owner} has columns `{seen[name.lower()]}` and `{name}`, which are one name: "
+                "case makes no difference",
+                hint="rename one of them where the rows come from",
+            )
+        seen[name.lower()] = name
+
+
 #: So many names are listed.
 _LISTED = 30
 

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 
 from penstock.errors import CannotWindow, TypeMismatch, UnknownName
-from penstock.model.schema import ROW_NUM, Column, Schema, suggest
+from penstock.model.schema import ROW_NUM, Column, Schema, check_declared, suggest
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
 
@@ -80,6 +80,7 @@ class Stream:
     timing: Timing = field(default_factory=Timing)
 
     def __post_init__(self) -> None:
+        check_declared(f"stream `{self.name}`", self.columns)
         names = [column.name for column in self.columns]
         if self.timestamp is not None:
             if self.timestamp not in names:

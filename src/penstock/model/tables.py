@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 
-from penstock.model.schema import Column, Schema
+from penstock.model.schema import Column, Schema, check_declared
 from penstock.model.streams import Origin
 
 
@@ -25,6 +25,9 @@ class StaticTable:
     digest: str = ""
     rows: int = 0
     content: bytes | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_declared(f"table `{self.name}`", self.columns)
 
     @property
     def schema(self) -> Schema:

@@ -41,6 +41,8 @@ class StatementParser(StreamParser):
         self.sql = text
         self._chunks = [[]]
         for token in tokens:
+            if token.token_type == TokenType.IDENTIFIER and not token.text:
+                self.refuse("a name cannot be empty", token, hint="write a name between the quotes")
             if token.token_type == TokenType.SEMICOLON:
                 self._chunks.append([])
             else:
