@@ -13,7 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -189,7 +189,7 @@ def rounded(args: list[Any], types: tuple[Type, ...]) -> Any:
     number, digits = args[0], args[1] if len(args) > 1 else 0
     if is_float(number) and not math.isfinite(number):
         return number
-    with localcontext(prec=400):  # a DOUBLE can have 309 digits before the point
+    with localcontext(Context(prec=400)):  # a DOUBLE can have 309 digits before the point
         step = Decimal(1).scaleb(-digits)
         exact = (Decimal(repr(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
     return fit(type(number)(exact), types[0])
