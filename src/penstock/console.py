@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.errors import NotExecutable
+from penstock.redaction import redacted_options
 from penstock.sql.statements import Sink
 
 CONSOLE = "console"
@@ -32,7 +33,9 @@ def check_console(sink: Sink) -> None:
     """Refuse what the console cannot do."""
     unknown = [key for key, _ in sink.options if key != "rows"]
     if sink.path is not None or unknown or not dict(sink.options).get("rows", "1").isdecimal():
-        what = f"a place, '{sink.path}'" if sink.path is not None else dict(sink.options)
+        what = (
+            f"a place, '{sink.path}'" if sink.path is not None else redacted_options(sink.options)
+        )
         raise NotExecutable(
             f"INTO console cannot be given {what}",
             hint=f"its only option is how many rows are shown: OPTIONS (rows '{SHOWN}')",
@@ -60,6 +63,9 @@ class ConsoleSink:
             console.print(_table(rows.head(self._shown)))
         if rows.height > self._shown:
             console.print(Text(_count(rows.height - self._shown, "more row")))
+
+    def close(self) -> None:
+        """Nothing to do."""
 
 
 def _table(rows: pl.DataFrame) -> Table:

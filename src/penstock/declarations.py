@@ -7,7 +7,7 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from penstock.errors import (
     CannotWindow,
     DuplicateName,
     MalformedRow,
+    NotExecutable,
     Position,
     QueryError,
     UnknownName,
@@ -25,10 +26,10 @@ from penstock.lower.late_rows import aggregation_with_late_rows
 from penstock.lower.lower import check_executable, remark
 from penstock.lower.promises import promises_used
 from penstock.model.schema import Column, suggest
-from penstock.model.streams import Timing
+from penstock.model.streams import Stream, Timing
 from penstock.model.timestamps import to_ticks
 from penstock.plan.explain import explain
-from penstock.plan.graph import QueryGraph
+from penstock.plan.graph import QueryGraph, streams_of
 from penstock.plan.holding import Holding, StreamProgress, holding
 from penstock.plan.nodes import Node
 from penstock.results import same_place
@@ -46,6 +47,7 @@ from penstock.sql.statements import (
 )
 from penstock.sql.units import length_of
 from penstock.static_tables import read_table, table_of
+from penstock.storage.places import would_read
 
 #: How late rows may come: a length of time, ticks, or words; None: no promise at all.
 Slack: TypeAlias = timedelta | int | str | None
@@ -235,7 +237,7 @@ class Declarations(ABC):
             self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
-                self._check_place(entry.name, entry.sink)
+                self._check_place(entry.name, entry.sink, streams_of(entry.plan).values())
         except QueryError as error:
             error.position = error.position or statement.position
             raise
@@ -251,15 +253,24 @@ class Declarations(ABC):
             return
         try:
             self._check_sink(statement.late)
-            self._check_place(statement.name, statement.late)
+            self._check_place(statement.name, statement.late, [statement.stream])
         except QueryError as error:
             error.position = error.position or statement.position
             raise
 
-    def _check_place(self, name: str, sink: Sink) -> None:
-        """Refuse a sink that would write over another one's files."""
+    def _check_place(self, name: str, sink: Sink, streams: Iterable[Stream]) -> None:
+        """Refuse a sink that would write over another one's files, or into its own streams."""
         if sink.path is None:
             return
+        for stream in streams:
+            source = stream.origin.path
+            is_path = source is not None and stream.origin.format != "workload"
+            if is_path and would_read(str(source), sink.path):
+                raise NotExecutable(
+                    f"stream `{stream.name}` reads what lies in `{sink.path}`: results written "
+                    "there would come back as rows",
+                    hint=f"name a directory after INTO that is not in `{source}`",
+                )
         others = [(entry.kind, entry.name, entry.sink) for entry in self.catalog.queries]
         others += [(entry.kind, entry.name, entry.late) for entry in self.catalog.streams]
         for kind, other, taken in others:

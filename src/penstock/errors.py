@@ -20,12 +20,15 @@
     └── PenstockBug         an invariant of ours is broken: please report
 
 A message has up to three parts: what is wrong and why; the place, underlined; the way out. Each is
-cut where it would fill a screen; `message`, `hint` and `position` hold all of it.
+cut where it would fill a screen; `message`, `hint` and `position` hold all of it. Secrets among
+options are covered (`redaction.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from penstock.redaction import redacted, redacted_sql
 
 #: So many characters of a part are shown, and of a line of SQL.
 SHOWN = 800
@@ -48,8 +51,8 @@ class PenstockError(Exception):
     """Root of the tree. `hint` is the way out, if we know one."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(redacted(message))
+        self.message = redacted(message)
         self.hint = hint
 
     def __str__(self) -> str:
@@ -91,7 +94,7 @@ class Position:
         """
         begin = self.text.rfind("\n", 0, self.start) + 1
         stop = self.text.find("\n", self.start)
-        line = self.text[begin : stop if stop >= 0 else len(self.text)]
+        line = redacted_sql(self.text)[begin : stop if stop >= 0 else len(self.text)]
         first = self.start - begin
         width = max(1, min(self.end - begin, len(line)) - first)
         left, right = _around(first, width, len(line))

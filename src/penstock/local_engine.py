@@ -161,6 +161,10 @@ class LocalEngine(Declarations):
         for _ in self._read_in_turn(self._iterables()):
             pass
         self._host.finish()
+        for query in self._queries.values():
+            query.close()
+        for sink in self._late.values():
+            sink.close()
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -221,7 +225,7 @@ class LocalEngine(Declarations):
 
     def _query_dropped(self, name: str) -> None:
         self._host.remove_query(name)
-        del self._queries[name]
+        self._queries.pop(name).close()
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:
@@ -232,7 +236,9 @@ class LocalEngine(Declarations):
         self._host.remove_stream(name)
         del self._sources[name]
         self._supplies.pop(name, None)
-        self._late.pop(name, None)
+        late = self._late.pop(name, None)
+        if late is not None:
+            late.close()
 
     def _keep_aside(self, aside: SetAside) -> None:
         sink = self._late.get(aside.stream)

@@ -87,6 +87,11 @@ class LocalQuery:
         if self.status == "running":
             self._engine.sql(f"DROP QUERY `{self.name}`")
 
+    def close(self) -> None:
+        """Nothing more comes: let others write where its results went."""
+        if self._out is not None:
+            self._out.close()
+
     def receive(self, rows: pl.DataFrame) -> None:
         """Take over rows that have just been computed."""
         shown = presented(rows, self.plan.schema)

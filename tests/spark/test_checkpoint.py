@@ -121,3 +121,46 @@ def test_a_file_that_is_no_description_is_named(tmp_path: Path) -> None:
     claimed(tmp_path, ONE)
     (tmp_path / "program.json").write_text('{"half')
     assert "program.json" in refused(tmp_path, ONE)
+
+
+def test_groups_that_were_edited_are_refused(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    first.groups([2, 0])
+    first.release()
+    file = tmp_path / "groups.json"
+    file.write_text(file.read_text().replace("2,", "14,"))
+    checkpoint = Checkpoint(tmp_path, ONE)
+    with pytest.raises(HostError, match=r"groups\.json` was changed since it was written"):
+        checkpoint.groups([2, 0])
+    checkpoint.release()
+
+
+@pytest.mark.parametrize("name", ["program.json", "groups.json"])
+def test_a_file_that_is_gone_from_a_used_checkpoint_is_named(tmp_path: Path, name: str) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    first.groups([2, 0])
+    (first.spark / "offsets").mkdir(parents=True)
+    first.release()
+    (tmp_path / name).unlink()
+    with pytest.raises(HostError, match=f"the checkpoint is damaged: .*{name}` is gone"):
+        Checkpoint(tmp_path, ONE).groups([2, 0])
+
+
+def test_nobody_else_reads_a_checkpoint_and_no_secret_stands_in_it(tmp_path: Path) -> None:
+    def reading(topic: str, password: str) -> Program:
+        [stream] = ONE.streams
+        jaas = f'org.X required username="u" password="{password}";'
+        options = (("kafka.sasl.jaas.config", jaas), ("subscribe", topic))
+        return replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, options)),))
+
+    place = tmp_path / "c"
+    claimed(place, reading("bids", "hunter2"))
+    file = place / "program.json"
+    assert (place.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert "hunter2" not in file.read_text()
+    assert "bids" in file.read_text()
+    # A password that was changed opens the same stream.
+    claimed(place, reading("bids", "hunter3"))
+    message = refused(place, reading("asks", "hunter3"))
+    assert "stream a changed" in message
+    assert "hunter3" not in message

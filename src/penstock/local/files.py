@@ -28,6 +28,7 @@ from penstock.kernel.fit import Rows
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part
+from penstock.storage.output_folder import OutputFolder
 
 
 def files_of(path: str, format: str) -> list[Path]:
@@ -169,15 +170,30 @@ def check_unused(path: str) -> None:
 
 
 class FileSink:
-    """Writes one query's results as numbered parts of a directory, each complete or not there."""
+    """Writes one query's results as numbered parts of a directory, each complete or not there.
+
+    Nobody else may write into it from the first result until `close`.
+    """
 
     def __init__(self, format: str, path: str) -> None:
         check_unused(path)
         self._format = format
-        self._folder = Path(path)
+        self._path = path
+        self._folder: OutputFolder | None = None
         self._part = 0
 
     def write(self, rows: pl.DataFrame) -> None:
-        if rows.height:
-            write_part(self._folder, f"part-{self._part:05d}", self._format, rows)
-            self._part += 1
+        if not rows.height:
+            return
+        if self._folder is None:
+            self._folder = OutputFolder(Path(self._path))
+            if self._part == 0:
+                check_unused(self._path)  # another run may have come first
+        write_part(self._folder.path, f"part-{self._part:05d}", self._format, rows)
+        self._part += 1
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        if self._folder is not None:
+            self._folder.release()
+            self._folder = None

@@ -15,6 +15,7 @@ from penstock.errors import CannotWindow, TypeMismatch, UnknownName
 from penstock.model.schema import ROW_NUM, Column, Schema, check_declared, suggest
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
+from penstock.redaction import redacted, redacted_options
 
 
 class TimestampKind(Enum):
@@ -34,7 +35,11 @@ class Origin:
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.format} '{self.path}'" if self.path else self.format
+        text = f"{self.format} '{self.path}'" if self.path else self.format
+        return redacted(text)  # an address may hold a password
+
+    def __repr__(self) -> str:
+        return f"Origin({str(self)!r}, {redacted_options(self.options)})"
 
 
 @dataclass(frozen=True)

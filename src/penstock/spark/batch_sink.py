@@ -14,6 +14,7 @@ import polars as pl
 from penstock.console import CONSOLE, ConsoleSink
 from penstock.results import FILE_FORMATS, write_part
 from penstock.sql.statements import Sink
+from penstock.storage.manifest import Manifest
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 class BatchSink:
     """One place that rows are declared to go INTO; `name` is whose rows they are."""
 
-    def __init__(self, engine: Engine, name: str, sink: Sink) -> None:
+    def __init__(
+        self, engine: Engine, name: str, sink: Sink, manifest: Manifest | None = None
+    ) -> None:
         self._name = name
         self._engine = engine
         self._sink = sink
+        self._manifest = manifest  # of the files that are written
 
     def write(self, batch: int, rows: pl.DataFrame) -> None:
         sink = self._sink
         if sink.format in FILE_FORMATS:
-            write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            file = write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            if self._manifest is not None:
+                self._manifest.add(batch, file, rows.height)
             return
         if sink.format == CONSOLE:
             ConsoleSink(self._name, sink).write(rows, batch)

@@ -40,7 +40,6 @@ from penstock.model.timestamps import END
 from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.results import FILE_FORMATS
-from penstock.spark.batch_sink import BatchSink
 from penstock.spark.explain import explain_pipelines, may_set_aside
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
@@ -194,11 +193,6 @@ class Engine(Declarations):
     def counting(self, stream: str) -> StreamCounts:
         """Where rows of a declared stream are counted."""
         return self._counts.setdefault(stream, StreamCounts())
-
-    def late_sink(self, stream: str) -> BatchSink | None:
-        """Where rows of a stream go that cannot go in (LATE INTO)."""
-        late = self.declared_stream(stream).late
-        return BatchSink(self, stream, late) if late is not None else None
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""

@@ -103,19 +103,19 @@ class Query:
         query = self._engine.spark_query(self.name)
         return bool(query.awaitTermination(timeout)) if query else True
 
-    def receive(self, batch: int, rows: pl.DataFrame) -> None:
-        """Take over what a micro-batch computed."""
+    def receive(self, batch: int, rows: pl.DataFrame, into: BatchSink | None = None) -> None:
+        """Take over what a micro-batch computed, and write it where it goes."""
         shown = presented(rows, self.plan.schema)
         self._rows[batch] = shown.height
         for callback in self._subscribers:
             callback(shown)
-        if self.sink is None:
+        if into is None:
             if not self._subscribers:
                 self._batches[batch] = shown
                 with self._arrived:
                     self._arrived.notify_all()
         else:
-            BatchSink(self._engine, self.name, self.sink).write(batch, shown)
+            into.write(batch, shown)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}: {self.rows} rows>"

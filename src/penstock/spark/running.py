@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import MILLISECOND, to_ticks
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
+from penstock.spark.batch_sink import BatchSink
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
@@ -31,10 +32,12 @@ from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
 from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
+from penstock.spark.outputs import Outputs, late_rows, query_rows
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import LATE, RESULT
 from penstock.spark.segment_cache import forget_shared
 from penstock.spark.shares import Share
+from penstock.storage.places import would_read
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
@@ -82,14 +85,16 @@ class Running:
         # A stream that several pipelines read is counted by the first of them.
         self._counted = streams.keys() - engine.streams_read()
         place = engine.checkpoint_of(share)
+        _check_is_not_read(place, streams.values())
         self._temporary = None if place else Path(tempfile.mkdtemp(prefix="penstock-"))
         self.checkpoint = Checkpoint(place or Path(str(self._temporary)), self.program)
         try:
-            self._check_sinks()
+            self._outputs: Outputs | None = None
+            self._into = self._open_sinks()
             with translated():
                 self.pipeline = self._pipeline(frames)
         except BaseException:
-            self.checkpoint.release()
+            self._release()
             raise
         self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
         self._beat: Beat | None = None
@@ -140,14 +145,16 @@ class Running:
     def stop(self) -> Path | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
         self.ask_nobody()
-        with translated():
-            self._wait_for_batch()
-            self.query.stop()
-            self.pipeline.refresh()
-            # The session may go next, and with it what Spark knows.
-            self._last = (dict(self.query.status), self.query.lastProgress)
-            forget_shared(str(self.query.id))
-        self.checkpoint.release()
+        try:
+            with translated():
+                self._wait_for_batch()
+                self.query.stop()
+                self.pipeline.refresh()
+                # The session may go next, and with it what Spark knows.
+                self._last = (dict(self.query.status), self.query.lastProgress)
+                forget_shared(str(self.query.id))
+        finally:
+            self._release()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             return None
@@ -187,18 +194,27 @@ class Running:
         took = latest["durationMs"].get("latestOffset", 0)
         return BatchTimes(latest["batchId"], began, began + took * MILLISECOND)
 
-    def _check_sinks(self) -> None:
-        """A new checkpoint must not add to results of another run."""
-        if not self.checkpoint.is_new:
-            return
-        sinks = [self._engine.query(name).sink for name in self.share.queries]
-        sinks += [self._engine.declared_stream(name).late for name in self._counted]
-        for sink in sinks:
-            if sink is not None and sink.path and any(Path(sink.path).glob("part-*")):
-                raise HostError(
-                    f"`{sink.path}` holds results already, and there is no checkpoint to continue",
-                    hint="name another directory after INTO, or remove this one",
-                )
+    def _open_sinks(self) -> dict[str, BatchSink]:
+        """Where rows go, by whose they are; directories are held from now on."""
+        found = {
+            query_rows(name): (name, self._engine.query(name).sink) for name in self.share.queries
+        }
+        found |= {
+            late_rows(name): (name, self._engine.declared_stream(name).late)
+            for name in self._counted
+        }
+        sinks = {whose: (name, sink) for whose, (name, sink) in found.items() if sink is not None}
+        outputs = Outputs(self.checkpoint, {whose: sink for whose, (_, sink) in sinks.items()})
+        self._outputs = outputs
+        return {
+            whose: BatchSink(self._engine, name, sink, outputs.manifest(whose))
+            for whose, (name, sink) in sinks.items()
+        }
+
+    def _release(self) -> None:
+        if self._outputs is not None:
+            self._outputs.release()
+        self.checkpoint.release()
 
     def _deliver(self, delivery: Delivery) -> None:
         answers: dict[str, list[pl.DataFrame]] = {}
@@ -211,7 +227,8 @@ class Running:
         for name, parts in answers.items():
             if name in self.wanted:
                 answer = _in_order(self.share.queries[name], pl.concat(parts))
-                self._engine.query(name).receive(delivery.batch, answer)
+                into = self._into.get(query_rows(name))
+                self._engine.query(name).receive(delivery.batch, answer, into)
         for (stream, kind), parts in list(aside.items()):
             if stream not in self._counted:
                 continue
@@ -250,7 +267,7 @@ class Running:
         """Write rows that were set aside to their streams' sinks."""
         now = to_ticks(datetime.now(timezone.utc))
         for stream in self.program.streams:
-            sink = self._engine.late_sink(stream.name) if stream.name in self._counted else None
+            sink = self._into.get(late_rows(stream.name))
             found = [
                 as_late_rows(stream, kind, rows, now)
                 for (name, kind), parts in sorted(aside.items(), key=lambda item: item[0])
@@ -259,6 +276,19 @@ class Running:
             ]
             if sink is not None and found:
                 sink.write(batch, pl.concat(found))
+
+
+def _check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
+    """Refuse a checkpoint whose files would be read as rows."""
+    for stream in streams:
+        source = stream.origin.path
+        is_path = source is not None and stream.origin.format != "workload"
+        if checkpoint is not None and is_path and would_read(str(source), str(checkpoint)):
+            raise HostError(
+                f"stream `{stream.name}` reads what lies in `{checkpoint}`, where the checkpoint "
+                "would be kept",
+                hint=f"name a checkpoint that is not in `{source}`",
+            )
 
 
 def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:

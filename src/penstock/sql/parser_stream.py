@@ -19,6 +19,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Position, SyntaxFault
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Origin, TimestampKind
+from penstock.redaction import is_secret
 from penstock.sql.bind_stream import (
     TIMING_WORDS,
     ColumnDeclaration,
@@ -76,9 +77,8 @@ class StreamParser(FromParser):
     def _option_value(self, key: str) -> str:
         constants = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
         if not self._match_set(constants):
-            self.refuse(
-                f"expected a value for `{key}`, not {self.found()}", hint=f"write {key} 'value'"
-            )
+            found = "what stands there" if is_secret(key) else self.found()
+            self.refuse(f"expected a value for `{key}`, not {found}", hint=f"write {key} 'value'")
         return self._prev.text
 
     def create_stream(self, start: Token, replace: bool) -> CreateStream:

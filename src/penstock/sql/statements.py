@@ -20,6 +20,7 @@ from sqlglot import exp
 from penstock.errors import Position
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
+from penstock.redaction import redacted, redacted_options
 from penstock.settings import Value
 from penstock.sql.syntax import EmitClause, Span
 
@@ -48,7 +49,11 @@ class Sink:
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.format} '{self.path}'" if self.path is not None else self.format
+        text = f"{self.format} '{self.path}'" if self.path is not None else self.format
+        return redacted(text)  # an address may hold a password
+
+    def __repr__(self) -> str:
+        return f"Sink({str(self)!r}, {redacted_options(self.options)})"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,123 @@
+"""Secrets are not shown: neither in errors nor in files that describe a program.
+
+A secret is known by the name it is given under: `kafka.sasl.jaas.config`, `password`, `sas_token`.
+Its value is replaced by stars, wherever such a name and a value stand side by side: in options, in
+SQL, in addresses (`jdbc:…?password=x`, `https://user:x@host`), in what Spark and its sources say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+STARS = "***"
+
+#: Parts of a name that make it a secret's.
+_SECRET_WORDS = frozenset(
+    [
+        *("password", "passwd", "passphrase", "pwd", "pass"),
+        *("secret", "secrets", "token", "jaas", "credential", "credentials", "authorization"),
+        *("key", "apikey", "accesskey", "secretkey", "privatekey"),
+    ]
+)
+#: Where a name has one of those words, and means something else.
+_OTHER_MEANINGS = re.compile(r"(?i)key[._]?(de)?serializer|message[._]?key")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+#: What `key` must come with in texts, where it is as often a column as a secret.
+_KEY_OF = frozenset(["access", "account", "api", "private", "secret", "shared", "ssl", "storage"])
+
+_QUOTED = r"""'(?:[^'\\]|''|\\.)*'?|"(?:[^"\\]|\\.)*"?"""
+#: A name, what stands between it and its value, and the value: quoted, or up to the next gap.
+_NAMED = re.compile(
+    rf"""(?P<name>[A-Za-z][\w.\-]*)(?P<between>["'`]?(?:\s*[=:]\s*|\s+(?=['"])))
+        (?P<value>{_QUOTED}|[^\s'"&,;)}}\]]+)""",
+    re.X,
+)
+#: The same among the options of a statement, where a value may stand there without quotes.
+_OPTION = re.compile(
+    rf"""(?P<name>[A-Za-z][\w.\-]*)(?P<between>["'`]?\s*=?\s*)(?P<value>{_QUOTED}|[^\s,)]+)""",
+    re.X,
+)
+_OPTIONS = re.compile(rf"(?is)\bOPTIONS\s*\((?:{_QUOTED}|[^)'\"])*")
+#: `//user:secret@host`
+_ADDRESS = re.compile(r"(?P<before>//[^\s/:@'\"]*:)(?P<value>[^\s/@'\"]+)(?=@)")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name must not be shown.
+
+    >>> is_secret("kafka.sasl.jaas.config"), is_secret("sasToken"), is_secret("fs.s3a.secret.key")
+    (True, True, True)
+    >>> is_secret("keys"), is_secret("subscribe"), is_secret("maxFilesPerTrigger")
+    (False, False, False)
+    """
+    words = {word.lower() for word in _WORD.findall(name)}
+    return bool(words & _SECRET_WORDS) and not _OTHER_MEANINGS.search(name)
+
+
+def redacted_options(options: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Options as they may be shown.
+
+    >>> redacted_options([("subscribe", "bids"), ("kafka.ssl.key.password", "x")])
+    {'subscribe': 'bids', 'kafka.ssl.key.password': '***'}
+    """
+    return {name: STARS if is_secret(name) else redacted(value) for name, value in options}
+
+
+def redacted(text: str) -> str:
+    """A text without the secrets that stand in it beside their names.
+
+    >>> redacted("OPTIONS (password 'hunter2', subscribe 'bids')")
+    "OPTIONS (password '***', subscribe 'bids')"
+    >>> redacted("jdbc:x://h/db?password=p&ssl=true, https://u:p@h/, a.key = b.key")
+    'jdbc:x://h/db?password=***&ssl=true, https://u:***@h/, a.key = b.key'
+    """
+    text = _ADDRESS.sub(lambda match: match["before"] + STARS, text)
+    return _covered(text, _NAMED, _is_secret_in_text, lambda value: STARS)
+
+
+def redacted_sql(text: str) -> str:
+    """SQL without the secrets among its options, every character in its place.
+
+    >>> redacted_sql("CREATE STREAM s OPTIONS (key 'abc', topic 'x') WHERE s.key = 'abc'")
+    "CREATE STREAM s OPTIONS (key '***', topic 'x') WHERE s.key = 'abc'"
+    """
+
+    def in_options(match: re.Match[str]) -> str:
+        inside = _ADDRESS.sub(lambda m: m["before"] + _as_long(m["value"]), match[0])
+        return _covered(inside, _OPTION, is_secret, _as_long)
+
+    return _OPTIONS.sub(in_options, text)
+
+
+def _is_secret_in_text(name: str) -> bool:
+    words = {word.lower() for word in _WORD.findall(name)}
+    return is_secret(name) and (bool((words & _SECRET_WORDS) - {"key"}) or bool(words & _KEY_OF))
+
+
+def _as_long(value: str) -> str:
+    return "*" * len(value)
+
+
+def _covered(
+    text: str,
+    pattern: re.Pattern[str],
+    is_one: Callable[[str], bool],
+    stars: Callable[[str], str],
+) -> str:
+    """The text with the values covered that stand behind names of secrets."""
+    parts, place = [], 0
+    while found := pattern.search(text, place):
+        if not is_one(found["name"]):
+            # Its value may hold a name and a value in turn.
+            parts.append(text[place : found.end("name")])
+            place = found.end("name")
+            continue
+        value = found["value"]
+        quote = value[0] if value[0] in "'\"" else ""
+        end = quote if len(value) > 1 and value.endswith(quote) else ""
+        inner = value[len(quote) : len(value) - len(end)]
+        parts += [text[place : found.start("value")], quote, stars(inner), end]
+        place = found.end()
+    return "".join([*parts, text[place:]])

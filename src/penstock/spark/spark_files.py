@@ -1,0 +1,97 @@
+"""Spark's own files in a checkpoint: whether they are all there before Spark is let at them.
+
+    offsets/N       what batch N reads; written before it runs
+    commits/N       batch N is over
+    sources/S/N     which files the source S has handed out, if it reads files
+    state/…         kept by version; Spark asks for each file by its name
+
+What stands in a file is under a checksum of Hadoop's file system, which Spark checks when it reads
+the file. A file that is missing is another matter: Spark takes an older log for the newest, and
+reads rows again, or passes over them, without a word.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+from penstock.errors import HostError
+
+DAMAGED = (
+    "put back the whole checkpoint and the results from a copy of the same moment, or start anew "
+    "with another checkpoint and another place for the results"
+)
+
+
+def is_unused(folder: Path) -> bool:
+    """Whether no batch was ever begun here."""
+    return not ((folder / "offsets").exists() or _numbers(folder / "commits"))
+
+
+def last_finished(folder: Path) -> int:
+    """The last batch that is over, -1 if none is; raises if a log misses something."""
+    offsets, commits = _numbers(folder / "offsets"), _numbers(folder / "commits")
+    for name, numbers in (("offsets", offsets), ("commits", commits)):
+        _check_without_gaps(folder / name, numbers)
+    begun, finished = max(offsets, default=-1), max(commits, default=-1)
+    if finished > begun:
+        raise damaged(folder / "offsets" / str(finished), "is gone")
+    if finished < begun - 1:
+        raise damaged(folder / "commits" / str(begun - 1), "is gone")
+    if begun >= 0:
+        _check_sources(folder, begun)
+    return finished
+
+
+def damaged(file: Path, how: str) -> HostError:
+    """What is to be said of a file of the checkpoint that cannot be used."""
+    return HostError(f"the checkpoint is damaged: `{file}` {how}", hint=DAMAGED)
+
+
+def _check_sources(folder: Path, batch: int) -> None:
+    """Sources that read files log every batch of them; offsets count the entries of that log."""
+    file = folder / "offsets" / str(batch)
+    for source, log in enumerate(_log_offsets(file)):
+        if log is None:
+            continue
+        place = folder / "sources" / str(source)
+        numbers = _numbers(place)
+        if log not in numbers:
+            raise damaged(place / str(log), "is gone")
+        _check_without_gaps(place, numbers)
+
+
+def _log_offsets(file: Path) -> list[int | None]:
+    """How far each source is; None for those that keep no log of files."""
+    try:
+        lines = file.read_text().splitlines()[2:]
+    except (OSError, ValueError) as cause:
+        raise damaged(file, f"cannot be read: {cause}") from cause
+    found: list[int | None] = []
+    for line in lines:
+        try:
+            offset = json.loads(line)
+        except ValueError:  # "-", or a source's own words
+            offset = None
+        log = offset.get("logOffset") if isinstance(offset, dict) else None
+        found.append(log if isinstance(log, int) else None)
+    return found
+
+
+def _numbers(folder: Path) -> list[int]:
+    """The numbers of a log's entries; an entry `9.compact` holds all before it as well."""
+    try:
+        names = [file.name.removesuffix(".compact") for file in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    except OSError as cause:
+        raise damaged(folder, f"cannot be read: {cause}") from cause
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _check_without_gaps(folder: Path, numbers: list[int]) -> None:
+    """Spark forgets the oldest entries of a log, and never one between two others."""
+    for one, next_one in pairwise(numbers):
+        if next_one > one + 1:
+            raise damaged(folder / str(one + 1), "is gone")

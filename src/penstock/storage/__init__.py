@@ -1,0 +1,1 @@
+"""Files that must be whole, and places that must have one writer."""

@@ -1,0 +1,76 @@
+"""No secret is shown: not in errors, not in what describes a program."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import PenstockError
+from penstock.local_engine import LocalEngine
+from penstock.model.streams import Origin
+from penstock.redaction import is_secret, redacted, redacted_sql
+from penstock.sql.statements import Sink
+
+JAAS = 'org.apache.X required username="ada" password="hunter2";'
+KAFKA = f"CREATE STREAM s (v INT) FROM kafka OPTIONS (kafka.sasl.jaas.config '{JAAS}', {{rest}})"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka.sasl.jaas.config",
+        "kafka.ssl.truststore.password",
+        "kafka.ssl.keystore.key",
+        "PASSWORD",
+        "dbPassword",
+        "sas_token",
+        "fs.s3a.access.key",
+        "fs.azure.account.key.name.blob.core.windows.net",
+        "client-secret",
+        "apikey",
+    ],
+)
+def test_a_secret_is_known_by_its_name(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", ["keys", "subscribe", "kafka.group.id", "header", "tokenizer"])
+def test_other_options_are_not_secrets(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "password hunter2",
+        "password 'hunter2' subscribe",
+        "a 'b', a 'c'",
+        "password = 'hunter2', SLACK",
+    ],
+)
+def test_an_error_does_not_show_the_secrets_of_its_line(rest: str) -> None:
+    with pytest.raises(PenstockError) as caught:
+        LocalEngine().sql(KAFKA.format(rest=rest))
+    assert "hunter2" not in str(caught.value)
+    place = caught.value.place()
+    assert place is not None
+    line, underline = place.splitlines()
+    assert len(line) == len("  " + KAFKA.format(rest=rest)) >= len(underline.rstrip())
+
+
+def test_what_shows_itself_shows_no_secrets() -> None:
+    options = (("password", "hunter2"), ("url", "jdbc:x://h?user=u&password=hunter2"))
+    for shown in (Origin("jdbc", None, options), Sink("jdbc", "x://u:hunter2@h", options)):
+        assert "hunter2" not in f"{shown} {shown!r}"
+        assert "user=u" in repr(shown)
+
+
+def test_what_spark_says_is_shown_without_secrets() -> None:
+    said = PenstockError(f"the query failed on Spark: sasl.jaas.config = {JAAS}")
+    assert "hunter2" not in str(said)
+    assert 'username="ada"' in str(said)
+
+
+def test_a_query_keeps_its_columns() -> None:
+    sql = "SELECT a.key, b.token FROM a JOIN b ON a.key = b.key WHERE key = 'x'"
+    assert redacted_sql(sql) == sql
+    assert redacted("no column `key`: x, a.key = 5") == "no column `key`: x, a.key = 5"
