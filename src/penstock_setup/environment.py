@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from penstock_setup.bytecode import compile_all
 from penstock_setup.pip import install
 from penstock_setup.places import Places, SetupFailed
 from penstock_setup.progress import Progress
@@ -44,6 +45,7 @@ def make(places: Places, asked: str, progress: Progress) -> None:
     if venv.returncode != 0:
         raise SetupFailed(f"{python} -m venv failed:\n{venv.stdout}{venv.stderr}".rstrip())
     count = install(pip_command(places), [], places.lock, places.log, progress)
+    compile_all(places, progress)
     places.made_with.write_text(f"{asked}\n", encoding="utf-8")
     shutil.copyfile(places.lock, places.env_stamp)
     progress.say(f"{count} packages installed after {progress.seconds} s")

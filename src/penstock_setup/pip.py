@@ -44,6 +44,7 @@ def install(
 ) -> int:
     """Install exactly what `lock` says; return how many packages that were."""
     command = [
+        # `bytecode` compiles, on all cores.
         *(*pip, "install", "--require-hashes", "--no-compile"),
         # Spark is published as source only, and is plain Python and jars: nothing to compile.
         *("--only-binary", ":all:", "--no-binary", "pyspark"),
