@@ -41,7 +41,6 @@ from penstock.windows import (
     ends_with,
 )
 
-
 #: Where a node keeps its hash.
 _HASH = "_hash"
 

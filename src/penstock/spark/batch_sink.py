@@ -41,6 +41,6 @@ class BatchSink:
         if sink.format == CONSOLE:
             ConsoleSink(self._name, sink).write(rows, batch)
             return
-        writer = self._engine.spark.createDataFrame(rows.to_arrow()).write.format(sink.format)
+        writer = self._engine.session.createDataFrame(rows.to_arrow()).write.format(sink.format)
         writer = writer.options(**dict(sink.options)).mode("append")
         writer.save(sink.path) if sink.path else writer.save()

@@ -51,6 +51,7 @@ from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
 from penstock.spark.spool import Spool
+from penstock.spark.working_session import adopted, check_usable, working_session
 from penstock.sql.statements import Sink
 
 
@@ -66,8 +67,10 @@ class Engine(Declarations):
     ) -> None:
         super().__init__()
         if spark is not None:
+            check_usable(spark)
             ship_package(spark)
         self._spark = spark
+        self._session: SparkSession | None = None
         self._master = master
         self._checkpoint = Path(checkpoint) if checkpoint is not None else None
         self._frames: dict[str, DataFrame] = {}
@@ -85,6 +88,13 @@ class Engine(Declarations):
         if self._spark is None:
             self._spark = local_session(master=self._master)
         return self._spark
+
+    @property
+    def session(self) -> SparkSession:
+        """The session in which queries run, with the settings they need; `spark` keeps its own."""
+        if self._session is None:
+            self._session = working_session(self.spark)
+        return self._session
 
     def query(self, name: str) -> Query:
         """A standing query by its name."""
@@ -132,7 +142,7 @@ class Engine(Declarations):
         """Wait until everything that is there now has been processed."""
         for running in self._running:
             with translated():
-                running.query.processAllAvailable()
+                running.process_available()
         self._check_spools()
 
     def is_idle(self) -> bool:
@@ -145,7 +155,7 @@ class Engine(Declarations):
         self._check_spools()
         for running in self._running:
             with translated():
-                cause = running.query.exception()
+                cause = running.exception()
                 if cause is not None:
                     raise cause
 
@@ -210,6 +220,12 @@ class Engine(Declarations):
             return {"message": "Not started", "isDataAvailable": False, "isTriggerActive": False}
         return running.status
 
+    def await_termination(self, name: str, timeout: float | None = None) -> bool:
+        """Wait until the pipeline of a query has ended."""
+        running = self._running_of(name)
+        with translated():
+            return running.await_termination(timeout) if running else True
+
     def last_progress(self, name: str) -> dict[str, Any] | None:
         """The last micro-batch of a query's pipeline, also when it has ended."""
         running = self._known_of(name)
@@ -269,7 +285,7 @@ class Engine(Declarations):
         declared = Stream(name, found, kind, timestamp, ticks, origin, timing)
         self.catalog.add_stream(declared)
         if isinstance(rows, DataFrame):
-            self._frames[name] = fit(rows, declared)
+            self._frames[name] = fit(adopted(rows, self.session), declared)
         else:
             self._supplies[name] = rows
 
@@ -289,9 +305,9 @@ class Engine(Declarations):
         if stream.name in self._frames:
             return self._frames[stream.name]
         if stream.name in self._spools:
-            return self._spools[stream.name].frame(self.spark)
+            return self._spools[stream.name].frame(self.session)
         with translated():
-            return read_stream(self.spark, stream)
+            return read_stream(self.session, stream)
 
     def checkpoint_of(self, share: Share) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""

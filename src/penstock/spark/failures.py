@@ -27,7 +27,15 @@ _JAVA_CAUSE = re.compile(r"^Caused by: (?:[\w$]+\.)+[\w$]+: (.+)$", re.M)
 #: How Spark's own messages begin.
 _ERROR_CLASS = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 
+#: What Spark says of a Python that took too long to start.
+_SLOW_WORKER = "Python worker failed to connect back"
+
 _WAYS_OUT = (
+    (
+        _SLOW_WORKER,
+        "the machine is too busy, or packages are not compiled: `python -m compileall` on "
+        "site-packages makes their import faster. A restart continues where it stopped",
+    ),
     ("No space left on device", "make room on the disk; a restart continues where it stopped"),
     ("Connection refused", "is the master running, and reachable from here?"),
     ("No module named", "the executors need the packages of requirements.lock"),
@@ -62,6 +70,11 @@ def failure(cause: BaseException) -> HostError:
     return HostError(reason, hint=hint)
 
 
+def is_slow_worker(text: str) -> bool:
+    """Whether a failure is that of a Python that took too long to start."""
+    return _SLOW_WORKER in text
+
+
 def reason_in(text: str) -> str:
     """The line that says what went wrong.
 
@@ -72,6 +85,8 @@ def reason_in(text: str) -> str:
     >>> reason_in("An error occurred while calling o1.load.\\n: java.io.IOException: bad\\n\\tat x")
     'bad'
     """
+    if is_slow_worker(text):
+        return "a Python worker took more than 10 s to start, and Spark waits no longer"
     if "Traceback (most recent call last)" in text:
         last = text.split("Traceback (most recent call last)")[-1]
         reasons = _PYTHON_REASON.findall(last)

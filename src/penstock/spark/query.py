@@ -49,8 +49,13 @@ class Query:
         return pl.concat([no_results(self.plan.schema), *self._batches.values()])
 
     def toDF(self) -> Any:
-        """The results so far as a Spark DataFrame."""
-        return self._engine.spark.createDataFrame(self.results().to_arrow())
+        """The results so far as a Spark DataFrame, in the session of the engine.
+
+        Times are instants, whatever zone the session shows them in.
+        """
+        instants = pl.selectors.datetime(time_zone=None).dt.replace_time_zone("UTC")
+        rows = self.results().with_columns(instants)
+        return self._engine.spark.createDataFrame(rows.to_arrow())
 
     def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have each micro-batch's rows handed to `callback`."""
@@ -68,13 +73,13 @@ class Query:
                 if batch not in handed_out:
                     handed_out.add(batch)
                     yield from rows.iter_rows(named=True)
-            if spark_query is None or not spark_query.isActive:
-                self._engine.check()
+            is_over = spark_query is None or not spark_query.isActive
+            self._engine.check()
+            if is_over and self._engine.spark_query(self.name) is spark_query:
                 # What came since the last look is here by now: the query is over.
                 if handed_out.issuperset(list(self._batches)):
                     return
             else:
-                self._engine.check()
                 with self._arrived:
                     self._arrived.wait(PAUSE)
 
@@ -100,8 +105,7 @@ class Query:
         return self._engine.last_progress(self.name)
 
     def awaitTermination(self, timeout: int | None = None) -> bool:
-        query = self._engine.spark_query(self.name)
-        return bool(query.awaitTermination(timeout)) if query else True
+        return self._engine.await_termination(self.name, timeout)
 
     def receive(self, batch: int, rows: pl.DataFrame, into: BatchSink | None = None) -> None:
         """Take over what a micro-batch computed, and write it where it goes."""

@@ -8,12 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from py4j.protocol import Py4JError
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -23,6 +24,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import MILLISECOND, to_ticks
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
+from penstock.spark.attempts import Attempts
 from penstock.spark.batch_sink import BatchSink
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
@@ -101,15 +103,17 @@ class Running:
         self._last: tuple[dict[str, Any], Any] | None = None  # status and progress in the end
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
-        spark, hands = self._engine.spark, (self.checkpoint, self._deliver, self._report)
+        spark, hands = self._engine.session, (self.checkpoint, self._deliver, self._report)
         if self.choice.lowering == NATIVE:
             return NativePipeline(spark, self.program, frames, *hands)
         return Pipeline(spark, self.program, self.share.keys, frames, *hands)
 
     def start(self, interval: str) -> None:
         is_continued = not self.checkpoint.is_new
+        start = partial(self.pipeline.start, interval=interval)
+        self._attempts = Attempts(", ".join(self.share.queries), start)
         with translated():
-            self.query: StreamingQuery = self.pipeline.start(interval=interval)
+            self._attempts.begin()
         if not self.enabling.can_help:
             return
         pulse, pipeline = self.pipeline.pulse, self.pipeline
@@ -117,6 +121,40 @@ class Running:
         self._beat.start()
         if is_continued:
             pulse.send({})  # what has waited since the last run may leave
+
+    @property
+    def query(self) -> StreamingQuery:
+        """Spark's query; another one if it had to be started again."""
+        return self._attempts.query
+
+    def process_available(self) -> None:
+        """Wait until everything that is there now has been processed."""
+        while True:
+            query = self.query
+            try:
+                query.processAllAvailable()
+                return
+            except StreamingQueryException:
+                if not self._attempts.replaces(query):
+                    raise
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended, so many seconds; gives whether it has."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            query = self.query
+            left = None if end is None else max(0, int(end - time.monotonic()))
+            try:
+                return bool(query.awaitTermination(left))
+            except StreamingQueryException:
+                if not self._attempts.replaces(query):
+                    raise
+
+    def exception(self) -> StreamingQueryException | None:
+        """What it has failed with for good."""
+        query = self.query
+        cause = query.exception()
+        return None if cause is not None and self._attempts.replaces(query) else cause
 
     def is_idle(self) -> bool:
         status = self.query.status
@@ -145,6 +183,7 @@ class Running:
     def stop(self) -> Path | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
         self.ask_nobody()
+        self._attempts.settle()
         try:
             with translated():
                 self._wait_for_batch()
@@ -217,6 +256,7 @@ class Running:
         self.checkpoint.release()
 
     def _deliver(self, delivery: Delivery) -> None:
+        self._attempts.settle()
         answers: dict[str, list[pl.DataFrame]] = {}
         aside: dict[tuple[str, str], list[pl.DataFrame]] = {}
         for _, name, kind, rows in sorted(delivery.lines, key=lambda line: line[0]):

@@ -1,0 +1,71 @@
+"""The session in which queries run: the user's Spark, with the settings that our queries need.
+
+Structured Streaming takes over a session's settings when a query starts, and SQL is analysed under
+them. So queries run in a session of their own: it shares the user's context, data and cluster, has
+the settings they made in theirs, and ours on top (`session.TUNING`). Theirs stays as it was.
+
+DataFrames that the user brings stay what they are: what they computed under their settings, such as
+ANSI's errors, they go on computing so. Only what is put on top of them is analysed here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import session as pyspark_session
+
+from penstock.errors import HostError
+from penstock.spark.session import LOCAL_TUNING, TUNING
+
+#: As many partition groups as there are cores, unless the user has said how many.
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def check_usable(spark: SparkSession) -> None:
+    """Raise unless queries can run in this session."""
+    if not hasattr(spark, "_jsparkSession"):
+        raise HostError(
+            "this is a Spark Connect session, and Penstock must run beside the driver",
+            hint='give it a session of its own: SparkSession.builder.master("local[*,4]")'
+            '.getOrCreate(), or master("spark://…") for a cluster',
+        )
+    if spark.sparkContext._jsc is None:
+        raise HostError(
+            "this Spark session has been stopped", hint="SparkSession.builder.getOrCreate()"
+        )
+
+
+def working_session(spark: SparkSession) -> SparkSession:
+    """A session like this one, tuned for our queries."""
+    session = spark.newSession()
+    # PySpark gives `rdd.toDF()` to the session that was made last; that is the user's to use.
+    pyspark_session._monkey_patch_RDD(spark)
+    theirs = dict(spark.conf.getAll)
+    for key, value in theirs.items():
+        if session.conf.get(key, None) != value:
+            _set(session, key, value)
+    is_local = str(spark.sparkContext.master).startswith("local")
+    for key, value in {**TUNING, **(LOCAL_TUNING if is_local else {})}.items():
+        session.conf.set(key, value)
+    if PARTITIONS not in theirs:
+        session.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
+    return session
+
+
+def adopted(frame: DataFrame, session: SparkSession) -> DataFrame:
+    """The same DataFrame, in another session of the same application."""
+    name = f"penstock_{uuid.uuid4().hex}"
+    frame.createOrReplaceGlobalTempView(name)
+    try:
+        return session.table(f"global_temp.{name}")
+    finally:
+        session.catalog.dropGlobalTempView(name)
+
+
+def _set(session: SparkSession, key: str, value: str) -> None:
+    # What is a setting of the whole application cannot be set, and holds in every session anyway.
+    with suppress(PySparkException):
+        session.conf.set(key, value)
