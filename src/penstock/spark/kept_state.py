@@ -11,8 +11,13 @@ refers to it any more; so what a batch writes is what is new in it. Reading from
 slow: `SegmentCache` keeps segments decoded.
 
 An id names one content for ever, committed or not. Only ids of a committed directory are ever asked
-for, so whatever became of other attempts, what is found under them is right: retries, speculation,
-lost executors and restarts need no further care.
+for, so whatever became of other attempts, what the caches hold under them is right.
+
+That the store holds them is Spark's part: directory and segments of one attempt must stay together.
+They do in the second format of its checkpoints, where every attempt writes files of its own and the
+commit names those that count; so retries, speculation, lost executors, failing sinks and restarts
+need no further care. In the first, attempts at a batch share a file, and the state in an executor's
+memory may be another attempt's than the one on disk (`uncommitted`).
 """
 
 from __future__ import annotations

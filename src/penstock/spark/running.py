@@ -39,6 +39,7 @@ from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import LATE, RESULT
 from penstock.spark.segment_cache import forget_shared
 from penstock.spark.shares import Share
+from penstock.spark.uncommitted import remove_uncommitted
 from penstock.storage.places import would_read
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Running:
 
     def start(self, interval: str) -> None:
         is_continued = not self.checkpoint.is_new
+        if is_continued:
+            remove_uncommitted(self.checkpoint.spark)
         start = partial(self.pipeline.start, interval=interval)
         self._attempts = Attempts(", ".join(self.share.queries), start)
         with translated():

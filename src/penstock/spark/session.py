@@ -3,6 +3,8 @@
 What is set and why:
 
     RocksDB state with changelog checkpoints    a batch writes what is new, not the whole state
+    state checkpoints of the second format      attempts at a batch never share a file: the commit
+                                                says whose state counts, whatever became of others
     file-system checkpoint manager              local files only: half of a small batch's time
     Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
@@ -45,6 +47,7 @@ TUNING = {
     _STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
     "RocksDBStateStoreProvider",
     _STREAMING + "stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    _STREAMING + "stateStore.checkpointFormatVersion": "2",
     _STREAMING + "noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "16",

@@ -1,0 +1,79 @@
+"""A batch whose state was written and which then failed runs again, and the checkpoint lives on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import HostError
+from penstock.spark.batch_sink import BatchSink
+from penstock.spark.engine import Engine
+from penstock.spark.session import changed
+from tests.spark.test_engine_on_spark import QUERIES, by_local_engine, same, script, write_packets
+
+STREAMING = "spark.sql.streaming."
+CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing."
+NAMES = ("sliding", "large")
+
+
+@pytest.mark.parametrize(
+    ("manager", "version"),
+    [("FileSystemBased", "2"), ("FileContextBased", "2"), ("FileSystemBased", "1")],
+    ids=["our file manager", "Spark's file manager", "checkpoint of an earlier release"],
+)
+def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_checkpoint(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manager: str, version: str
+) -> None:
+    queries = {name: QUERIES[name] for name in NAMES}
+    text = script(tmp_path / "in", queries, tmp_path / "out")
+    written = BatchSink.write
+    has_room = False
+
+    def write(sink: BatchSink, batch: int, rows: pl.DataFrame) -> None:
+        if batch == 1 and not has_room:
+            raise OSError(28, "No space left on device")
+        written(sink, batch, rows)
+
+    monkeypatch.setattr(BatchSink, "write", write)
+    settings = {
+        STREAMING + "checkpointFileManagerClass": f"{CHECKPOINTING}{manager}CheckpointFileManager",
+        STREAMING + "stateStore.checkpointFormatVersion": version,
+    }
+    with changed(spark, settings):
+        write_packets(tmp_path / "in", range(2), rows=200)
+        with pytest.raises(HostError, match="No space left"):
+            run(spark, text)
+        has_room = True
+        write_packets(tmp_path / "in", range(2, 3), rows=200)
+        run(spark, text)
+        in_a_new_process(tmp_path / "out")
+        write_packets(tmp_path / "in", range(3, 5), rows=200)
+        run(spark, text, finish=True)
+    expected = by_local_engine(script(tmp_path / "in", queries))
+    for name in queries:
+        answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")
+        assert same(answer, expected.query(name).results()), name
+
+
+def run(spark: SparkSession, text: str, *, finish: bool = False) -> None:
+    engine = Engine(spark)
+    engine.sql(text)
+    engine.start()
+    try:
+        engine.process_available()
+        if finish:
+            engine.finish()
+    finally:
+        engine.stop()
+
+
+def in_a_new_process(folder: Path) -> None:
+    """Have workers take the query for one they have never seen: what they keep is by its id."""
+    for file in folder.rglob("spark/metadata"):
+        file.write_text(json.dumps({"id": str(uuid4())}))
+        file.with_name(".metadata.crc").unlink(missing_ok=True)
