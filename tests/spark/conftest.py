@@ -15,9 +15,12 @@ collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    from penstock.spark import faults
     from penstock.spark.session import local_session
 
+    faults.use(tmp_path_factory.mktemp("faults"))  # where tests may arm some: workers look there
     session = local_session(cores=2)
     yield session
     session.stop()
+    faults.use(None)

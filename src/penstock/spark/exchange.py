@@ -39,6 +39,7 @@ from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.direct_files import PATH, read_file
+from penstock.spark.faults import reach
 from penstock.spark.fitting import MALFORMED, texts
 from penstock.spark.partitioning import Keys
 from penstock.spark.spreading import spread
@@ -81,6 +82,7 @@ class Packer:
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
+        reach("exchange.begin")
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
@@ -102,8 +104,10 @@ class Packer:
             for group, part in self._parts(rows, task):
                 yield _line(group, self.number, task, seq, part)
                 seq += 1
+        reach("exchange.packed")
         if count:
             yield self._progress(task, newest, count, foremost)
+        reach("exchange.over")
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""

@@ -34,6 +34,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.state import Segment, State, Table, from_ipc, to_ipc
 from penstock.model.punctuation import Punctuation
+from penstock.spark.faults import reach, step
 from penstock.spark.group_host import GroupHost
 from penstock.spark.segment_cache import SegmentCache
 
@@ -94,12 +95,15 @@ class KeptState:
         for number in segments.keys() - known:
             # Compressed: Spark's store takes about as long for a byte as LZ4 for ten.
             data = to_ipc(segments[number].whole, compression="lz4")
-            self._map.updateValue((number,), (data,))
+            for _ in step("state.segment"):
+                self._map.updateValue((number,), (data,))
             self._cache.put(number, segments[number].whole, data)
+        reach("state.segments")
         for number in known - segments.keys():
             self._map.removeKey((number,))
             self._cache.drop(number)
-        self._map.updateValue(DIRECTORY, (json.dumps(directory).encode(),))
+        for _ in step("state.directory"):
+            self._map.updateValue(DIRECTORY, (json.dumps(directory).encode(),))
 
     def _restore_state(self, state: State, kept: dict[str, Any]) -> None:
         for name, value in kept["facts"].items():

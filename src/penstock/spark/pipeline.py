@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.kernel.state import from_ipc
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
+from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.groups import group_keys
 from penstock.spark.partitioning import Keys
@@ -81,14 +82,18 @@ class Pipeline:
         """Nothing to do: a batch brings its report along."""
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
+        reach("deliver.begin")
         lines, progress = [], []
-        for line in frame.toArrow().to_pylist():
+        computed = frame.toArrow()
+        reach("deliver.computed")
+        for line in computed.to_pylist():
             if line["kind"] == PROGRESS:
                 progress.append(json.loads(line["payload"]))
             else:
                 rows = from_ipc(line["payload"])
                 lines.append((line["g"], line["name"], line["kind"], rows))
         self._deliver(Delivery(batch, lines))
+        reach("deliver.over")
         self._report(
             Report(
                 batch,
@@ -100,3 +105,4 @@ class Pipeline:
                 {name for group in progress for name in group["awaited"]},
             )
         )
+        reach("batch.over")

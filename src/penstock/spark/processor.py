@@ -23,6 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
+from penstock.spark.faults import reach
 from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
 from penstock.spark.kept_state import KeptState
 from penstock.spark.pulse import PULSE
@@ -58,13 +59,18 @@ class GroupProcessor(StatefulProcessor):
         self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
     ) -> Iterator[pd.DataFrame]:
         group = int(key[0])
+        reach("group.begin")
         before = self._kept.read()
         host = self._host(group, before)
+        reach("group.restored")
         answers = host.process(arrivals(self._program, rows))
+        reach("group.processed")
         token = uuid.uuid4().hex
         self._kept.write(host, token, before)
         _ALIVE[self._query, group] = (token, host)
+        reach("group.kept")
         yield pd.DataFrame(packed(group, host, answers))
+        reach("group.over")
 
     def close(self) -> None:
         pass

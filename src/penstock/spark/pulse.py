@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.model.timestamps import BEGINNING
+from penstock.spark.faults import reach, step
 
 #: Number of the pulse where a stream has its number.
 PULSE = -1
@@ -37,10 +38,16 @@ class Pulse:
 
     def send(self, promises: Mapping[str, int]) -> Path:
         """Promise a bound for each stream named."""
+        for _ in step("pulse.send"):
+            file = self._write(promises)
+        return file
+
+    def _write(self, promises: Mapping[str, int]) -> Path:
         number = 1 + max((int(file.stem) for file in self._folder.glob("[0-9]*.json")), default=0)
         file = self._folder / f"{number:06d}.json"
         hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
         hidden.write_text(json.dumps(dict(promises), sort_keys=True))
+        reach("pulse.written")
         hidden.rename(file)
         return file
 

@@ -30,6 +30,7 @@ from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
 from penstock.spark.failures import translated
+from penstock.spark.faults import step
 from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
 from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
@@ -271,7 +272,8 @@ class Running:
             if name in self.wanted:
                 answer = _in_order(self.share.queries[name], pl.concat(parts))
                 into = self._into.get(query_rows(name))
-                self._engine.query(name).receive(delivery.batch, answer, into)
+                for _ in step("deliver.query"):
+                    self._engine.query(name).receive(delivery.batch, answer, into)
         for (stream, kind), parts in list(aside.items()):
             if stream not in self._counted:
                 continue
@@ -318,7 +320,8 @@ class Running:
                 if name == stream.name
             ]
             if sink is not None and found:
-                sink.write(batch, pl.concat(found))
+                for _ in step("deliver.late"):
+                    sink.write(batch, pl.concat(found))
 
 
 def _check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:

@@ -5,17 +5,20 @@ blocks. Where Spark would hash the partitioning keys, any function of them will 
 first its rows, then what was promised from outside, on the pulse.
 
 Groups run on workers that come and go. Each keeps graphs and segments of its own, all share one
-folder; an attempt that failed has run on one of them, and only its state is thrown away.
+folder; an attempt that failed has run on one of them, and only its state is thrown away. So it is
+with one that runs into a fault (`faults`): it is made again, by a worker that remembers nothing if
+that one was killed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import polars as pl
@@ -29,6 +32,7 @@ from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from penstock.spark import processor
 from penstock.spark.exchange import SCHEMA, Packer
+from penstock.spark.faults import InjectedFault
 from penstock.spark.group_host import Program
 from penstock.spark.in_memory.state_store import Store
 from penstock.spark.partitioning import Keys
@@ -37,6 +41,9 @@ from penstock.spark.pulse import PULSE
 from penstock.spark.segment_cache import SegmentCache
 
 Row = dict[str, Any]
+T = TypeVar("T")
+#: How often a task is tried.
+TRIES = 4
 #: The rows of one stream in one micro-batch: tasks of blocks.
 Tasks = Sequence[Sequence[Sequence[Row]]]
 
@@ -125,6 +132,11 @@ class Worker:
     def __post_init__(self) -> None:
         self.caches["planning"] = SegmentCache(self.folder)
 
+    def forget(self) -> None:
+        """What is left of a process that was killed: nothing but what it shared."""
+        self.alive = {}
+        self.caches = {"planning": SegmentCache(self.folder)}
+
     def run(self, program: Program, group: int, store: Store, lines: pd.DataFrame) -> Output:
         """Attempt a batch of one group; what it keeps goes to `store`."""
         with self._at_work():
@@ -162,6 +174,22 @@ class Output:
         return found
 
 
+class Killed(InjectedFault):
+    """A worker was killed; so `faults.kill` is played where all of them are one process."""
+
+    @classmethod
+    def now(cls, process: int) -> None:
+        raise cls(f"process {process} was killed")
+
+
+def _until_it_works(attempt: Callable[[], T]) -> T:
+    """As Spark tries a task: again, a few times."""
+    for _ in range(TRIES - 1):
+        with suppress(InjectedFault):
+            return attempt()
+    return attempt()
+
+
 class FakePipeline:
     """A program over its groups, batch for batch."""
 
@@ -178,7 +206,7 @@ class FakePipeline:
         shuffled: Callable[[pd.DataFrame], pd.DataFrame] = lambda lines: lines,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
-        lines = self.exchange.lines(batch)
+        lines = _until_it_works(lambda: self.exchange.lines(batch))
         outputs = {}
         for group in self.exchange.groups:
             mine = shuffled(lines[lines["g"] == group])
@@ -186,10 +214,19 @@ class FakePipeline:
                 continue
             for each in failed(group):
                 each.run(self.exchange.program, group, self.stores[group].copy(), mine)
-            attempt = self.stores[group].copy()
-            outputs[group] = worker(group).run(self.exchange.program, group, attempt, mine)
-            self.stores[group] = attempt
+            outputs[group] = _until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
+
+    def _attempt(self, group: int, worker: Callable[[int], Worker], lines: pd.DataFrame) -> Output:
+        """One group's batch; its state counts only if the worker gets to the end."""
+        attempt, chosen = self.stores[group].copy(), worker(group)
+        try:
+            output = chosen.run(self.exchange.program, group, attempt, lines)
+        except Killed:
+            chosen.forget()
+            raise
+        self.stores[group] = attempt
+        return output
 
     def rows(self, kind: str, name: str, batches: slice = slice(None)) -> list[Row]:
         """What all groups put out."""

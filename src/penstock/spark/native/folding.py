@@ -36,6 +36,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
+from penstock.spark.faults import reach
 from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
 from penstock.spark.native.promises import PROMISE
 from penstock.spark.native.sliding import PANE, TIME, pane_length
@@ -104,11 +105,13 @@ class Folder:
 
     def __call__(self, batches: Batches) -> Batches:
         schema = pa.schema([(name, _ARROW_TYPES[type_]) for name, type_ in self.columns])
+        reach("fold.begin")
         for batch in batches:
             for path in batch.column(PATH).to_pylist():
                 for block in read_file(path, self.stream):
                     lines = self.fold(block).to_arrow(compat_level=pl.CompatLevel.oldest())
                     yield from lines.cast(schema).to_batches()
+        reach("fold.over")
 
     def fold(self, block: Fitted) -> pl.DataFrame:
         """The lines of a block; times are ticks."""

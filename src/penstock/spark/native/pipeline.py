@@ -25,6 +25,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, to_ticks
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
+from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.native import sliding
 from penstock.spark.native.folding import folded, source_of
@@ -100,14 +101,18 @@ class NativePipeline:
             self._pass_on(progress)
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
+        reach("deliver.begin")
         rows = pl.from_arrow(frame.toArrow())
         assert isinstance(rows, pl.DataFrame)
+        reach("deliver.computed")
         if rows.height:
             typed = rows.select(pl.col(c.name).cast(polars_type(c.type)) for c in self._plan.schema)
             self._deliver(Delivery(batch, [(0, self._name, RESULT, typed)]))
+        reach("deliver.over")
         latest = self.query.lastProgress if self.query else None
         if latest is not None:
             self._pass_on(latest)
+        reach("batch.over")
 
     def _pass_on(self, progress: Mapping[str, Any]) -> None:
         batch = int(progress["batchId"])
