@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock import LocalEngine
+from penstock.errors import HostError
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.delivery import Report
-from penstock.spark.enabling import BatchTimes, Enabling
+from penstock.spark.enabling import BatchTimes, Beat, Enabling
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -28,6 +30,7 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
+from penstock.spark.pulse import Pulse
 from penstock.spark.shares import shares
 
 START = 1000 * SECOND
@@ -224,3 +227,19 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     enabling.heard(Report(0, {"s": 1}, {"s": START}, 1, 1, {"s": START}, {"s"}), START)
     assert enabling.promises(START + 60 * SECOND) is None
     assert enabling.progress()["s"].bound == START
+
+
+def test_a_promise_that_cannot_be_written_is_told_to_whoever_uses_the_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
+    monkeypatch.setattr(driver.enabling, "promises", lambda now: {"busy": now})
+    pulse = Pulse(tmp_path / "pulse")
+    beat = Beat(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
+    beat.check()
+    (tmp_path / "pulse").rmdir()
+    beat.start()
+    beat._thread.join(timeout=60)
+    assert not beat._thread.is_alive()
+    with pytest.raises(HostError, match=r"can no longer be asked for the time: .*No such file"):
+        beat.check()

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
 
+from penstock.errors import HostError
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.model.ets import Ets, EtsKind
 from penstock.model.streams import Stream
@@ -184,6 +185,7 @@ class Beat:
         self._clock = clock
         self._lock = threading.RLock()
         self._reported = self._known_over = -1
+        self._failure: Exception | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-beat", daemon=True)
 
@@ -197,6 +199,14 @@ class Beat:
             self._enabling.heard(report, self._clock())
             if self._enabling.is_prompt:
                 self._ask()
+
+    def check(self) -> None:
+        """Raise what has ended it before its time: silent streams would hold results for ever."""
+        if self._failure is not None:
+            raise HostError(
+                f"silent streams can no longer be asked for the time: {self._failure}",
+                hint="mend that and start again: a restart continues where it stopped",
+            ) from self._failure
 
     def stop(self) -> None:
         """Ask nobody any more."""
@@ -212,6 +222,9 @@ class Beat:
                     self._step()
             except Py4JError:
                 return  # the session is gone, and whoever uses the query hears of it
+            except Exception as cause:
+                self._failure = cause  # nobody waits for this thread: `check` tells of it
+                return
 
     def _step(self) -> None:
         if self._known_over < self._reported:

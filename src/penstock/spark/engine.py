@@ -154,10 +154,7 @@ class Engine(Declarations):
         """Raise what a pipeline or an iterable failed with, if one did."""
         self._check_spools()
         for running in self._running:
-            with translated():
-                cause = running.exception()
-                if cause is not None:
-                    raise cause
+            running.check()
 
     def finish(self) -> None:
         """Process everything, end all streams, which closes every window, and stop.

@@ -175,6 +175,15 @@ class Running:
         """Spark's figures of the last micro-batch, if there was one."""
         return self.query.lastProgress if self._last is None else self._last[1]
 
+    def check(self) -> None:
+        """Raise what the pipeline failed with, if it did."""
+        with translated():
+            cause = self.exception()
+            if cause is not None:
+                raise cause
+        if self._beat is not None:
+            self._beat.check()
+
     def drop(self, name: str) -> None:
         """Let go of one query's answers; the others go on."""
         self.wanted.discard(name)
