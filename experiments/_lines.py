@@ -1,7 +1,7 @@
 """The four lines of the timestamp experiments, simulated once for all that is measured.
 
     A   internal timestamps, no enabling timestamps
-    B   internal, periodic ones in the quiet stream, 0.1 to 1000 a second (and more, for queues)
+    B   internal, periodic ones in the quiet stream, 0.1 to 1000 a second
     C   internal, on demand
     D   latent timestamps
 
@@ -28,10 +28,10 @@ def seconds(quick: bool) -> int:
 
 
 @cache
-def lines(quick: bool) -> dict[str, Report]:
+def lines(quick: bool, seed: int) -> dict[str, Report]:
     """What was measured, by line; B by its rate, as in `B 10/s`."""
     length = seconds(quick)
-    arrivals = poisson(RATES, length)
+    arrivals = poisson(RATES, length, seed)
     until = length * SECOND
     found = {"A": simulate(two_streams(virtual_host(NO_ETS)), arrivals)}
     for rate in PERIODIC:

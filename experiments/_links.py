@@ -53,21 +53,23 @@ class Held:
         return Plot(title, self.axis, what, lines)
 
 
-def packets(rate: float, seconds: int, seed: int, hosts: int = 1000) -> pl.DataFrame:
-    """An ordered link between so many pairs of hosts."""
-    draw = np.random.default_rng(seed)
+def packets(rate: float, seconds: int, seed: int, link: int, hosts: int) -> pl.DataFrame:
+    """An ordered link between so many pairs of hosts; links of a seed are told apart by numbers."""
+    draw = np.random.default_rng([seed, link])
     times = np.sort(draw.integers(0, seconds * SECOND, int(rate * seconds)))
     source = draw.integers(0, hosts, len(times))
     schema = {"srcIP": pl.Int32, "destIP": pl.Int32, "ts": pl.Int64}
     return pl.DataFrame({"srcIP": source, "destIP": source, "ts": times}, schema=schema)
 
 
-def links_and_a_quiet_one(rate: float, seconds: int) -> dict[str, pl.DataFrame]:
+def links_and_a_quiet_one(
+    rate: float, seconds: int, seed: int, hosts: int = 1000
+) -> dict[str, pl.DataFrame]:
     """M1 and M2, which are busy, and C, which is nearly silent."""
+    rates = {"M1": rate, "M2": rate, "C": 0.5}
     return {
-        "M1": packets(rate, seconds, 1),
-        "M2": packets(rate, seconds, 2),
-        "C": packets(0.5, seconds, 3),
+        name: packets(each, seconds, seed, number, hosts)
+        for number, (name, each) in enumerate(rates.items())
     }
 
 

@@ -95,14 +95,19 @@ class Measured:
 
 
 def measured(
-    name: str, rates: tuple[float, float], cost: float, seconds: int, alpha: float = ALPHA
+    name: str,
+    rates: tuple[float, float],
+    cost: float,
+    seconds: int,
+    seed: int,
+    alpha: float = ALPHA,
 ) -> Measured:
     """Run an algorithm for so many seconds of the streams; a pair costs `cost` seconds."""
     clock = _Clock(cost * WINDOW * min(rates))
     join = _operator(name, clock, alpha)
     pending: dict[tuple[int, int], None] = {}
     total = count = arrived = ordering = 0.0
-    for port, times in _turns(rates, seconds):
+    for port, times in _turns(rates, seconds, seed):
         clock.wait_for(times[0])
         rows = pl.DataFrame(
             {"k": [ts % 997 for ts in times], "ts": times},
@@ -136,12 +141,12 @@ def _operator(name: str, clock: _Clock, alpha: float) -> OrderedJoin:
     return join
 
 
-def _turns(rates: tuple[float, float], seconds: int) -> Iterator[tuple[int, list[int]]]:
+def _turns(rates: tuple[float, float], seconds: int, seed: int) -> Iterator[tuple[int, list[int]]]:
     """Who speaks when: a row of the slow stream, the fast one's next, then the rest up to the next.
 
     Nothing can leave between the rows of the rest, so they may come as one block.
     """
-    draw = np.random.default_rng(7)
+    draw = np.random.default_rng(seed)
     slow, fast = (
         np.unique(np.cumsum(draw.exponential(SECOND / rate, int(rate * seconds) + 2)).astype(int))
         for rate in rates

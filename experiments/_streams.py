@@ -51,13 +51,17 @@ def select(host: LocalHost, node: Node) -> Node:
 
 
 def virtual_host(
-    ets: Ets = NO_ETS, strategy: Strategy = DEPTH_FIRST, *, by_arcs: bool = False
+    ets: Ets = NO_ETS,
+    strategy: Strategy = DEPTH_FIRST,
+    *,
+    by_arcs: bool = False,
+    punctuation_cost: int = COST,
 ) -> LocalHost:
     host = LocalHost(
         clock=VirtualClock(),
         rows_per_step=1,
         ets=ets,
-        punctuation_cost=COST,
+        punctuation_cost=punctuation_cost,
         ets_by_arcs=by_arcs,
     )
     host.executor.set_strategy(strategy)
@@ -77,7 +81,7 @@ def two_streams(
     return host
 
 
-def poisson(rates: Mapping[str, float], seconds: float, seed: int = 1) -> list[Arrival]:
+def poisson(rates: Mapping[str, float], seconds: float, seed: int) -> list[Arrival]:
     """Rows of several streams, each at random times."""
     arrivals = []
     for number, (name, rate) in enumerate(rates.items()):

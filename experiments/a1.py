@@ -7,23 +7,24 @@
            busy, and 10,000, most of which are not
 
 Published: AdaptWID beats eager in memory, latency and time on both queries, the more so the larger
-the share of small groups. The reason given for latency and time is a smaller hash table.
+the share of small groups. The reason given for latency and time is a smaller hash table. How many
+sources Q6-8 had is not known.
 
     eager       WID as it is: a segment of partials per block, merged now and then
     all eager   the same partials in AdaptWID's storage: what a group's partials take by themselves
     lazy        AdaptWID that never makes a group eager
 
-What was published about memory is found again. What was published about time is not, and the check
-that says so fails: no hash table is probed row by row here, and at a few hundred groups counting
-them and choosing takes longer than a smaller state saves. With a hundred thousand groups of a row
-or two in each window AdaptWID is the faster one, too.
+Less memory is found again, but for Q6-8 over sources all of which are busy, and but for the way it
+grows: eager's storage takes the most where groups are few and large, which the comparison with the
+same storage leaves out. Less latency and time are not found.
 Spec: window-queries 8, A1; 5.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -56,19 +57,29 @@ HOSTS = FEW_HOSTS, MANY_HOSTS = 1000, 10_000
 EAGER = ("eager", "all eager")
 #: AdaptWID may take this much more than the better of the two.
 TOLERANCE = 1.10
+NO_HASH_TABLE = (
+    "published for a hash table that is probed row by row, and is smaller; ours is vectorised, and "
+    "counting the rows of each group and choosing takes longer than a smaller state saves"
+)
+ALL_BUSY = "every source has rows in nearly every window, so hardly a group is small enough to wait"
+SEGMENTS = (
+    "WID keeps a segment of partials for each of the last blocks, so a group that comes in every "
+    "block is held several times over: eager takes too much for large groups, not for small ones"
+)
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     seconds = 10 if quick else 60
-    tumbling_sums("ds1", 1)  # what is only needed once should not count
-    dense = {name: tumbling_sums(name, seconds) for name in SMALL_SHARE}
+    tumbling_sums("ds1", 1, seed)  # what is only needed once should not count
+    dense = {name: tumbling_sums(name, seconds, seed) for name in SMALL_SHARE}
     skews = SKEWS[::5] if quick else SKEWS
     united = {
-        (hosts, skew): sliding_counts(hosts, skew, 16 if quick else 40)
+        (hosts, skew): sliding_counts(hosts, skew, 16 if quick else 40, seed)
         for hosts in HOSTS
         for skew in skews
     }
     sparse = {skew: united[MANY_HOSTS, skew] for skew in skews}
+    busy = {skew: united[FEW_HOSTS, skew] for skew in skews}
     return Outcome(
         tables=(
             table("Q6-7, by data set", "data set", {k.upper(): v for k, v in dense.items()}),
@@ -106,47 +117,69 @@ def run(quick: bool) -> Outcome:
                 ", ".join(f"{k.upper()} {saving(c, 'eager'):.0%} less" for k, c in dense.items()),
             ),
             Check(
-                "Q6-7: the more small groups, the larger the share that is saved of all partials",
+                "Q6-7: the more small groups, the larger the share that is saved of eager's memory",
+                np.all(np.diff([saving(costs, "eager") for costs in dense.values()]) > 0).item(),
+                ", ".join(f"{k.upper()} {saving(c, 'eager'):.0%}" for k, c in dense.items()),
+                known=SEGMENTS,
+            ),
+            Check(
+                "Q6-7: the more small groups, the larger the share that is saved of all partials, "
+                "both in the same storage",
                 np.all(
                     np.diff([saving(costs, "all eager") for costs in dense.values()]) > 0
                 ).item(),
                 ", ".join(f"{k.upper()} {saving(c, 'all eager'):.0%}" for k, c in dense.items()),
             ),
             Check(
-                "Q6-8, most sources sparse: less memory than eager at every skew",
+                "Q6-8, 10,000 sources: less memory than eager at every skew",
                 all(saving(costs, "eager") > 0 for costs in sparse.values()),
-                ", ".join(f"{skew} s {saving(c, 'eager'):.0%} less" for skew, c in sparse.items()),
+                ", ".join(f"{skew} s {saving(c, 'eager'):.0%}" for skew, c in sparse.items()),
+            ),
+            Check(
+                "Q6-8, 1,000 sources: less memory than eager at every skew",
+                all(saving(costs, "eager") > 0 for costs in busy.values()),
+                ", ".join(f"{skew} s {saving(c, 'eager'):.0%}" for skew, c in busy.items()),
+                known=ALL_BUSY,
             ),
             Check(
                 "never more than 10 % above the better of eager and lazy",
                 all(excess(costs) <= TOLERANCE for costs in (*dense.values(), *united.values())),
                 f"at most {max(map(excess, (*dense.values(), *united.values()))):.0%} of it",
             ),
-            Check(
-                "Q6-7: less time than eager (published for hash tables)",
-                all(costs["AdaptWID"].seconds < costs["eager"].seconds for costs in dense.values()),
-                ", ".join(
-                    f"{k.upper()} x{c['AdaptWID'].seconds / c['eager'].seconds:.1f}"
-                    for k, c in dense.items()
-                ),
-            ),
+            faster("Q6-7: less latency than eager", dense, lambda cost: cost.latency),
+            faster("Q6-7: less time than eager", dense, lambda cost: cost.seconds),
+            faster("Q6-8: less latency than eager", united, lambda cost: cost.latency),
+            faster("Q6-8: less time than eager", united, lambda cost: cost.seconds),
         ),
     )
 
 
-def tumbling_sums(dataset: str, seconds: int) -> dict[str, Cost]:
+def faster(
+    claim: str, runs: Mapping[Any, dict[str, Cost]], measure: Callable[[Cost], float]
+) -> Check:
+    """Published of every run, and known to fail."""
+    times = [measure(c["AdaptWID"]) / measure(c["eager"]) for c in runs.values()]
+    return Check(
+        claim,
+        max(times) < 1,
+        f"{min(times):.1f} to {max(times):.1f} times eager's",
+        known=NO_HASH_TABLE,
+    )
+
+
+def tumbling_sums(dataset: str, seconds: int, seed: int) -> dict[str, Cost]:
     """Q6-7."""
     window = Sliding("ts", SECOND, SECOND)
-    workload = Densities(dataset=dataset, total=RATE * seconds)
+    workload = Densities(seed=seed, dataset=dataset, total=RATE * seconds)
     rows = workload.rows(0, RATE * seconds).with_columns(pl.col("ts").cast(pl.Int64))
     items = list(in_blocks(rows))
     return all_of(Aggregate("sum", Ref("len", Type.INT)), window, items)
 
 
-def sliding_counts(hosts: int, skew: int, seconds: int) -> dict[str, Cost]:
+def sliding_counts(hosts: int, skew: int, seconds: int, seed: int) -> dict[str, Cost]:
     """Q6-8."""
     window = Sliding("ts", 10 * SECOND, SECOND)
-    items = list(three_links(hosts, skew * SECOND, seconds))
+    items = list(three_links(hosts, skew * SECOND, seconds, seed))
     return all_of(Aggregate("count"), window, items)
 
 
@@ -171,12 +204,14 @@ def in_blocks(rows: pl.DataFrame) -> Iterator[Item]:
             yield rows.slice(int(start), int(stop - start))
 
 
-def three_links(hosts: int, skew: int, seconds: int) -> Iterator[Item]:
+def three_links(hosts: int, skew: int, seconds: int, seed: int) -> Iterator[Item]:
     """Two busy links and a silent one that comes late; the union promises what all three do."""
     arrivals = []
     for number, (link, rate) in enumerate(LINKS.items()):
         late = skew if link == "quiet" else 0
-        workload = Packets(link=link, arrivals=Arrivals(rate=rate), hosts=Keys(hosts, SKEW))
+        workload = Packets(
+            seed=seed, link=link, arrivals=Arrivals(rate=rate), hosts=Keys(hosts, SKEW)
+        )
         count = workload.arrived(workload.arrivals.start + seconds * SECOND)
         rows = workload.rows(0, count).select("srcIP", pl.col("ts").cast(pl.Int64))
         rows = rows.with_columns(pl.lit(number, pl.UInt16).alias(SOURCE))

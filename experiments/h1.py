@@ -4,7 +4,7 @@
     Filter-Order   1/l1 - (n - 1)/(2 l2)
 
 with n = l2/l1. Relative gain: x/(1 + x) with x = c w l1 l2, and the join keeps up while x < 1.
-Spec: ordered-joins 4, H1.
+Nothing is drawn at random.  Spec: ordered-joins 4, H1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.experimenting import Check, Outcome, Plot, Table
 DAY = 86_400.0
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     by_cost = [(c, gain(c, DAY, 1.0, 10.0)) for c in costs()]
     by_rate = [(l1, gain(1e-4, DAY, l1, 10 * l1)) for l1 in rates()]
     saturated = [

@@ -2,7 +2,9 @@
 
 w = 1 minute, l1 = 1/s, l2 = 10/s, c from 1 microsecond to 1 ms, on a virtual clock, with two
 thresholds: the published alpha = 0.3, and the one that Penstock uses.
-Published: Sync-Filter worst and rising, Filter-Order flat, Adaptive switching at c = 0.5 ms.
+Published: Sync-Filter worst and rising, Filter-Order flat, Adaptive switching at c = 0.5 ms, where
+the gain is about 45 % and not the 25 % that the analysis promises. Asked besides: that Adaptive is
+never more than 10 % above the better of the two.
 
 Below alpha Adaptive is Sync-Filter, for its smaller memory, and by the analysis its response is
 then 1 + c w l1 l2 times that of Filter-Order: alpha is what it gives away at most. So the published
@@ -14,6 +16,8 @@ Spec: ordered-joins 4 to 6, H2.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from _ordered import ALGORITHMS, ALPHA, Measured, measured
 
 from penstock.experimenting import Check, Outcome, Plot, Table
@@ -22,16 +26,20 @@ from penstock.lower.lower_join import ALPHA as SMALL_ALPHA
 RATES = (1.0, 10.0)
 #: Switches are expected at 0.5 ms, and at 0.083 ms with the small alpha.
 COSTS = (1e-6, 1e-5, 4e-5, 8e-5, 1e-4, 2e-4, 3e-4, 4e-4, 6e-4, 8e-4, 1e-3)
+SWITCH = 5e-4
 LOADS = tuple(c * 60 * RATES[0] * RATES[1] for c in COSTS)
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     seconds = 120 if quick else 1200
     sync, order, adaptive = (
-        [measured(name, RATES, c, seconds) for c in COSTS] for name in ALGORITHMS
+        [measured(name, RATES, c, seconds, seed) for c in COSTS] for name in ALGORITHMS
     )
-    eager = [measured("Adaptive", RATES, c, seconds, SMALL_ALPHA) for c in COSTS]
+    eager = [measured("Adaptive", RATES, c, seconds, seed, SMALL_ALPHA) for c in COSTS]
     slowest, fastest = _times(sync), _times(order)
+    at_switch = [measured(name, RATES, SWITCH, seconds, seed).response for name in ALGORITHMS[:2]]
+    gain = 1 - at_switch[1] / at_switch[0]
+    promised = ALPHA / (1 + ALPHA)
     better = [min(both) for both in zip(slowest, fastest, strict=True)]
     lost = {
         alpha: [a / b for a, b in zip(_times(runs), better, strict=True)]
@@ -61,20 +69,36 @@ def run(quick: bool) -> Outcome:
         ),
         checks=(
             Check(
-                "Sync-Filter rises with the cost, Filter-Order stays flat",
-                slowest[-1] > 1.2 * slowest[0] and fastest[-1] < 1.1 * fastest[0],
+                "Sync-Filter is the worst and rises with the cost, Filter-Order stays flat",
+                all(a < b for a, b in pairwise(slowest))
+                and slowest[-1] > 1.2 * slowest[0]
+                and all(s >= o for s, o in zip(slowest, fastest, strict=True))
+                and fastest[-1] < 1.1 * fastest[0],
                 f"{slowest[0]:.2f} to {slowest[-1]:.2f} s against "
                 f"{fastest[0]:.2f} to {fastest[-1]:.2f} s",
             ),
             _switches(ALPHA, adaptive),
-            _switches(SMALL_ALPHA, eager),
-            _prescribed(ALPHA, slowest, fastest, adaptive),
             Check(
-                f"Adaptive with alpha {SMALL_ALPHA} stays within 10 % of the better of the two, "
-                "on both sides",
+                f"where it switches ({SWITCH * 1000:g} ms) the gain is about 45 %",
+                0.4 <= gain <= 0.5,
+                f"{gain:.0%}; the analysis promises {promised:.0%}",
+                known="our clock charges what the analysis charges, c w l1 for each row, so its "
+                "gain comes out, and somewhat more, because arrivals are exponential; what else "
+                "the published run charged is not stated",
+            ),
+            Check(
+                f"Adaptive with alpha {ALPHA} stays within 10 % of the better of the two",
+                max(lost[ALPHA]) <= 1.1,
+                f"at most {max(lost[ALPHA]):.2f} times the better one",
+                known="below alpha Adaptive is Sync-Filter, which by the analysis takes "
+                f"1 + c w l1 l2 times as long as Filter-Order: up to {1 + ALPHA:g} times",
+            ),
+            _prescribed(ALPHA, slowest, fastest, adaptive),
+            _switches(SMALL_ALPHA, eager),
+            Check(
+                f"Adaptive with our alpha of {SMALL_ALPHA} does stay within 10 %",
                 max(lost[SMALL_ALPHA]) <= 1.1,
-                f"at most {max(lost[SMALL_ALPHA]):.2f} times the better one; "
-                f"{max(lost[ALPHA]):.2f} with {ALPHA}",
+                f"at most {max(lost[SMALL_ALPHA]):.2f} times the better one",
             ),
         ),
     )

@@ -18,10 +18,10 @@ COST = 5e-4
 SLOW = (0.01, 0.1, 0.3, 1.0)
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     rows_of_slow = 100 if quick else 600
     results = {
-        name: {l1: measured(name, (l1, 10.0), COST, int(rows_of_slow / l1)) for l1 in SLOW}
+        name: {l1: measured(name, (l1, 10.0), COST, int(rows_of_slow / l1), seed) for l1 in SLOW}
         for name in ALGORITHMS
     }
     times = {name: [results[name][l1].response for l1 in SLOW] for name in ALGORITHMS}

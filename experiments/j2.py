@@ -6,7 +6,7 @@ Spec: window-queries 6.5, 8, J2.
 
 from __future__ import annotations
 
-from _memory import conversations, run_join
+from _memory import RATE, conversations, run_join
 
 from penstock.experimenting import Check, Outcome, Plot, Table
 from penstock.kernel.joins.oa_join import OAJoin
@@ -16,9 +16,9 @@ from penstock.kernel.joins.opob_join import OPOBJoin
 JOINS = {"OA": OAJoin, "OPIB": OPIBJoin, "OPOB": OPOBJoin}
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     windows = (1, 3, 5) if quick else (1, 3, 5, 7, 9)
-    links = conversations(400 if quick else 2000, 20 if quick else 40)
+    links = conversations(RATE, 12 if quick else 40, seed)
     costs = {name: [run_join(build, links, n) for n in windows] for name, build in JOINS.items()}
     memory = {name: [cost.peak_bytes / 1e6 for cost in found] for name, found in costs.items()}
     oa, opib, opob = memory.values()

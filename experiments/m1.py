@@ -2,7 +2,8 @@
 
 A lull of one input of a union; one ordered input whose rows go through a cheap or an expensive
 predicate; a join with a late input; a join whose results must come in order. Published as cases
-with predicted figures, not as measurements.  Spec: window-queries 7.3, Fig 8-3 to 8-5.
+with predicted figures, not as measurements; nothing is drawn at random.
+Spec: window-queries 7.3, Fig 8-3 to 8-5.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from _order import MODES, late_input, lull, ordered_output, split_plan
 from penstock.experimenting import Check, Outcome, Plot, Table
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     lulls = (60, 120, 240) if quick else (60, 300, 600, 1200)
     delays = (0, 20, 40) if quick else (0, 20, 40, 60, 80)
     silent = {mode: [lull(mode, seconds) for seconds in lulls] for mode in MODES}

@@ -16,10 +16,10 @@ QUERY = """
 """
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     lateness = (0, 5, 10) if quick else (0, 2, 4, 6, 8, 10)
     seconds, rate = (90, 400) if quick else (330, 4000)
-    links = links_and_a_quiet_one(rate, seconds)
+    links = links_and_a_quiet_one(rate, seconds, seed)
     held = held_under(QUERY, links, "C", lateness, "C late by s")
     return Outcome(
         tables=(held.table("rows and partial counts held at most"),),

@@ -1,9 +1,9 @@
 """Idle-waiting: average output latency of a union without, with periodic and with on-demand ETS.
 
-Lines A to D as in `_lines.py`. Published: B falls with its rate but never reaches C; C is orders of
-magnitude below A and within about 0.1 ms of D. On a virtual clock, where every row and punctuation
-costs an operator 25 µs; and C (over arcs) and D again on the real one, side by side.
-Spec: timestamps 4, T1.
+Lines A to D as in `_lines.py`. Published: B falls with its rate but never reaches C; C is four
+orders of magnitude below A and within about 0.1 ms of D. On a virtual clock, where every row and
+punctuation costs an operator 25 µs; and C (over arcs) and D again on the real one, side by side, in
+processor time, which is the part of the latency that is ours.  Spec: timestamps 4, T1.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from penstock.experimenting import Check, Outcome, Plot, Table
 from penstock.local.host import LocalHost
 from penstock.model.ets import NO_ETS, ON_DEMAND
 
+#: "About 0.1 ms", and "four orders of magnitude".
+NEAR, FAR = 0.1, 10_000
+A_TURN_MORE = (
+    "for each row C goes back to the quiet stream, asks it and works a promise off, which D does "
+    "not; in Python such a turn of control takes 0.13 to 0.19 ms of processor time"
+)
 
-def run(quick: bool) -> Outcome:
+
+def run(quick: bool, seed: int) -> Outcome:
     # On the real clock first, while the process is small: what a simulation leaves behind in memory
     # would slow all of it down.
-    arrivals = poisson(RATES, 5 if quick else 20, seed=2)
+    arrivals = poisson(RATES, 5 if quick else 20, seed)
     runs = {
         "C": RealRun(two_streams(LocalHost(ets=ON_DEMAND, ets_by_arcs=True))),
         "D": RealRun(two_streams(LocalHost(ets=NO_ETS), latent=True)),
@@ -29,7 +36,8 @@ def run(quick: bool) -> Outcome:
     run_in_real_time(list(runs.values()), arrivals)
     real = {line: (*summary(r.latencies), summary(r.busy)[1]) for line, r in runs.items()}
     latency = {
-        name: float(report.average_latency("q")) / 1000 for name, report in lines(quick).items()
+        name: float(report.average_latency("q")) / 1000
+        for name, report in lines(quick, seed).items()
     }
     periodic = [latency[f"B {rate:g}/s"] for rate in PERIODIC]
     a, c, d = latency["A"], latency["C"], latency["D"]
@@ -61,19 +69,20 @@ def run(quick: bool) -> Outcome:
         ),
         checks=(
             Check(
-                "C lies at least three orders of magnitude below A",
-                a >= 1000 * c and a >= 1000 * real["C"][0],
+                "C lies four orders of magnitude below A",
+                a >= FAR * c and a >= FAR * real["C"][0],
                 f"{a:.0f} ms against {c:.3f} ms, and {real['C'][0]:.3f} ms on the real clock",
             ),
             Check(
-                "C lies within 0.2 ms of D",
-                c - d < 0.2,
+                "C lies within about 0.1 ms of D",
+                c - d < NEAR,
                 f"{c:.3f} ms against {d:.3f} ms on the virtual clock",
             ),
             Check(
-                "C lies within 0.2 ms of D on the real clock, in processor time",
-                real["C"][2] - real["D"][2] < 0.2,
+                "C lies within about 0.1 ms of D on the real clock, in processor time",
+                real["C"][2] - real["D"][2] < NEAR,
                 f"medians {real['C'][2]:.3f} ms against {real['D'][2]:.3f} ms",
+                known=A_TURN_MORE,
             ),
             Check(
                 "B falls with its rate",

@@ -1,8 +1,7 @@
 """Idle-waiting: the share of time in which a union holds rows and may not move.
 
 Lines A to D as in `_lines.py`, on a virtual clock. Published: A 99 %, B at 100/s and more about
-15 %, C below 0.1 %. How far B falls at a given rate depends on how long rows wait for the next
-beat; that it falls and stays above C does not.  Spec: timestamps 4, T2.
+15 %, C below 0.1 %.  Spec: timestamps 4, T2.
 """
 
 from __future__ import annotations
@@ -13,10 +12,19 @@ from _lines import PERIODIC, lines
 
 from penstock.experimenting import Check, Outcome, Plot, Table
 
+#: "About 15 %".
+FLOOR = (10.0, 20.0)
+NO_FLOOR = (
+    "a row waits for the next beat and for nothing else: half a period on average, so the share "
+    "falls with the period, and a beat is worked off in 50 µs; the published floor would need "
+    "beats that themselves keep the union from moving"
+)
 
-def run(quick: bool) -> Outcome:
+
+def run(quick: bool, seed: int) -> Outcome:
     share = {
-        name: 100 * report.idle_waiting / report.ended for name, report in lines(quick).items()
+        name: 100 * report.idle_waiting / report.ended
+        for name, report in lines(quick, seed).items()
     }
     periodic = [share[f"B {rate:g}/s"] for rate in PERIODIC]
     rates = list(PERIODIC)
@@ -37,16 +45,19 @@ def run(quick: bool) -> Outcome:
             ),
         ),
         checks=(
-            Check("A waits nearly all the time", share["A"] > 95, f"{share['A']:.1f} %"),
+            Check("A waits 99 % of the time", share["A"] >= 99, f"{share['A']:.2f} %"),
             Check(
                 "B falls with its rate",
                 all(x > y for x, y in pairwise(periodic)),
                 ", ".join(f"{x:.1f} %" for x in periodic),
             ),
             Check(
-                "B still waits at 100 a second",
-                share["B 100/s"] > 5,
+                "B waits about 15 % of the time at 100 a second and more",
+                all(
+                    FLOOR[0] <= share[f"B {rate:g}/s"] <= FLOOR[1] for rate in rates if rate >= 100
+                ),
                 f"{share['B 100/s']:.1f} %, and {share['B 1000/s']:.2f} % at 1000",
+                known=NO_FLOOR,
             ),
             Check("C waits below 0.1 % of the time", share["C"] < 0.1, f"{share['C']:.4f} %"),
         ),

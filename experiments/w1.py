@@ -4,9 +4,10 @@ A maximum over windows of 4000 rows that slide by 1 to 4000 rows, so that a row 
 to one; in order. Buffering keeps the rows and looks at each once for every window that it is in;
 WID updates partial aggregates, and does not keep rows.
 
-Published: WID takes less time in general, and the gap grows with RANGE / SLIDE. The line of a query
-that only reads the rows is the floor under both: where a row is in few windows, there is little
-else to measure. The answers of both are compared.
+Published: WID takes less time in general, and the gap grows with RANGE / SLIDE; asked is that it
+does from 10 windows per row on. The line of a query that only reads the rows is the floor under
+both: where a row is in few windows, there is little else to measure. The answers of both are
+compared. Times are processor times: what was published ran from files at full speed.
 Spec: window-queries 8, W1; 3.5, 3.6.
 """
 
@@ -26,9 +27,9 @@ BLOCK = 2000
 ALGORITHMS = ("wid", "buffering")
 
 
-def run(quick: bool) -> Outcome:
-    rows, repeats = 8_000 if quick else 30_000, 5
-    values = np.random.default_rng(1).integers(0, 1500, rows).astype(np.int32)
+def run(quick: bool, seed: int) -> Outcome:
+    rows, repeats = 8_000 if quick else 30_000, 8
+    values = np.random.default_rng(seed).integers(0, 1500, rows).astype(np.int32)
     stream = pl.DataFrame({"v": values, "ts": np.arange(rows)})
     compare(stream, RANGE, 1)  # what is only needed once should not count
     # Where windows are many, once is long enough.
@@ -61,9 +62,8 @@ def run(quick: bool) -> Outcome:
         ),
         checks=(
             Check(
-                "WID takes less time where a row is in many windows (100 or more), and nowhere "
-                "more than a quarter more",
-                all(ratio(by) > (1 if RANGE // s >= 100 else 0.8) for s, by in times.items()),
+                "WID takes less time where a row is in 10 windows or more",
+                all(ratio(by) > 1 for s, by in times.items() if RANGE // s >= 10),
                 ", ".join(f"{RANGE // s} windows: x{ratio(by):.1f}" for s, by in times.items()),
             ),
             Check(
@@ -94,11 +94,11 @@ def timed(stream: pl.DataFrame, query: str, aggregation: str) -> tuple[pl.DataFr
     engine.sql("CREATE STREAM m (v INT, ts BIGINT) TIMESTAMP BY ts ORDERED")
     engine.sql(f"SET aggregation = {aggregation}")
     standing = engine.sql(query)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for start in range(0, stream.height, BLOCK):
         engine.push("m", stream.slice(start, BLOCK))
     engine.finish()
-    took = time.perf_counter() - begun
+    took = time.process_time() - begun
     answer: pl.DataFrame = standing.results()
     return answer, took
 

@@ -31,8 +31,8 @@ WINDOW = Sliding("ts", 600 * SECOND, 60 * SECOND)
 COUNT = Aggregate("count")
 
 
-def run(quick: bool) -> Outcome:
-    stream, ends = block_sorted(blocks=20 if quick else 100)
+def run(quick: bool, seed: int) -> Outcome:
+    stream, ends = block_sorted(20 if quick else 100, seed)
     found = {
         slack: judge(
             buffering("consistent"), COUNT, WINDOW, stream, by_slack(stream, int(slack * SECOND))
@@ -81,17 +81,17 @@ def run(quick: bool) -> Outcome:
                 f"{best.latency:.1f} s at {BEST} s, {most.latency:.1f} s at {SLACKS[-1]:g} s",
             ),
             Check(
-                "punctuation is as accurate as the best slack, and sooner",
-                told.wrong == 0 and told.latency < best.latency,
+                "punctuation beats every slack: fewer wrong answers, or as few and sooner",
+                all((told.wrong, told.latency) < (q.wrong, q.latency) for q in found.values()),
                 f"{told.latency:.1f} s against {best.latency:.1f} s",
             ),
         ),
     )
 
 
-def block_sorted(blocks: int) -> tuple[Arrived, Times]:
+def block_sorted(blocks: int, seed: int) -> tuple[Arrived, Times]:
     """The stream, and the bound behind each row: a block's end behind its last row."""
-    draws = Draws(1, "w3")
+    draws = Draws(seed, "w3")
     per_block, length = RATE * BLOCK, BLOCK * SECOND
     count = per_block * blocks
     block = np.repeat(np.arange(blocks), per_block)

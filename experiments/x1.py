@@ -18,8 +18,8 @@ from penstock.model.ets import NO_ETS, ON_DEMAND
 STRATEGIES = {"DFS": DEPTH_FIRST, "BFS": BREADTH_FIRST}
 
 
-def run(quick: bool) -> Outcome:
-    arrivals = poisson({"a": 1000.0, "b": 0.5}, 8 if quick else 30)
+def run(quick: bool, seed: int) -> Outcome:
+    arrivals = poisson({"a": 1000.0, "b": 0.5}, 8 if quick else 30, seed)
     latency = {
         (name, str(ets)): float(
             simulate(two_streams(virtual_host(ets, strategy)), arrivals).average_latency("q")

@@ -37,14 +37,14 @@ STRATEGIES = {"DFS": DEPTH_FIRST, "BFS": BREADTH_FIRST}
 COLUMNS = (Column("x", Type.INT), Column("arrival", Type.BIGINT))
 
 
-def run(quick: bool) -> Outcome:
+def run(quick: bool, seed: int) -> Outcome:
     bursts = 40 if quick else 400
     alone = {
         name: {n: average(strategy, [burst(0, "a", n)]) for n in SIZES}
         for name, strategy in STRATEGIES.items()
     }
     poisson = {
-        name: {n: average(strategy, random_bursts(n, bursts)) for n in SIZES}
+        name: {n: average(strategy, random_bursts(n, bursts, seed)) for n in SIZES}
         for name, strategy in STRATEGIES.items()
     }
     rows = tuple(
@@ -109,9 +109,9 @@ def burst(time: int, stream: str, size: int) -> Arrival:
     return Arrival(time, stream, pl.DataFrame({"x": range(size)}, schema={"x": pl.Int32}))
 
 
-def random_bursts(size: int, count: int) -> list[Arrival]:
+def random_bursts(size: int, count: int, seed: int) -> list[Arrival]:
     """Bursts at random times, at the same number of rows a second whatever their size."""
-    draw = np.random.default_rng(size)
+    draw = np.random.default_rng([seed, size])
     times = np.cumsum(draw.exponential(size / RATE * 1e6, count)).astype(int)
     streams = draw.integers(0, 2, count)
     return [burst(int(t), "ab"[s], size) for t, s in zip(times, streams, strict=True)]

@@ -21,7 +21,7 @@ More about it.
 from penstock.experimenting import Check, Outcome, Plot, Table
 from _slope import SLOPE
 
-def run(quick):
+def run(quick, seed):
     points = [(x, SLOPE * x) for x in range(3 if quick else 10)]
     return Outcome(
         (Table("line [of it]", ("x", "y"), tuple(points)),),
@@ -33,8 +33,20 @@ WRONG = '''
 """A claim that fails."""
 from penstock.experimenting import Check, Outcome
 
-def run(quick):
+def run(quick, seed):
     return Outcome((), (), (Check("one is two", False, "1"), Check("one is one", True, "1")))
+'''
+
+
+KNOWN = '''
+"""A claim that is known to fail."""
+from penstock.experimenting import Check, Outcome
+
+def run(quick, seed):
+    return Outcome((), (), (
+        Check("the seed is even", seed % 2 == 0, str(seed), known="nobody gives an even one"),
+        Check("one is one", True, "1"),
+    ))
 '''
 
 
@@ -45,12 +57,14 @@ def folder(tmp_path: Path) -> Path:
     (folder / "_slope.py").write_text("SLOPE = 2\n")
     (folder / "line.py").write_text(LINE)
     (folder / "wrong.py").write_text(WRONG)
+    (folder / "known.py").write_text(KNOWN)
     return folder
 
 
 def test_alone_it_lists_names_and_first_lines(folder: Path) -> None:
     done = runner.invoke(app, ["experiment", "--from", str(folder)])
     assert [line.split(None, 1) for line in done.stdout.splitlines()] == [
+        ["known", "A claim that is known to fail."],
         ["line", "A straight line."],
         ["wrong", "A claim that fails."],
     ]
@@ -80,16 +94,47 @@ def test_a_claim_that_fails_fails_the_command_and_is_still_written(
     done = runner.invoke(app, [*command, "--json", str(path)])
     assert done.exit_code == 1
     assert "FAILS: one is two (1)" in done.stdout
-    assert "WRONG: the shape of the published result is NOT reproduced" in done.stdout
+    assert "WRONG: the published result is NOT reproduced (claims that hold: 1, FAILURES: 1)" in (
+        done.stdout
+    )
     written = json.loads(path.read_text())
     assert [one["reproduced"] for one in written["experiments"]] == [False, True]
     assert len(written["experiments"][1]["tables"][0]["rows"]) == 3
 
 
+def test_a_known_failure_is_shown_with_its_reason_and_is_neither_success_nor_error(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "known.json"
+    command = ["experiment", "known", "line", "--from", str(folder), "--json", str(path)]
+    done = runner.invoke(app, command)
+    assert done.exit_code == 3
+    assert "KNOWN FAILURE: the seed is even (1)\n    because nobody gives an even" in done.stdout
+    assert "KNOWN: the published result is NOT reproduced" in done.stdout
+    written = json.loads(path.read_text())
+    known, line = written["experiments"]
+    assert (known["reproduced"], known["as_expected"]) == (False, True)
+    assert known["checks"][0]["verdict"] == "KNOWN FAILURE"
+    assert known["checks"][0]["known"] == "nobody gives an even one"
+    assert (line["reproduced"], line["as_expected"]) == (True, True)
+
+
+def test_a_known_failure_that_holds_is_an_error(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    command = ["experiment", "known", "--seed", "4", "--from", str(folder), "--json", str(path)]
+    done = runner.invoke(app, command)
+    assert done.exit_code == 1
+    assert "HOLDS AFTER ALL: the seed is even (4)\n    if it does so on every run, " in done.stdout
+    assert "known failures that HOLD: 1" in done.stdout
+    written = json.loads(path.read_text())
+    assert written["seed"] == 4
+    assert written["experiments"][0]["as_expected"] is False
+
+
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     done = runner.invoke(app, ["experiment", "t9", "--from", str(folder)], env={"COLUMNS": "200"})
     assert done.exit_code == 2
-    assert "no experiment `t9`; there are: line, wrong" in done.stderr
+    assert "no experiment `t9`; there are: known, line, wrong" in done.stderr
 
 
 def test_experiments_that_want_different_environments_run_one_by_one(folder: Path) -> None:
@@ -111,7 +156,7 @@ def test_an_experiment_without_a_check_is_refused() -> None:
 def test_one_of_our_own_is_reproduced(tmp_path: Path) -> None:
     done = runner.invoke(app, ["experiment", "X2", "--quick", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert "X2: the shape of the published result is reproduced" in done.stdout
+    assert "X2: the published result is reproduced" in done.stdout
     assert [file.name for file in tmp_path.iterdir()] == ["x2-latency-of-bursts.png"]
 
 

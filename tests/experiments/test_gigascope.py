@@ -1,4 +1,4 @@
-"""The printed flush policies, packet by packet, and the ring buffer in front of them."""
+"""A ring of packets in front of the low level of a two-level aggregate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penstock.kernel.aggregation.flush import IN_ORDER, LAZY, Flush
+
 FOLDER = Path(__file__).parent.parent.parent / "experiments"
 
 
@@ -18,46 +20,42 @@ def gigascope(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("_gigascope")
 
 
-def outputs(policy: Any, packets: list[int], per_window: int, size: int, **more: int) -> list[int]:
-    return [out for out, _ in policy(packets, per_window, size, 1, **more)]
-
-
-def test_in_one_slot_whoever_comes_throws_the_other_out(gigascope: Any) -> None:
-    for policy in (gigascope.oop_lazy_flush, gigascope.oop_slow_flush, gigascope.iop_slow_flush):
-        assert outputs(policy, [1, 1, 2, 2, 1], 10, 1) == [0, 0, 1, 0, 1]
-
-
-def test_in_order_all_old_aggregates_go_before_a_new_one_and_out_of_order_none(
-    gigascope: Any,
-) -> None:
-    # Forty groups in eight slots: whatever comes first in a window finds a new one before long.
-    packets = list(range(40)) * 4
-    in_order = outputs(gigascope.iop_slow_flush, packets, 80, 8)
-    assert max(in_order[80:]) > 2
-    assert max(outputs(gigascope.oop_lazy_flush, packets, 80, 8)) == 1
-
-
-def test_what_is_overdue_goes_when_a_window_begins(gigascope: Any) -> None:
-    packets = [1, 2, 3, *[9] * 47]  # windows of 10; the first three are not seen again
-    lazy = outputs(gigascope.oop_lazy_flush, packets, 10, 1000, m=2)
-    assert [number for number, out in enumerate(lazy) if out > 1] == [30]
-    assert lazy[30] == 3 + 1  # and the resident of this packet's slot, of the window before
-    slow = outputs(gigascope.oop_slow_flush, packets, 10, 1000, m=2, i=5)
-    assert max(slow) <= 2
-
-
-def test_every_aggregate_that_came_in_goes_out_once_or_is_still_there(gigascope: Any) -> None:
-    draw = np.random.default_rng(3)
-    packets = draw.integers(0, 30, 3000).tolist()
-    for policy in (gigascope.oop_lazy_flush, gigascope.oop_slow_flush, gigascope.iop_slow_flush):
-        groups = len({(n // 500, key) for n, key in enumerate(packets)})
-        assert groups - 64 <= sum(outputs(policy, packets, 500, 64)) <= len(packets)
+def work(gigascope: Any, *took: float) -> Any:
+    """Blocks of ten packets that take so many seconds."""
+    return gigascope.Work(np.array(took), np.zeros(len(took), dtype=np.int64), 10)
 
 
 def test_a_packet_is_lost_when_the_ring_holds_no_place_for_it(gigascope: Any) -> None:
-    arrivals = np.arange(8, dtype=np.float64)
-    finished = gigascope.finish_times(arrivals, np.array([4.0, 0, 0, 0, 0, 0, 0, 0]))
-    assert finished.tolist() == [4, 4, 4, 4, 4, 5, 6, 7]
-    line = gigascope.Timeline(arrivals, finished, 0.5)
-    assert not line.lossless(3)  # packets 1 to 3 wait behind the first
-    assert line.lossless(4)
+    # Ten packets a second. The second block comes at 2 s and is done at 4.5 s, when 45 packets have
+    # come and 10 are gone.
+    surge = work(gigascope, 0.5, 2.5, 0.5, 0.5, 0.5, 0.5)
+    assert gigascope.is_lossless(surge, ring=35, rate=10)
+    assert not gigascope.is_lossless(surge, ring=34, rate=10)
+
+
+def test_a_ring_does_not_help_who_is_too_slow_for_good(gigascope: Any) -> None:
+    slow = work(gigascope, *[1.1] * 6)
+    assert slow.busy(5) == pytest.approx(0.55)
+    assert gigascope.is_lossless(slow, ring=1000, rate=9)
+    assert not gigascope.is_lossless(slow, ring=1000, rate=10)
+
+
+def test_the_highest_rate_is_the_last_one_without_loss(gigascope: Any) -> None:
+    evenly = work(gigascope, *[0.0001] * 50)  # 100,000 packets a second
+    assert gigascope.highest_rate(evenly, ring=1000) == 95_000
+    one_surge = work(gigascope, *[0.0001] * 20, 0.01, *[0.0001] * 29)
+    rate = gigascope.highest_rate(one_surge, ring=200)
+    assert gigascope.is_lossless(one_surge, 200, rate)
+    assert not gigascope.is_lossless(one_surge, 200, rate + gigascope.STEP)
+    assert 10_000 <= rate <= 20_000  # the surge alone lets 200 packets come in 10 ms
+
+
+def test_only_in_order_all_groups_of_a_window_leave_at_once(gigascope: Any) -> None:
+    most = {
+        policy: gigascope.measure(
+            Flush(policy), groups=40_000, slots=80_000, scale=16, seed=1, repeats=1
+        ).put_out.max()
+        for policy in (IN_ORDER, LAZY)
+    }
+    assert most[IN_ORDER] > 1500  # of 2500 groups, those that still had a slot
+    assert most[LAZY] < 600  # as many as a block has packets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import Enum
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float | None
@@ -38,11 +39,35 @@ class Plot:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim about the shape of the result, whether it holds here, and by what numbers."""
+    """A published claim, whether it holds here, and by what numbers.
+
+    The claim is the publication's, with its figures and its parameters. Where ours is known to
+    differ it stays as it is, and `known` says why; one that then holds is a surprise as well.
+    """
 
     claim: str
     holds: bool
     measured: str
+    known: str | None = None  # why it is known to fail
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.known is None:
+            return Verdict.HOLDS if self.holds else Verdict.FAILS
+        return Verdict.HOLDS_AFTER_ALL if self.holds else Verdict.KNOWN_FAILURE
+
+
+class Verdict(str, Enum):
+    """What a check came to, and whether that was to be expected."""
+
+    HOLDS = "holds"
+    FAILS = "FAILS"
+    KNOWN_FAILURE = "KNOWN FAILURE"
+    HOLDS_AFTER_ALL = "HOLDS AFTER ALL"
+
+    @property
+    def is_surprise(self) -> bool:
+        return self in (Verdict.FAILS, Verdict.HOLDS_AFTER_ALL)
 
 
 @dataclass(frozen=True)
@@ -59,12 +84,19 @@ class Outcome:
 
     @property
     def reproduced(self) -> bool:
+        """Whether every published claim holds; a known failure is a failure."""
         return all(check.holds for check in self.checks)
+
+    @property
+    def surprises(self) -> tuple[Check, ...]:
+        """Claims that fail for no known reason, and known failures that hold."""
+        return tuple(check for check in self.checks if check.verdict.is_surprise)
 
     def as_json(self) -> dict[str, object]:
         return {
             "reproduced": self.reproduced,
-            "checks": [asdict(check) for check in self.checks],
+            "as_expected": not self.surprises,
+            "checks": [asdict(check) | {"verdict": check.verdict.value} for check in self.checks],
             "tables": [
                 {"title": t.title, "columns": t.columns, "rows": t.rows} for t in self.tables
             ],
