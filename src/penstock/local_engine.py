@@ -8,7 +8,8 @@
     best.results()
 
 Rows are carried through all queries when they are pushed. Streams that name files are read by
-`read_files`; `finish` ends every stream, which closes the windows that are still open.
+`read_files`; `finish` reads what is left and ends every stream, which closes the windows that are
+still open.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.late_rows import as_late_rows
 from penstock.local.clock import Clock
-from penstock.local.files import FileBlock, FileSink, check_unused, read_blocks
+from penstock.local.files import FileBlock, FileSink, check_options, check_unused, read_blocks
 from penstock.local.host import LocalHost
 from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery, sink_of
@@ -56,6 +57,7 @@ class LocalEngine(Declarations):
         self._set_aside: list[SetAside] = []
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
+        self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
         self._sources: dict[str, KernelNode] = {}
         self._lowering = Lowering(self._host.graph, self._sources)
         self._queries: dict[str, LocalQuery] = {}
@@ -106,30 +108,35 @@ class LocalEngine(Declarations):
 
         Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
         """
-        readers = self._iterables()
         for entry in self.catalog.streams:
-            origin = entry.stream.origin
-            if origin.format == "push":
-                continue
-            if entry.name in self._supplies:
-                continue
-            if origin.format not in FILE_FORMATS or origin.path is None:
-                raise NotExecutable(
-                    f"cannot read stream `{entry.name}` from {origin}",
-                    hint=f"this host reads: {', '.join(FILE_FORMATS)}",
-                )
-            readers[entry.name] = read_blocks(entry.stream, ROWS_PER_BLOCK)
-        yield from self._read_in_turn(readers)
+            if entry.name not in self._reading:
+                blocks = self._blocks_of(entry)
+                if blocks is not None:
+                    self._reading[entry.name] = blocks
+        yield from self._read_in_turn()
 
-    def _iterables(self) -> dict[str, Iterator[FileBlock]]:
-        return {name: map(FileBlock, blocks) for name, blocks in self._supplies.items()}
+    def _blocks_of(self, entry: StreamEntry) -> Iterator[FileBlock] | None:
+        """What a stream reads; None: the program pushes its rows."""
+        origin = entry.stream.origin
+        if entry.name in self._supplies:
+            return map(FileBlock, self._supplies[entry.name])
+        if origin.format == "push":
+            return None
+        if origin.format not in FILE_FORMATS or origin.path is None:
+            raise NotExecutable(
+                f"cannot read stream `{entry.name}` from {origin}",
+                hint=f"this host reads: {', '.join(FILE_FORMATS)}",
+            )
+        check_options(entry.stream)
+        return read_blocks(entry.stream, ROWS_PER_BLOCK)
 
-    def _read_in_turn(self, readers: dict[str, Iterator[FileBlock]]) -> Iterator[tuple[str, int]]:
-        while readers:
-            for name in list(readers):
-                block = next(readers[name], None)
+    def _read_in_turn(self) -> Iterator[tuple[str, int]]:
+        over: set[str] = set()
+        while waiting := [name for name in self._reading if name not in over]:
+            for name in waiting:
+                block = next(self._reading[name], None)
                 if block is None:
-                    del readers[name]
+                    over.add(name)
                     continue
                 self._host.reject(name, list(block.rejected))
                 self.push(name, block.rows)
@@ -157,8 +164,11 @@ class LocalEngine(Declarations):
         self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
 
     def finish(self) -> None:
-        """End all streams: every window closes, and nothing can be pushed any more."""
-        for _ in self._read_in_turn(self._iterables()):
+        """Read what is left, and end all streams: every window closes, and nothing goes in after.
+
+        Files and iterables that `read_files` has not come to are read now.
+        """
+        for _ in self.read_files():
             pass
         self._host.finish()
         for query in self._queries.values():
@@ -236,6 +246,7 @@ class LocalEngine(Declarations):
         self._host.remove_stream(name)
         del self._sources[name]
         self._supplies.pop(name, None)
+        self._reading.pop(name, None)
         late = self._late.pop(name, None)
         if late is not None:
             late.close()

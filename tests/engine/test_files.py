@@ -204,6 +204,68 @@ def test_a_format_that_this_host_cannot_read_is_refused() -> None:
         list(engine.read_files())
 
 
+def test_finish_reads_what_nobody_has_read(tmp_path: Path) -> None:
+    for number in (1, 2):
+        pl.DataFrame([bid(number, number)]).write_csv(tmp_path / f"{number}.csv")
+    engine = reading("csv", tmp_path)
+    query = engine.sql("SELECT count(*) AS n FROM bids [RANGE 1 HOUR]")
+    next(engine.read_files())  # and no further
+    engine.finish()
+    assert query.results()["n"].to_list() == [2]
+    assert engine.counts("bids").rows == 2
+
+
+def test_text_that_is_none_costs_its_row_only(tmp_path: Path) -> None:
+    good = b"lamp,1,2026-01-01 12:00:00\n"
+    spoilt = b"l\xffmp,2,2026-01-01 12:00:00\n"
+    (tmp_path / "1.csv").write_bytes(b"item,price,ts\n" + good + spoilt + good)
+    half = '{"item": "%s", "price": 1, "ts": "2026-01-01 12:00:00"}\n'
+    (tmp_path / "1.json").write_text("".join(half % item for item in ("a", "b\\ud800", "c")))
+    for format, reason in (
+        ("csv", "no row: l\ufffdmp,2,2026-01-01 12:00:00"),
+        ("json", "item: 'b\\ud800' is no STRING"),
+    ):
+        engine = reading(format, tmp_path)
+        query = engine.sql("SELECT price FROM bids")
+        engine.finish()
+        assert (prices(query), reasons(engine)) == ([1, 1], [reason])
+
+
+def test_a_field_may_be_longer_than_what_is_read_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "bids.csv"
+    lengths = [1] * 30 + [300_000, 20_000_000] + [5] * 30
+    with file.open("w") as text:
+        text.write("item,price,ts\nshort\n")
+        for length in lengths:
+            text.write(f"{'x' * length},1,2026-01-01 12:00:00\n")
+        text.write("short\n")
+    engine = reading("csv", file)
+    query = engine.sql("SELECT length(item) AS n FROM bids")
+    engine.finish()
+    assert query.results()["n"].to_list() == lengths
+    assert reasons(engine) == ["no row: short"] * 2
+
+
+def test_options_of_csv_mean_what_they_mean_on_spark(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("|a;b|;1;2026-01-01 12:00:00\n-;2;2026-01-01 12:00:00\n")
+    engine = LocalEngine()
+    options = "OPTIONS (sep ';', header 'false', quote '|', nullValue '-', maxFilesPerTrigger '1')"
+    engine.sql(declared("csv", tmp_path).replace(" TIMESTAMP BY", f" {options} TIMESTAMP BY"))
+    query = engine.sql("SELECT item, price FROM bids")
+    engine.finish()
+    assert query.results().rows() == [("a;b", 1), (None, 2)]
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path: Path) -> None:
+    for format, option in (("csv", "timestampFormat"), ("json", "multiLine")):
+        engine = LocalEngine()
+        options = f" OPTIONS ({option} 'x') TIMESTAMP BY"
+        engine.sql(declared(format, tmp_path).replace(" TIMESTAMP BY", options))
+        with pytest.raises(NotExecutable, match=f"without the option `{option}`") as refused:
+            engine.finish()
+        assert "Spark" in str(refused.value.hint)
+
+
 # --- writing ------------------------------------------------------------------------------------
 
 

@@ -73,11 +73,22 @@ def as_text(
     """Rows that have no type in common: their values as text, and why each was set aside."""
     rows = list(rows)
     text = {
-        column.name: [None if row[column.name] is None else str(row[column.name]) for row in rows]
+        column.name: [
+            None if row[column.name] is None else _shown(row[column.name]) for row in rows
+        ]
         for column in columns
     }
     schema = dict.fromkeys([*text, "reason"], pl.String())
-    return pl.DataFrame({**text, "reason": list(reasons)}, schema=schema)
+    return pl.DataFrame({**text, "reason": list(map(_shown, reasons))}, schema=schema)
+
+
+def _shown(value: Any) -> str:
+    """A value as text that can be kept: half a character (a lone surrogate) is spelt out.
+
+    >>> _shown("a\\ud800")
+    'a\\\\ud800'
+    """
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,16 +3,15 @@
 A path is a file, a directory (all files of the format in it, by name) or a pattern with `*`. Files
 are read a block at a time. CSV is read as text and JSON as the values it holds; types come later,
 where a value that does not fit sets one row aside instead of ending the file. A line that is no row
-at all comes along as `rejected`. In CSV a field with nothing in it is NULL, and `""` is not.
+at all comes along as `rejected`. How CSV is written: see `csv_files`.
 
 Results of one run go to a directory of numbered parts.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,15 +19,19 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.kernel.fit import Rows
+from penstock.local.csv_files import OPTIONS as CSV_OPTIONS
+from penstock.local.csv_files import read_csv, style_of
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part
 from penstock.storage.output_folder import OutputFolder
+
+#: Options about how fast files are read: here they are read one after the other.
+_PACING = ("maxfilespertrigger", "maxbytespertrigger", "maxfileage", "maxcachedfiles")
 
 
 def files_of(path: str, format: str) -> list[Path]:
@@ -60,9 +63,10 @@ class FileBlock:
 def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
     """The rows of a stream's files, a block at a time, with the stream's columns only."""
     assert stream.origin.path is not None
+    read = _reader(stream)
     for file in files_of(stream.origin.path, stream.origin.format):
         try:
-            for block in _READERS[stream.origin.format](file, rows_per_block):
+            for block in read(file, rows_per_block):
                 yield FileBlock(_columns(block.rows, stream, file), block.rejected)
         except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
             raise HostError(
@@ -75,8 +79,11 @@ def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
     """The stream's columns only."""
     wanted = [column.name for column in stream.arriving]
     if isinstance(rows, pl.DataFrame):
-        _check_present(wanted, rows.columns, stream, file)
-        return rows.select(wanted)
+        # The names of columns are the same whatever their case, as in SQL.
+        by_case = {name.lower(): name for name in reversed(rows.columns)}
+        found = {n: n if n in rows.columns else by_case.get(n.lower(), n) for n in wanted}
+        _check_present(list(found.values()), rows.columns, stream, file)
+        return rows.select(pl.col(there).alias(name) for name, there in found.items())
     if rows:
         _check_present(wanted, {name: None for row in rows for name in row}, stream, file)
     # What an object leaves out is NULL.
@@ -98,34 +105,6 @@ def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
     with pa.parquet.ParquetFile(file) as parquet:
         for batch in parquet.iter_batches(rows_per_block):
             yield FileBlock(_frame(pa.Table.from_batches([batch])))
-
-
-def _read_csv(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
-    rejected: list[str] = []
-
-    def reject(row: pa.csv.InvalidRow) -> str:
-        rejected.append(row.text or f"a line of {row.actual_columns} columns")
-        return "skip"
-
-    with file.open(newline="", encoding="utf-8") as text:
-        names = next(csv.reader(text), [])
-    reader = pa.csv.open_csv(
-        file,
-        read_options=pa.csv.ReadOptions(block_size=max(1 << 20, rows_per_block * 64)),
-        parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=reject),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    )
-    for batch in reader:
-        for rows in _frame(pa.Table.from_batches([batch])).iter_slices(rows_per_block):
-            bad, rejected[:] = tuple(rejected), []
-            yield FileBlock(rows, bad)
-    if rejected:
-        yield FileBlock(pl.DataFrame(schema=dict.fromkeys(names, pl.String())), tuple(rejected))
 
 
 def _read_json(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
@@ -154,7 +133,31 @@ def _frame(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-_READERS = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+def _reader(stream: Stream) -> Callable[[Path, int], Iterator[FileBlock]]:
+    """What reads files as the stream's options say."""
+    if stream.origin.format != "csv":
+        return _read_parquet if stream.origin.format == "parquet" else _read_json
+    style = style_of(_meant(stream), [column.name for column in stream.arriving])
+    return lambda file, rows: (FileBlock(*part) for part in read_csv(file, rows, style))
+
+
+def check_options(stream: Stream) -> None:
+    """Refuse options that this host would have to ignore."""
+    known = CSV_OPTIONS if stream.origin.format == "csv" else {}
+    for name, _ in stream.origin.options:
+        if name.lower() not in (*known, *_PACING):
+            usable = ", ".join(known) or "none"
+            raise NotExecutable(
+                f"stream `{stream.name}`: this host reads {stream.origin.format} without the "
+                f"option `{name}`",
+                hint=f"it knows: {usable}; Spark knows more",
+            )
+
+
+def _meant(stream: Stream) -> dict[str, str]:
+    """The options about what is in the files."""
+    given = {name.lower(): text for name, text in stream.origin.options}
+    return {name: text for name, text in given.items() if name not in _PACING}
 
 
 def check_unused(path: str) -> None:
