@@ -25,6 +25,7 @@ from penstock.errors import (
 from penstock.lower.late_rows import aggregation_with_late_rows
 from penstock.lower.lower import check_executable, remark
 from penstock.lower.promises import promises_used
+from penstock.model.releases import Releases
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Stream, Timing
 from penstock.model.timestamps import to_ticks
@@ -106,6 +107,7 @@ class Declarations(ABC):
             entry.name,
             entry.plan,
             self._stream_progress(),
+            self._releases(entry.name),
             now=self.now(),
             union=self.catalog.settings.union,
             ets=self.catalog.settings.ets,
@@ -167,6 +169,10 @@ class Declarations(ABC):
     @abstractmethod
     def _stream_progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
+
+    @abstractmethod
+    def _releases(self, query: str) -> Releases | None:
+        """What lets the next row of a query out; None: not known yet."""
 
     def now(self) -> int:
         """The clock by which streams are silent."""

@@ -36,6 +36,7 @@ from penstock.local.stream_input import SetAside, StreamCounts
 from penstock.local_query import LocalQuery, sink_of
 from penstock.lower.late_rows import check_takes_late_rows
 from penstock.lower.lower import Lowering
+from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.plan.holding import StreamProgress
@@ -197,9 +198,14 @@ class LocalEngine(Declarations):
 
     def _stream_progress(self) -> dict[str, StreamProgress]:
         return {
-            name: StreamProgress(self._host.bound(name), self._host.heard(name))
+            name: StreamProgress(
+                self._host.bound(name), self._host.heard(name), self._host.counts(name).rows
+            )
             for name in self._host.streams
         }
+
+    def _releases(self, query: str) -> Releases:
+        return self._host.releases(query)
 
     def now(self) -> int:
         return self._host.clock.now()

@@ -21,7 +21,7 @@ from penstock.errors import HostError
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
-from penstock.spark.delivery import Report
+from penstock.spark.delivery import Report, releases_of
 from penstock.spark.enabling import BatchTimes, Beat, Enabling
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -120,6 +120,7 @@ class Driver:
             0,
             facts[0]["newest"] if facts else {},
             {name for group in facts for name in group["awaited"]},
+            releases_of(group["releases"] for group in facts),
         )
         self.enabling.heard(report, self.now)
         self.enabling.over(BatchTimes(self.batches, began, listed))
@@ -243,3 +244,18 @@ def test_a_promise_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     assert not beat._thread.is_alive()
     with pytest.raises(HostError, match=r"can no longer be asked for the time: .*No such file"):
         beat.check()
+
+
+def test_groups_report_what_lets_the_next_row_out_and_nothing_less_does() -> None:
+    driver = Driver(QUERIES["outer"], NO_ETS, is_prompt=True, seed=4)
+    driver.live(3 * SECOND, ("busy",))
+    driver.batch()
+    first = min(row["ts"] for row in driver.rows["busy"])
+    [release] = releases_of(group["releases"] for group in driver._facts())["q"].releases
+    assert release.bounds == {("silent", "ts"): first + 2 * SECOND + 1} and release.certain
+    driver.promises = [{"silent": first + 2 * SECOND}]
+    driver.batch()
+    assert driver.results() == []
+    driver.promises = [{"silent": first + 2 * SECOND + 1}]
+    driver.batch()
+    assert {row["t"] for row in driver.results()} == {first}

@@ -11,7 +11,8 @@ the queue is.  Spec: execution-model 1, 3.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TypeAlias
 
 from penstock.errors import PenstockBug
@@ -147,6 +148,13 @@ class Cursor:
             return None
         item = items[place]
         return item.slice(self.row) if self.row and isinstance(item, Block) else item
+
+    def unread(self) -> Iterator[Item]:
+        """All items that are not taken yet."""
+        first = self.peek()
+        if first is not None:
+            yield first
+            yield from islice(self.buffer._items, self.item - self.buffer._first + 1, None)
 
     @property
     def rows(self) -> int:

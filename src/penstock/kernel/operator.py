@@ -18,8 +18,10 @@ from typing import Protocol
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.progress.grain import UNUSED, Grain
+from penstock.kernel.progress.release import Needs, NotKnown, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
 
 
 class Output(Protocol):
@@ -86,6 +88,26 @@ class Operator:
         if self.state.holds_rows():
             return True
         return any(cursor.rows for cursor in inputs) and not self.more(inputs)
+
+    # -- what it waits for (`progress/release.py`) --------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        """What waits here, and which bounds let it out; of rows that wait alike the first."""
+        if self.waits(inputs):
+            raise NotKnown
+        return ()
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """What becomes of a row that comes in with these times."""
+        raise NotKnown
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        """What inputs must have promised for it to promise this; None: it never will."""
+        raise NotKnown
+
+    def known(self, port: int, on: str) -> int:
+        """What an input has promised, as far as it is noted here."""
+        return BEGINNING
 
     def more(self, inputs: Sequence[Cursor]) -> bool:
         """Whether a step would consume something."""

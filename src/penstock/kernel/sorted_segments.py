@@ -48,6 +48,11 @@ def take_below(table: Table, on: str, bound: int) -> pl.DataFrame | None:
     return pl.concat(taken) if taken else None
 
 
+def lowest(table: Table, on: str) -> int | None:
+    """The least value of all segments; None: there are no rows."""
+    return min((int(rows.get_column(on)[0]) for rows in table if rows.height), default=None)
+
+
 def drop_where(table: Table, going: Callable[[pl.DataFrame], Mask]) -> pl.DataFrame | None:
     """Take out the rows that are going, wherever they stand; segments without any stay as they are.
 

@@ -30,6 +30,7 @@ from penstock.kernel.aggregation.wid import treat_late
 from penstock.kernel.fit import Rows
 from penstock.kernel.graph import Graph, Node, SavedNode
 from penstock.kernel.progress.late import LatePolicy
+from penstock.kernel.progress.release import releases
 from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.state import SavedState
@@ -39,6 +40,7 @@ from penstock.local.query_output import QueryOutput
 from penstock.local.stream_input import SetAside, StreamCounts, StreamInput
 from penstock.model.ets import ON_DEMAND, Ets
 from penstock.model.punctuation import where_of
+from penstock.model.releases import Releases
 from penstock.model.schema import Schema, suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
@@ -237,6 +239,12 @@ class LocalHost:
     def bound(self, stream: str) -> int:
         """What the stream has promised so far."""
         return self._stream(stream).bound
+
+    def releases(self, query: str) -> Releases:
+        """What lets the next row of a query out."""
+        node = next(node for node in self.graph.nodes.values() if query in node.sinks)
+        streams = {stream.node: name for name, stream in self._inputs.items()}
+        return releases(node, streams, lambda name, on: self._stream(name).promised(on))
 
     def heard(self, stream: str) -> int | None:
         """When the stream last brought rows, by the clock; None: never."""

@@ -79,6 +79,10 @@ class StreamInput:
         """What is promised on the stream's timestamp."""
         return self._generator.state.bound
 
+    def promised(self, on: str) -> int:
+        """What is promised about a column."""
+        return self._generator.promised(on)
+
     @property
     def heard(self) -> int | None:
         """When rows last came, by the clock; None: never."""

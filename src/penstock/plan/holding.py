@@ -1,9 +1,9 @@
-"""What holds a query back: which input, how far it is, for how long, and what would release it.
+"""What a query waits for: which input, how far it is, for how long, and what would release it.
 
-A query that only selects and projects waits for nobody. Windows, joins, merges and ordered answers
-wait until the time on all their inputs is known, so the query as a whole has come as far as the
-input that has promised least. These are facts about a plan and the bounds of its streams; whatever
-host knows the bounds can ask.  Spec: timestamps 1, 3; window-queries 1.2.
+What the next row needs is found by the operators that hold it (`model/releases.py`); here it is put
+into words, by what the streams declare. A stream *holds a query back* if the next row waits for it
+while another input is further on; a stream that is simply not there yet is only waited for.
+Spec: timestamps 1, 3; window-queries 1.2.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from penstock.model.ets import NO_ETS, Ets, EtsKind
+from penstock.model.releases import Release, Releases
+from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
 from penstock.model.types import Type
 from penstock.plan import nodes
-from penstock.plan.graph import streams_of, walk
-from penstock.windows import Sliding
+from penstock.plan.graph import streams_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class StreamProgress:
 
     bound: int = BEGINNING
     heard: int | None = None
+    rows: int = 0  # that went in, where somebody counts by them
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class InputFacts:
     bound: str
     behind: str  # how far behind the foremost input its promise is
     silent: str  # how long ago its last row came
-    holds: bool
-    release: str  # what would let the query go on; empty if it does not hold it back
+    holds: bool  # whether the next row waits for it
+    needed: str  # how far it must come for that; empty if nothing waits for it
+    release: str  # what would bring it there
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ class Holding:
         return asdict(self)
 
     def __str__(self) -> str:
-        header = ("input", "promised", "behind", "last row", "holds back", "released by")
+        header = ("input", "promised", "behind", "last row", "waited for", "needed", "released by")
         rows = [
-            (f.stream, f.bound, f.behind, f.silent, "yes" if f.holds else "no", f.release)
+            (f.stream, f.bound, f.behind, f.silent, _yes(f.holds), f.needed, f.release)
             for f in self.inputs
         ]
         widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
@@ -70,87 +73,133 @@ def holding(
     query: str,
     plan: nodes.Node,
     progress: Mapping[str, StreamProgress],
+    releases: Releases | None,
     *,
     now: int,
     union: str = "meld",
     ets: Ets = NO_ETS,
 ) -> Holding:
-    """The facts about a query whose streams have come so far; `now` is the clock."""
+    """The facts about a query whose streams have come so far; `now` is the clock.
+
+    `releases`: what lets its next row out; None: it does not run, or has not said yet.
+    """
     streams = streams_of(plan)
-    waited = _waited(plan, union)
     known = {name: progress.get(name, StreamProgress()) for name in streams}
-    bounds = {name: known[name].bound for name in waited}
-    low, high = min(bounds.values(), default=END), max(bounds.values(), default=END)
-    needed = _needed(plan, low, high)
+    next_one = _next(releases, known)
+    high = max((each.bound for each in known.values()), default=END)
     facts = []
     for name, stream in streams.items():
-        holds = name in waited and known[name].bound == low and low < END
         heard = known[name].heard
+        need = None if next_one is None else _need(stream, next_one, known[name])
         facts.append(
             InputFacts(
                 stream=name,
                 declared=stream.disorder(),
                 bound=_shown(stream, known[name].bound),
-                behind=_behind(stream, known[name].bound, high) if name in waited else "",
+                behind=_behind(stream, known[name].bound, high),
                 silent="never" if heard is None else f"{_age(now - heard)} ago",
-                holds=holds,
-                release=_release(stream, needed, ets) if holds else "",
+                holds=need is not None,
+                needed="" if need is None else need.shown,
+                release="" if need is None else _release(stream, need, ets),
             )
         )
-    return Holding(query, _summary(facts, bool(waited), low), tuple(facts))
+    over = all(each.bound >= END for each in known.values())
+    if over:
+        summary = "waits for nobody: all inputs are over"
+    elif not _waits(plan, union):
+        summary = "waits for nobody: every row passes at once"
+    else:
+        summary = _summary(releases, next_one, known)
+    return Holding(query, summary, tuple(facts))
 
 
-def _summary(facts: list[InputFacts], waits: bool, low: int) -> str:
-    if not waits:
-        return "waits for nobody: every row passes at once"
-    if low >= END:
-        return "waits for nobody: all inputs are over"
-    held = [f"`{fact.stream}`" for fact in facts if fact.holds]
-    return f"held back by {' and '.join(held)}"
+def _next(releases: Releases | None, known: Mapping[str, StreamProgress]) -> Release | None:
+    """The release that is nearest."""
+    if releases is None:
+        return None
+
+    def distance(release: Release) -> tuple[int, int]:
+        far = sum(
+            bound - max(known[stream].bound, 0)
+            for (stream, on), bound in release.bounds.items()
+            if on != ROW_NUM
+        )
+        return len(release.bounds), far
+
+    return min(releases.releases, key=distance, default=None)
 
 
-def _waited(plan: nodes.Node, union: str) -> set[str]:
-    """The streams that something in the plan waits for."""
+def _summary(
+    releases: Releases | None, next_one: Release | None, known: Mapping[str, StreamProgress]
+) -> str:
+    if releases is None:
+        return "not known: no batch is over yet"
+    if next_one is None:
+        return "nothing waits" if releases.known else "something waits, it cannot be told for what"
+    waited = list(dict.fromkeys(stream for stream, _ in next_one.bounds))
+    named = " and ".join(f"`{stream}`" for stream in waited)
+    others = [each.bound for name, each in known.items() if name not in waited]
+    if others and all(known[stream].bound < max(others) for stream in waited):
+        return f"held back by {named}"
+    if next_one.certain:
+        return f"the next result waits for {named}"
+    return f"the next result waits for {named}, at the least"
+
+
+def _waits(plan: nodes.Node, union: str) -> bool:
+    """Whether anything in the plan ever waits."""
     passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
         isinstance(plan, nodes.Union) and union == "meld"
     )
-    if not passes:
-        return set(streams_of(plan))
-    return {name for node in plan.inputs for name in _waited(node, union)}
+    return not passes or any(_waits(node, union) for node in plan.inputs)
 
 
-def _needed(plan: nodes.Node, low: int, high: int) -> int | None:
-    """The least bound that lets something out: the end of the window that is open at `low`."""
-    ends = [
-        node.window.origin
-        + ((low - node.window.origin) // node.window.slide + 1) * node.window.slide
-        for node in walk(plan)
-        if isinstance(node, nodes.WindowAggregate)
-        and isinstance(node.window, Sliding)
-        and low > BEGINNING
-    ]
-    if ends:
-        return min(ends)
-    return high if low < high < END else None
+@dataclass(frozen=True)
+class _Need:
+    """How far a stream must come: a time, or a number of rows."""
+
+    bound: int | None = None
+    rows: int | None = None
+    shown: str = ""
 
 
-def _release(stream: Stream, needed: int | None, ets: Ets) -> str:
+def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | None:
+    if (stream.name, ROW_NUM) in release.bounds:
+        bound = release.bounds[stream.name, ROW_NUM]
+        if bound >= END:
+            return _Need(bound=END, shown="end")
+        rows = bound - 1 - known.rows
+        return _Need(rows=rows, shown=f"{rows} more row{'' if rows == 1 else 's'}")
+    found = release.bounds.get((stream.name, str(stream.timestamp)))
+    return None if found is None else _Need(bound=found, shown=_shown(stream, found))
+
+
+def _release(stream: Stream, need: _Need, ets: Ets) -> str:
     """What would raise the stream's promise far enough."""
+    if need.rows is not None:
+        return f"{need.shown}, or its end"
+    if need.bound is None or need.bound >= END:
+        return "more rows, or its end"
     asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
-    if stream.kind is TimestampKind.LATENT or stream.timestamp is None:
-        return "more rows, or its end: it has no time"
+    at = f" of {_shown(stream, need.bound)} or later"
     if stream.kind is TimestampKind.INTERNAL:
-        return f"the clock: it is asked {ets}" if asked else "a row, or SET ets = on demand"
-    at = "" if needed is None else f" of {_shown(stream, needed)} or later"
-    if stream.timing.skew is not None and asked:
-        return f"a row{at}, or the clock, {format_duration(stream.timing.skew)} later"
-    if stream.timing.lull is not None:
-        return f"a row{at}, or a silence of {format_duration(stream.timing.lull)}"
-    if stream.slack is None and stream.timing.rows_late is None:
+        how = f": it is asked {ets}" if asked else ", with a row, or SET ets = on demand"
+        return f"the clock at {_shown(stream, need.bound)}{how}"
+    if stream.timing.rows_late is not None:
+        behind = f"with {stream.timing.rows_late} rows behind it"
+        return f"a row{at} {behind}, a promise{at} (punctuate), or its end"
+    if stream.slack is None:
         return f"a promise{at} (punctuate), or its end"
-    if needed is not None and stream.slack:
-        at = f" of {_shown(stream, needed + stream.slack)} or later"
-    return f"a row{at}, a promise (punctuate), or its end; a declared SKEW would do without"
+    row = f"a row of {_shown(stream, min(need.bound + stream.slack, END - 1))} or later"
+    if stream.timing.skew is not None and asked:
+        return f"{row}, or the clock, {format_duration(stream.timing.skew)} later"
+    if stream.timing.lull is not None:
+        return f"{row}, or a silence of {format_duration(stream.timing.lull)}"
+    return f"{row}, a promise{at} (punctuate), or its end; a declared SKEW would do without"
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
 
 
 def _shown(stream: Stream, bound: int) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
+
+from penstock.model.releases import Releases
 
 
 @dataclass(frozen=True)
@@ -27,5 +30,16 @@ class Report:
     state_bytes: int
     newest: Mapping[str, int]  # timestamp of each stream so far
     awaited: Collection[str]  # streams that something is held for
+    #: query -> what lets its next row out; a query that is not here has not said
+    releases: Mapping[str, Releases] = field(default_factory=dict)
     #: (stream, kind) -> rows set aside of which nothing but their number is known
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:
+    """By query, what any group waits for; each group says it in JSON."""
+    found: dict[str, list[Releases]] = {}
+    for group in groups:
+        for query, said in group.items():
+            found.setdefault(query, []).append(Releases.from_json(said))
+    return {query: Releases.of_all(parts) for query, parts in found.items()}

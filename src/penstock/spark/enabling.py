@@ -30,12 +30,13 @@ from py4j.protocol import Py4JError
 from penstock.errors import HostError
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.model.ets import Ets, EtsKind
+from penstock.model.releases import Release, Releases
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END, SECOND
 from penstock.plan.graph import streams_of
 from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
-from penstock.plan.releasing import lets_out
+from penstock.plan.releasing import forgets, lets_out
 from penstock.spark.delivery import Report
 from penstock.spark.pulse import Pulse
 
@@ -78,7 +79,8 @@ class Enabling:
     ) -> None:
         self.ets = ets
         self._streams = streams
-        self._plans = [(plan, sorted(streams_of(plan))) for plan in plans.values()]
+        self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
+        self.releases: Mapping[str, Releases] = {}
         self._union = union
         self._known = {name: _Known() for name in streams}
         self._awaited: frozenset[str] = frozenset()
@@ -99,6 +101,7 @@ class Enabling:
         """Take note of what a batch came to, at `now`."""
         self._awaited = frozenset(report.awaited)
         self._brought_rows = any(report.rows.values())
+        self.releases = report.releases
         for name, known in self._known.items():
             newest = report.newest.get(name, BEGINNING)
             if newest > known.newest:
@@ -155,12 +158,27 @@ class Enabling:
 
     def _sets_free(self, made: Mapping[str, int]) -> bool:
         """Whether these promises would let out results; or rows of joins, if new ones came."""
-        for plan, names in self._plans:
-            low = min(self._known[name].bound for name in names)
-            raised = min(made.get(name, self._known[name].bound) for name in names)
-            if lets_out(plan, low, raised, union=self._union, purging=self._brought_rows):
+        for query, (plan, names) in self._plans.items():
+            before = {name: self._known[name].bound for name in names}
+            after = {name: made.get(name, bound) for name, bound in before.items()}
+            if after == before:
+                continue
+            if self._brought_rows and forgets(plan) and min(after.values()) > min(before.values()):
+                return True
+            said = self.releases.get(query)
+            if said is None or not said.known:
+                if lets_out(plan, min(before.values()), min(after.values()), union=self._union):
+                    return True
+            elif any(self._is_met(release, after) for release in said.releases):
                 return True
         return False
+
+    def _is_met(self, release: Release, bounds: Mapping[str, int]) -> bool:
+        """Whether streams that have come so far let a row out."""
+        return all(
+            on == self._streams[name].timestamp and bounds[name] >= bound
+            for (name, on), bound in release.bounds.items()
+        )
 
 
 class Beat:

@@ -34,6 +34,7 @@ from penstock.errors import NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply
 from penstock.lower.late_rows import check_takes_late_rows
+from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
@@ -247,6 +248,10 @@ class Engine(Declarations):
             running.pipeline.refresh()
             found.update(running.enabling.progress())
         return found
+
+    def _releases(self, query: str) -> Releases | None:
+        running = self._known_of(query)
+        return None if running is None else running.enabling.releases.get(query)
 
     # -- streams of the program ---------------------------------------------------------------
 

@@ -24,11 +24,13 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split
+from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import State
 from penstock.lower.lower import Lowering
 from penstock.model.punctuation import Punctuation
+from penstock.model.releases import Releases
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.plan.nodes import Node
@@ -83,18 +85,13 @@ class GroupHost:
         self.generators = {stream.name: Generator(stream) for stream in program.streams}
         lowering = Lowering(self.graph, sources)
         lowering.expect(program.queries.values(), aggregation=program.aggregation)
-        self._sinks = {
-            name: self.graph.add_sink(
-                name,
-                lowering.lower(
-                    plan,
-                    union=program.union,
-                    join=program.join,
-                    aggregation=program.aggregation,
-                ),
+        self._ends = {
+            name: lowering.lower(
+                plan, union=program.union, join=program.join, aggregation=program.aggregation
             )
             for name, plan in pruned(program.queries).items()
         }
+        self._sinks = {name: self.graph.add_sink(name, end) for name, end in self._ends.items()}
         describe(self.graph)
         self._executor = Executor(self.graph)
         self._late = LatePolicy(program.late)
@@ -189,6 +186,11 @@ class GroupHost:
             if node.operator is not None:
                 yield f"operator {name}", node.operator.state
 
+    def _releases(self, query: str) -> Releases:
+        """What lets the next row of a query out of this group."""
+        streams = {source: name for name, source in self._sources.items()}
+        return releases(self._ends[query], streams, lambda s, on: self.generators[s].promised(on))
+
     def progress(self) -> dict[str, Any]:
         """Bounds and sizes, for whoever watches."""
         sizes = [size for _, state in self.states() for size in state.sizes()]
@@ -196,6 +198,7 @@ class GroupHost:
             "bounds": {name: g.state.bound for name, g in self.generators.items()},
             "newest": {name: g.state.newest for name, g in self.generators.items()},
             "awaited": [name for name, behind in self._behind.items() if is_awaited(behind)],
+            "releases": {name: self._releases(name).as_json() for name in self._sinks},
             "state_rows": sum(size.rows for size in sizes),
             "state_bytes": sum(size.bytes for size in sizes),
         }

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.state import from_ipc
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.delivery import Delivery, Report
+from penstock.spark.delivery import Delivery, Report, releases_of
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.groups import group_keys
@@ -103,6 +103,7 @@ class Pipeline:
                 sum(group["state_bytes"] for group in progress),
                 progress[0]["newest"] if progress else {},
                 {name for group in progress for name in group["awaited"]},
+                releases_of(group["releases"] for group in progress),
             )
         )
         reach("batch.over")

@@ -16,6 +16,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from penstock.model.timestamps import END
 from penstock.windows.window import Window
 
 Ticks = TypeVar("Ticks")
@@ -41,6 +42,39 @@ class Tagged(Window):
     def grid(self) -> tuple[int, int] | None:
         """Step and origin of the bounds at which windows close; None: they close at any."""
         return None
+
+    def closes_at(self, wid: int) -> int:
+        """The least bound that closes all extents below `wid`: the inverse of `closed_below`."""
+        if wid >= END or self.grid is None:
+            return min(wid, END)
+        step, origin = self.grid
+        return origin + wid * step
+
+    def first_covering(self, side: int, value: int) -> int | None:
+        """The first id whose extent starts (side 0) or ends (1) at the value or later.
+
+        None: extents of this kind have no such side.
+        """
+        if value >= END:
+            return END
+        if self.covers(0)[side] is None:
+            return None
+
+        def reaches(wid: int) -> bool:
+            covered = self.covers(wid)[side]
+            return covered is not None and covered >= value
+
+        high = self.closed_below(value)
+        step = 1
+        while not reaches(high):
+            high, step = high + step, step * 2
+        low, step = high - 1, 1
+        while reaches(low):
+            low, step = low - step, step * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reaches(middle) else (middle, high)
+        return high
 
     @property
     def equally_long(self) -> bool:

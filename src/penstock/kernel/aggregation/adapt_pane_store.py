@@ -58,6 +58,9 @@ class AdaptPaneStore(PaneStore):
             columns = calculation.keys(ranges.columns) | calculation.kept(ranges.columns)
             append_level(self.state.panes, segment_of(columns, ranges.start), pl.concat)
 
+    def _first_filling(self) -> int | None:
+        return self._filling.first_open()
+
     def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
         self._filling.fold(meant)
         names = (*self.calculation.groups, *self.calculation.partials, PANE)

@@ -40,6 +40,7 @@ from penstock.kernel.aggregation.wid import WidAggregate, WidState, layers_of
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.tag import SOURCE
+from penstock.kernel.sorted_segments import lowest
 from penstock.kernel.state import Segment, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -107,6 +108,16 @@ class AdaptWid(WidAggregate):
         state.uncounted += rows.height
         if PATIENCE * state.uncounted >= state.buffer.rows + state.partials.rows:
             self._settle()
+
+    def first_open(self) -> int | None:
+        """The first window that is open and has rows, be it as partials or as rows."""
+        starts = [int(self._wids(rows)[0].min()) for rows in self.state.buffer if rows.height]
+        first = lowest(self.state.partials, WID_START)
+        starts += [] if first is None else [first]
+        return max(min(starts), self.state.closed) if starts else None
+
+    def _first_open(self) -> int | None:
+        return self.first_open()
 
     @property
     def _buffered(self) -> list[str]:

@@ -18,22 +18,23 @@ Spec: window-queries 3.7, Fig 6-5 to 6-7, with the three corrections.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids
-from penstock.kernel.aggregation.bucket import WID_START
+from penstock.kernel.aggregation.bucket import WID, WID_START
 from penstock.kernel.aggregation.overlay import repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges
 from penstock.kernel.aggregation.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
+from penstock.kernel.progress.release import Times, Waiting
 from penstock.kernel.state import Table
 from penstock.model.aggregates import Aggregate
-from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber
+from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 
 _END = "end"
 
@@ -92,6 +93,24 @@ class BinsAggregate(WidAggregate):
         before = self.state.ranked
         self.state.ranked += len(ends)
         return np.unique(np.sort(ends)[every - 1 - before % every :: every])
+
+    def _first_open(self) -> int | None:
+        """The first end that is known to be that of a window."""
+        if not self.state.ends.rows:
+            return None
+        found = [rows.get_column(_END).to_numpy() for rows in self.state.ends]
+        ends = np.sort(np.concatenate(found))
+        if not isinstance(self._kind, SlideByRank):
+            return int(ends[0])
+        place = self._kind.every - 1 - self.state.ranked % self._kind.every
+        return int(ends[place]) if place < len(ends) else None
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        end = times[WID]
+        assert end is not None
+        if end < self.state.closed:
+            return ()
+        return self._closing(end, certain=isinstance(self._kind, SlideByTuple))
 
     def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
         first = np.searchsorted(self._final, ranges.start)

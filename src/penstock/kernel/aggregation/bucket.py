@@ -12,7 +12,7 @@ Spec: window-queries 3.2, Fig 6-2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -20,6 +20,7 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -83,6 +84,21 @@ class Bucket(Operator):
             return (Punctuation(WID, END, punctuation.where),)
         closed = window.closed_below(punctuation.bound)
         return (Punctuation(WID, closed, punctuation.where),)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        value = times[self._window.on]
+        if value is None:
+            return ()
+        start, end = self._window.wid_range(value)
+        if start < end:
+            return (Waiting((), {WID: start, WID_END: end}),)
+        # Between two windows: a later row of those that come with it may be in the next.
+        return (Waiting((), {WID: start, WID_END: start + 1}, certain=False),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on != WID:
+            return None
+        return Needs((Need(0, self._window.on, self._window.closes_at(bound)),))
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self._window.on])

@@ -64,6 +64,12 @@ class Buffering(WidAggregate):
                 self.state.buffer, rows.select(*sorted(read), WID_START, WID_END), self._on
             )
 
+    def _first_open(self) -> int | None:
+        is_open = pl.col(WID_END) > self.state.closed
+        kept = [rows.filter(is_open) for rows in self.state.buffer]
+        found = [int(rows.get_column(WID_START)[0]) for rows in kept if rows.height]
+        return max(min(found), self.state.closed) if found else None
+
     def _close(self, bound: int) -> Ranges | None:
         rows = self._in_order()
         if rows is None:

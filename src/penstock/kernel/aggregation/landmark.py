@@ -11,13 +11,14 @@ waits, and so does the promise.  Spec: window-queries 2.4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.kernel.aggregation.bucket import WID, WID_START
+from penstock.kernel.aggregation.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -61,6 +62,31 @@ class LandmarkAggregate(WidAggregate):
         if self.state.newest > BEGINNING:
             bound = min(punctuation.bound, self.state.newest + 1)
             super().on_pattern(port, replace(punctuation, bound=bound), out)
+
+    def _first_open(self) -> int | None:
+        """Steps up to that of the newest row have results, with or without rows of their own."""
+        first = super()._first_open()
+        return first if first is not None and first <= self.state.newest else None
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """A newer row also brings out the steps before it."""
+        first = super()._first_open()
+        step = times[WID]
+        assert step is not None
+        earlier = step if first is None else min(step, first)
+        return super().passes(port, {WID: earlier, WID_END: END})
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        """No promise leads beyond the newest row, but the last one."""
+        found = super().needed(on, bound)
+        if found is None:
+            return None
+        [need] = found.needs
+        wid = need.bound if need.bound <= self.state.newest + 1 else END
+        return Needs((Need(0, WID, wid),))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.promised if on == WID else BEGINNING
 
     def _advance(self, out: Output) -> None:
         state = self.state

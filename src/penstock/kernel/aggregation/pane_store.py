@@ -24,8 +24,11 @@ from penstock.kernel.aggregation.levels import append_level
 from penstock.kernel.aggregation.pane_grid import PANE, ROWS, counts_for
 from penstock.kernel.aggregation.shared_windows import SharedWindows
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import lowest
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -180,6 +183,34 @@ class PaneStore(Operator):
         found = [rows.filter(asked) for rows in (*self.state.panes, *self.state.filling)]
         found = [rows for rows in found if rows.height]
         return pl.concat(found) if found else None
+
+    # -- what it waits for: nothing; its readers do -------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        return ()
+
+    def first_pane(self, first: int) -> int | None:
+        """The first pane with rows, complete or not, from this one on."""
+        complete = self.between(first, END)
+        if complete is not None:
+            return int(complete.get_column(PANE)[0])
+        return self._first_filling()
+
+    def _first_filling(self) -> int | None:
+        return lowest(self.state.filling, PANE)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        value = times[self.panes.on]
+        if value is None:
+            return ()
+        pane = (value - self.panes.origin) // self.panes.length
+        return (Waiting((), {PANE: pane}),) if pane >= self.state.complete else ()
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on != PANE:
+            return None
+        value = END if bound >= END else self.panes.origin + bound * self.panes.length
+        return Needs((Need(0, self.panes.on, value),))
 
     def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:

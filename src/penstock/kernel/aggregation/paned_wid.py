@@ -19,7 +19,7 @@ Spec: window-queries 4.1 to 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,9 +37,11 @@ from penstock.kernel.aggregation.pane_grid import PANE, ROWS, can_be_laid_out
 from penstock.kernel.aggregation.pane_store import PaneStore
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.progress.patterns import below, matching
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -168,6 +170,34 @@ class PanedWid(Operator):
         rows = self._differences(bound)
         self.state.begun = True
         return rows
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        first = self._store.first_pane(self._first)
+        return () if first is None else self._closing(first)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        pane = times[PANE]
+        return () if pane is None or pane < self._first else self._closing(pane)
+
+    def _closing(self, pane: int) -> tuple[Waiting]:
+        """The results of the first open window that a pane is in."""
+        wid = max(self.panes.wid_range(pane)[0], self.state.closed)
+        start, end = self.window.covers(wid)
+        needs = (Need(0, PANE, self.panes.closes_at(wid + 1)),)
+        # Groups that are out already leave it open whether others are there.
+        times = {WINDOW_START: start, WINDOW_END: end}
+        return (Waiting(needs, times, certain=not self.state.early),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on not in (WINDOW_START, WINDOW_END):
+            return None
+        wid = self.window.first_covering(int(on == WINDOW_END), bound)
+        return None if wid is None else Needs((Need(0, PANE, self.panes.closes_at(wid)),))
+
+    def known(self, port: int, on: str) -> int:
+        return self._store.state.complete if on == PANE else BEGINNING
 
     # -- not differential ---------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ Spec: window-queries 2.4, 3.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +25,9 @@ from penstock.kernel.aggregation.levels import append_level
 from penstock.kernel.aggregation.overlay import repeat_ranges
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -89,6 +91,28 @@ class PartitionedAggregate(Operator):
                 self._take_in(self._calculation.prepare(ready), out)
         if punctuation.is_final:
             self._finish(out)
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        """Which rows come next in which partition is not known; the end comes for all of them."""
+        on = self._window.on
+        if self.state.waiting.rows:
+            first = min(rows.get_column(on).min() for rows in self.state.waiting if rows.height)  # type: ignore[type-var]
+            yield Waiting((Need(0, on, int(first) + 1),), {}, certain=False)  # type: ignore[arg-type]
+        elif self.state.counts.rows:
+            yield Waiting((Need(0, on, END),), {}, certain=False)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        value = times[self._window.on]
+        if value is not None:
+            yield Waiting((Need(0, self._window.on, value + 1),), {}, certain=False)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        return Needs((Need(0, self._window.on, END),))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.ranked if on == self._window.on else BEGINNING
 
     # -- rows ---------------------------------------------------------------------------------
 

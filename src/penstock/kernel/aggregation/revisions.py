@@ -11,25 +11,27 @@ tells (`PeriodBucket`).  EMIT is ours; partials: window-queries 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.extremes import Max
-from penstock.kernel.aggregation.bucket import Bucket, BucketState
+from penstock.kernel.aggregation.bucket import WID, Bucket, BucketState
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.landmark import LandmarkAggregate, LandmarkState
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import Grain, both, grain_of
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.punctuation import Punctuation
-from penstock.model.schema import IS_FINAL
+from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.windows.landmark import Landmark
@@ -74,6 +76,11 @@ class PeriodBucket(Bucket):
         if not found or punctuation.is_final or punctuation.where:
             return found
         return (*found, Punctuation(PERIOD, punctuation.bound // self._every))
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on == PERIOD:
+            return Needs((Need(0, self._window.on, min(bound * self._every, END)),))
+        return super().needed(on, bound)
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         grain = super().grain(on, behind)
@@ -120,6 +127,33 @@ class RevisingWid(WidAggregate):
         elif punctuation.bound > self.state.period:
             self.state.period = punctuation.bound
             self._revise(out)
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        yield from super().held(inputs)
+        first = self._first_open()
+        if self._every is not None and first is not None and self._has_news():
+            yield from self._revision(first)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        for closing in super().passes(port, times):
+            yield closing
+            if self._every is None:
+                yield Waiting((), closing.times)
+            else:
+                yield from self._revision(max(int(times[WID] or 0), self.state.closed))
+
+    def _revision(self, wid: int) -> Iterable[Waiting]:
+        """What a window comes to so far, when the period is over."""
+        start, end = self._window.covers(wid)
+        period = max(self.state.period + 1, BEGINNING // 2)
+        yield Waiting((Need(0, PERIOD, period),), {WINDOW_START: start, WINDOW_END: end})
+
+    def _has_news(self) -> bool:
+        [stamp] = _LATEST.columns
+        return any(rows.get_column(stamp).max() == self.state.round for rows in self.state.partials)
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.period if on == PERIOD else super().known(port, on)
 
     def _revise(self, out: Output) -> None:
         changed = self._changed()

@@ -15,7 +15,7 @@ Segments are sorted by `due`, so what a promise can close stands at the front of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,8 +27,10 @@ from penstock.kernel.aggregation.keys import Groups, code_column, code_integers,
 from penstock.kernel.aggregation.levels import append_level
 from penstock.kernel.aggregation.wid import present
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import matching
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.sorted_segments import drop_where
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
@@ -38,6 +40,9 @@ from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.session import Session
 
 _FIRST, _LAST, _DUE = "__first", "__last", "__due"
+
+#: Pieces that are looked through to say which session ends next.
+MOST_PIECES = 1 << 16
 
 
 @dataclass
@@ -110,6 +115,38 @@ class SessionAggregate(Operator):
             self._close(pieces, out)
         if all(name in self._calculation.groups for name, _ in punctuation.where):
             out.punctuation(Punctuation(WINDOW_END, bound, punctuation.where))
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        if not self.state.pieces.rows:
+            return ()
+        if self.state.pieces.rows > MOST_PIECES:
+            # What the first one touches may put it off; to look at all of them takes too long.
+            due = int(min(rows.get_column(_LAST).min() for rows in self.state.pieces))  # type: ignore[arg-type, type-var]
+            return self._ending(due, certain=False)
+        pieces = pl.concat(self.state.pieces)
+        first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
+        _, _, ends = self._sessions(pieces, first, last)
+        return self._ending(int(ends.min()))
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """It may go on with a session that is there, and be put off with it."""
+        time = times[self._window.on]
+        if time is None or time < self.state.closed:
+            return ()
+        return self._ending(time, certain=False)
+
+    def _ending(self, last: int, *, certain: bool = True) -> tuple[Waiting]:
+        """The session whose last row is there."""
+        end = last + self._window.gap
+        return (Waiting((Need(0, self._window.on, end + 1),), {WINDOW_END: end}, certain),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        return Needs((Need(0, self._window.on, bound),)) if on == WINDOW_END else None
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.closed if on == self._window.on else BEGINNING
 
     def _due_below(self, horizon: int) -> pl.DataFrame | None:
         """Take out what is due."""

@@ -8,7 +8,7 @@ that they share, and the start of the longest. Several windows in one query are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,7 +19,9 @@ from penstock.kernel.aggregates.grouping import Grouping, take_values
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.keys import code_column, combine
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import Segment, State, Table
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
@@ -87,6 +89,25 @@ class SideBySide(Operator):
         out.punctuation(Punctuation(WINDOW_END, bound))
         start = END if bound >= END else bound - self._range
         out.punctuation(Punctuation(WINDOW_START, start))
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        ends = [rows.get_column(WINDOW_END).min() for rows in self.state.waiting if rows.height]
+        return self._from(min(ends)) if ends else ()  # type: ignore[arg-type, type-var]
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        end = times[WINDOW_END]
+        return () if end is None else self._from(end)
+
+    def _from(self, end: int) -> tuple[Waiting]:
+        needs = tuple(Need(port, WINDOW_END, end + 1) for port in range(self.ports))
+        return (Waiting(needs, {WINDOW_START: end - self._range, WINDOW_END: end}),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        end = bound if on == WINDOW_END or bound >= END else bound + self._range
+        return Needs(tuple(Need(port, WINDOW_END, end) for port in range(self.ports)))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds[port] if on == WINDOW_END else BEGINNING
 
     def _take(self, bound: int) -> pl.DataFrame | None:
         """What waits no longer."""

@@ -11,20 +11,22 @@ left the table; when that is, says `flush`.  Spec: window-queries 7.5, 7.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from penstock.kernel.aggregates import Grouping
-from penstock.kernel.aggregation.bucket import WID, WID_START
+from penstock.kernel.aggregation.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.calculation import Calculation
 from penstock.kernel.aggregation.fixed_table import FixedTable, FixedTableState
 from penstock.kernel.aggregation.flush import Flush
 from penstock.kernel.aggregation.wid import WidAggregate
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import matching
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -95,6 +97,25 @@ class LowLevel(Operator):
             if self._table.oldest() < punctuation.bound:
                 self._pass_on(self._table.flush_where(over), out)
             out.punctuation(punctuation)
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        oldest = self._table.oldest()
+        if oldest >= END:
+            return ()
+        # It goes on as partials, when the policy or a promise about its group says so.
+        times = {WID: oldest, WID_END: oldest + 1}
+        return (Waiting((Need(0, WID, oldest + 1),), times, certain=False),)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times, certain=False),)  # it may throw out what was there
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on != WID:
+            return None
+        # What is in the table holds the promise back, until collisions or promises throw it out;
+        # and if collisions did, the next promise says so.
+        need = Need(0, WID, max(bound, min(self.state.promised + 1, END)))
+        return Needs((need,), certain=self._table.oldest() >= bound)
 
     def _pass_on(self, partials: pl.DataFrame | None, out: Output) -> None:
         if partials is not None:

@@ -15,7 +15,7 @@ Spec: window-queries 3.3, 3.4, Fig 6-4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,10 +28,13 @@ from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, 
 from penstock.kernel.aggregation.overlay import Overlay, overlay, repeat_ranges
 from penstock.kernel.aggregation.ranges import Ranges, stack
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.patterns import matching
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import lowest
 from penstock.kernel.state import Segment, State, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -155,6 +158,38 @@ class WidAggregate(Operator):
         out.punctuation(Punctuation(WINDOW_END, end, punctuation.where))
         if start is not None:
             out.punctuation(Punctuation(WINDOW_START, start, punctuation.where))
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        first = self._first_open()
+        return () if first is None else self._closing(first)
+
+    def _first_open(self) -> int | None:
+        """The first window that is open and has rows."""
+        first = lowest(self.state.partials, WID_START)
+        return None if first is None else max(first, self.state.closed)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        first, stop = times[WID], times[WID_END]
+        assert first is not None and stop is not None
+        first = max(first, self.state.closed)
+        return self._closing(first) if first < stop else ()
+
+    def _closing(self, wid: int, *, certain: bool = True) -> tuple[Waiting]:
+        """The results of a window."""
+        start, end = self._window.covers(wid)
+        times = {WINDOW_START: start, WINDOW_END: end}
+        return (Waiting((Need(0, WID, wid + 1),), times, certain),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on not in (WINDOW_START, WINDOW_END):
+            return None
+        wid = self._window.first_covering(int(on == WINDOW_END), bound)
+        return None if wid is None else Needs((Need(0, WID, wid),))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.closed if on == WID else BEGINNING
 
     def _promise(self, bound: int, out: Output) -> None:
         """What the end of windows below the bound says about results to come."""

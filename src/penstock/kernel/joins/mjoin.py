@@ -15,7 +15,7 @@ input, and what that has promised.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from functools import cached_property
 
@@ -23,13 +23,15 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import HASHED_BY, Keys
 from penstock.kernel.joins.partners import partners, widest
-from penstock.kernel.joins.purge import keep_from
+from penstock.kernel.joins.purge import goes_at, keep_from
 from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
 from penstock.kernel.joins.store import Store
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State, Table
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.punctuation import Punctuation
@@ -266,6 +268,36 @@ class MJoin(Operator):
             if each.time in self._spec.promised and bound > self._sent(each.time):
                 self.state.sent[each.time] = bound
                 out.punctuation(Punctuation(each.time, bound))
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        return ()  # rows wait for those to come, results never
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """It may find partners at once, which lie at most so far back."""
+        time = times[self._spec.inputs[port].on]
+        if time is None:
+            return
+        found = {
+            each.time: time if number == port else self._first(number, port, time)
+            for number, each in enumerate(self._spec.inputs)
+            if each.time in self._spec.promised
+        }
+        yield Waiting((), found, certain=False)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on not in self._spec.promised:
+            return None
+        port = next(n for n, each in enumerate(self._spec.inputs) if each.time == on)
+        needs = []
+        for other, each in enumerate(self._spec.inputs):
+            least = bound
+            for band, side in reversed(self._ways[port, other]):
+                least = goes_at(band, side, least)
+            needs.append(Need(other, each.on, least))
+        return Needs(tuple(needs))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds[port] if on == self._spec.inputs[port].on else BEGINNING
 
     def _sent(self, time: str) -> int:
         return self.state.sent.get(time, BEGINNING)

@@ -15,23 +15,26 @@ A left row of a semi join leaves when its first partner comes, and is not stored
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.joins.joint import joint
 from penstock.kernel.joins.keyed import KeyPatterns
 from penstock.kernel.joins.keys import HASHED_BY
 from penstock.kernel.joins.pairs import Pairing, Pairs
-from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.kernel.joins.purge import goes_at, keep_from, output_bound
 from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import below
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.sorted_segments import Mask, drop_where
 from penstock.kernel.state import State, Table
 from penstock.model.joins import JoinKind
@@ -269,6 +272,53 @@ class OAJoin(Operator):
     @property
     def _promised(self) -> tuple[Side, ...]:
         return self._sides[:1] if self._kind.is_one_sided else self._sides
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        """Rows that may turn out to have no partner; others wait only for those to come."""
+        for side, unmatched in enumerate(self._unmatched):
+            if self._kind.keeps_alone(side):
+                first = unmatched.first(self.state.waiting(side), self.state.met(side))
+                if first is not None:
+                    yield self._leaving_alone(side, first)
+
+    def _leaving_alone(self, side: int, time: int) -> Waiting:
+        on = self._spec.sides[1 - side].on
+        need = Need(1 - side, on, goes_at(self._spec.band, side, time + 1))
+        return Waiting((need,), self._times({side: time}))
+
+    def _times(self, known: dict[int, int | None]) -> Times:
+        return {side.on: known.get(side.number) for side in self._promised}
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """It may find a partner at once; which one, rows alone can tell."""
+        time = times[self._spec.sides[port].on]
+        if time is None:
+            if self._kind.keeps_alone(port):
+                yield Waiting((), self._times({port: None}))
+            return
+        if self._kind is not JoinKind.ANTI:
+            band = self._spec.band
+            partners = band.partners_of_right(time) if port else band.partners_of_left(time)
+            yield Waiting((), self._times({port: time, 1 - port: partners.start}), certain=False)
+        if self._kind.keeps_alone(port):
+            alone = self._leaving_alone(port, time)
+            yield Waiting(alone.needs, alone.times, certain=False)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        side = next((side for side in self._promised if side.on == on), None)
+        if side is None:
+            return None
+        number = side.number
+        mine = Need(number, self._spec.sides[number].on, bound)
+        if self.promises_pairs:
+            return Needs((mine,), certain=False)  # of some groups it is promised before the others
+        other = goes_at(self._spec.band, number, bound)
+        return Needs((mine, Need(1 - number, self._spec.sides[1 - number].on, other)))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds[port] if on == self._spec.sides[port].on else BEGINNING
 
     def _purge(self, side: int, first: int, out: Output) -> None:
         """Forget rows of a side below `first`; those that never met a partner come out."""

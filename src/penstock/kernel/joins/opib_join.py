@@ -8,14 +8,17 @@ rows, and more latency.  Spec: window-queries 6.5.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.joins.oa_join import OAJoin, OAJoinState
-from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.kernel.joins.purge import goes_at, keep_from, output_bound
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
-from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
 from penstock.kernel.state import Table
 from penstock.model.punctuation import Punctuation
 
@@ -64,6 +67,35 @@ class OPIBJoin(OAJoin):
         self._purge(1, keep_from(band, 1, complete), out)
         self._promise(0, complete, out)
         self._promise(1, output_bound(band, 1, bounds[1], complete), out)
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        """Whether left rows have partners is looked for when all have come."""
+        first = lowest(self.state.queue, self._sides[0].on)
+        return () if first is None else (self._joining(first),)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        time = times[self._spec.sides[port].on]
+        if time is None:
+            return ()
+        partners = self._spec.band.partners_of_right(time)
+        return (self._joining(partners.start if port else time),)
+
+    def _joining(self, time: int) -> Waiting:
+        partners = self._spec.band.partners_of_left(time)
+        return Waiting(
+            self._complete(time + 1), self._times({0: time, 1: partners.start}), certain=False
+        )
+
+    def _complete(self, bound: int) -> tuple[Need, ...]:
+        """What lets left rows below the bound be joined."""
+        left, right = self._spec.sides
+        return Need(0, left.on, bound), Need(1, right.on, goes_at(self._spec.band, 0, bound))
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on == self._sides[0].on:
+            return Needs(self._complete(bound))
+        others = self._complete(goes_at(self._spec.band, 1, bound))
+        return Needs((*others, Need(1, self._spec.sides[1].on, bound)))
 
     def _promise(self, side: int, bound: int, out: Output) -> None:
         if bound > self.state.sent[side]:

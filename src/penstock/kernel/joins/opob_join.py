@@ -6,13 +6,17 @@ A baseline: all results of a window wait in the buffer.  Spec: window-queries 6.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.joins.oa_join import OAJoin, OAJoinState
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.order import Order, OrderState
+from penstock.kernel.progress.release import Needs, Times, Waiting
+from penstock.kernel.sorted_segments import lowest
 from penstock.kernel.state import Table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -45,6 +49,25 @@ class OPOBJoin(OAJoin):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         super().on_punctuation(port, punctuation, self._through(out))
         self._keep()
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        first = lowest(self.state.held, self._sides[0].on)
+        if first is not None:
+            yield self._in_order(first, certain=True)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        for pair in super().passes(port, times):
+            first = pair.times[self._sides[0].on]
+            assert first is not None  # it finds pairs only
+            yield self._in_order(first, certain=False)
+
+    def _in_order(self, time: int, *, certain: bool) -> Waiting:
+        needs = super().needed(self._sides[0].on, time + 1)
+        assert needs is not None
+        return Waiting(needs.needs, {self._sides[0].on: time}, certain)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        return super().needed(on, bound) if on == self._sides[0].on else None
 
     def _through(self, out: Output) -> _Ordering:
         # The buffer is an Order of its own, whose state stands in ours.

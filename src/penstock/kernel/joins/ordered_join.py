@@ -14,16 +14,19 @@ Spec: ordered-joins 1 to 3; dynamic-optimization 1.7.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.joins.oa_join import OAJoin, OAJoinState
-from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.kernel.joins.purge import goes_at, keep_from, output_bound
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
-from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
 from penstock.kernel.state import Table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -144,3 +147,33 @@ class OrderedJoin(OAJoin):
             if bound > self.state.sent[side.number]:
                 self.state.sent[side.number] = bound
                 out.punctuation(Punctuation(side.on, bound))
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        for port, side in enumerate(self._spec.sides):
+            time = lowest(self.state.queue(port), side.on)
+            if time is not None:
+                yield from self.passes(port, {side.on: time})
+        later = lowest(self.state.held, LATER)
+        if later is not None:
+            # Both of its times lie at most so far back.
+            yield Waiting(self._both_at(later), self._least_times(later))
+
+    def _least_times(self, later: int) -> Times:
+        return {s.on: output_bound(self._spec.band, s.number, later, later) for s in self._sides}
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        time = times[self._spec.sides[port].on]
+        if time is not None:
+            yield Waiting(self._both_at(time), self._least_times(time), certain=False)
+
+    def _both_at(self, time: int) -> tuple[Need, ...]:
+        return tuple(Need(port, side.on, time) for port, side in enumerate(self._spec.sides))
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        side = next(side for side in self._sides if side.on == on)
+        return Needs(self._both_at(max(bound, goes_at(self._spec.band, side.number, bound))))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.reached[port] if on == self._spec.sides[port].on else BEGINNING

@@ -49,6 +49,19 @@ def keep_from(band: JoinBand, side: int, bound: int) -> int:
     return tumbling(bound, band.width, band.origin)
 
 
+def goes_at(band: JoinBand, side: int, first: int) -> int:
+    """The least bound of the other input at which rows of a side below `first` may go.
+
+    >>> goes_at(Band(low=-2, high=3), 0, first=7), keep_from(Band(low=-2, high=3), 0, bound=10)
+    (10, 7)
+    """
+    if first >= END:
+        return END
+    if isinstance(band, Band):
+        return first + (band.high if side == 0 else -band.low)
+    return band.origin - (band.origin - first) // band.width * band.width
+
+
 def output_bound(band: JoinBand, side: int, mine: int, other: int) -> int:
     """What a join can promise about a side's timestamps in its results.
 

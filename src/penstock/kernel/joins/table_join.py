@@ -7,7 +7,7 @@ came in. Promises pass through.  Spec: window-queries 2.6 (where one side does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakValueDictionary
@@ -23,6 +23,7 @@ from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.table_index import TableIndex
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Expression, Ref
@@ -149,6 +150,15 @@ class TableJoin(Operator):
         alone = rows[lone].with_columns(self._nothing)
         order = np.argsort(np.concatenate([new, lone]), kind="stable")
         return pl.concat([*pairs, alone])[order]
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        named = {f"{self._prefix}{name}": time for name, time in times.items()}
+        return (Waiting((), named, certain=self._kind is JoinKind.LEFT),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if not on.startswith(self._prefix):
+            return None
+        return Needs((Need(0, on.removeprefix(self._prefix), bound),))
 
     def translate(self, punctuation: Punctuation) -> list[Punctuation]:
         where = tuple((f"{self._prefix}{name}", p) for name, p in punctuation.where)

@@ -27,6 +27,9 @@ from penstock.kernel.state import Table
 NUMBER = "__number"
 NOBODY = -1
 
+#: Rows that are looked at in one go for the first without a partner: mostly it is near the front.
+LOOKED_AT = 4096
+
 
 class Unmatched:
     """The waiting rows of one side; `on` is the time column."""
@@ -59,6 +62,22 @@ class Unmatched:
             alone = alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
         self._met.purge(met, keep_from)
         return alone
+
+    def first(self, waiting: Table, met: Table) -> int | None:
+        """The time of the first row that has not met a partner."""
+        found: int | None = None
+        for rows in waiting:
+            times = rows.get_column(self._on)
+            for place in range(0, rows.height, LOOKED_AT):
+                part = rows.slice(place, LOOKED_AT)
+                if found is not None and times[place] >= found:
+                    break
+                lone = ~self._has_met(met, part.get_column(NUMBER).to_numpy())
+                if lone.any():
+                    time = int(times[place + int(lone.argmax())])
+                    found = time if found is None else min(found, time)
+                    break
+        return found
 
     def leave_where(
         self, waiting: Table, met: Table, over: Callable[[pl.DataFrame], Mask]

@@ -9,12 +9,13 @@ Spec: window-queries 7.2. The waiting twin is `merge`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -66,6 +67,15 @@ class Meld(Operator):
         bounds = self.state.patterns.setdefault(key, [BEGINNING] * self.ports)
         bounds[port] = max(bounds[port], punctuation.bound)
         self._send_pattern(key, out)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times),)
+
+    def needed(self, on: str, bound: int) -> Needs:
+        return Needs(tuple(Need(port, on, bound) for port in range(self.ports)))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds.get(on, [BEGINNING] * self.ports)[port]
 
     def _send_patterns(self, on: str, out: Output) -> None:
         """An input has promised something about all rows, and so about those of each pattern."""

@@ -11,7 +11,7 @@ Spec: execution-model 4, window-queries 7.2. The twin that does not wait is `mel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ from penstock.kernel.block import Block, concat
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress import registers
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -92,6 +93,28 @@ class Merge(Operator):
         if low > state.sent:
             state.sent = low
             out.punctuation(Punctuation(self.on, low))
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        rows = (item for cursor in inputs for item in cursor.unread() if isinstance(item, Block))
+        first = min((block.first(self.on) for block in rows), default=None)
+        return () if first is None else self._from(first)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        time = times.get(self.on)
+        return () if time is None else self._from(time)
+
+    def _from(self, time: int) -> tuple[Waiting]:
+        """A row may go once all inputs have come as far."""
+        needs = tuple(Need(port, self.on, time) for port in range(self.ports))
+        return (Waiting(needs, {self.on: time}),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on != self.on:
+            return None
+        return Needs(tuple(Need(port, on, bound) for port in range(self.ports)))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.registers[port] if on == self.on else BEGINNING
 
     def _is_alone(self, front: Block | None, inputs: Sequence[Cursor]) -> bool:
         """Whether these rows are one, and no other input has any."""

@@ -8,13 +8,16 @@ row is copied a logarithmic number of times.  Spec: window-queries 7.1, 7.3 (hid
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
-from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
 from penstock.kernel.state import State, Table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -56,3 +59,25 @@ class Order(Operator):
         if rows is not None:
             out.batch(Block(rows.sort(self._on, maintain_order=True)))
         out.punctuation(punctuation)
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        return first_in_order(self.state.waiting, self._on)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        time = times[self._on]
+        needs = () if time is None else (Need(0, self._on, time + 1),)
+        return (Waiting(needs, {self._on: time}),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        return Needs((Need(0, on, bound),)) if on == self._on else None
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bound if on == self._on else BEGINNING
+
+
+def first_in_order(waiting: Table, on: str) -> Iterable[Waiting]:
+    """The first of the rows that wait until nothing can come before them."""
+    first = lowest(waiting, on)
+    return () if first is None else (Waiting((Need(0, on, first + 1),), {on: first}),)

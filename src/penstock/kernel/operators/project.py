@@ -6,13 +6,14 @@ passed on twice); one about a column that is gone ends here.  Spec: window-queri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_columns
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, both
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.expressions import Named, Ref
 from penstock.model.punctuation import Punctuation
 
@@ -32,6 +33,14 @@ class Project(Operator):
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(self._project(block.rows)))
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        renamed = {new: time for old, time in times.items() for new in self._renamed.get(old, ())}
+        return (Waiting((), renamed),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        found = [Need(0, old, bound) for old, new in self._renamed.items() if on in new]
+        return Needs(tuple(found)) if found else None
 
     def translate(self, punctuation: Punctuation) -> list[Punctuation]:
         if any(name not in self._renamed for name, _ in punctuation.where):

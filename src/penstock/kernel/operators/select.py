@@ -5,12 +5,13 @@ Punctuation passes unchanged: dropping rows breaks no promise.  Spec: window-que
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.expressions import Expression
 from penstock.model.punctuation import Punctuation
 
@@ -26,6 +27,12 @@ class Select(Operator):
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(block.rows.filter(self._predicate)))
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times, certain=False),)
+
+    def needed(self, on: str, bound: int) -> Needs:
+        return Needs((Need(0, on, bound),))
 
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         return (punctuation,)

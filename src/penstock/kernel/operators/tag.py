@@ -5,13 +5,14 @@ For those behind a union that watch its inputs one by one. Promises are the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.punctuation import Punctuation
 
 #: The number of the input.
@@ -29,6 +30,12 @@ class Tag(Operator):
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(block.rows.with_columns(pl.lit(self._source, pl.UInt16).alias(SOURCE))))
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times),)
+
+    def needed(self, on: str, bound: int) -> Needs:
+        return Needs((Need(0, on, bound),))
 
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         return (punctuation,)

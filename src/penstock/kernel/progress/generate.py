@@ -250,6 +250,11 @@ class Generator:
             promises.append(Punctuation(ROW_NUM, END if state.ended else state.numbered + 1))
         return promises
 
+    def promised(self, on: str) -> int:
+        """What is promised about a column; BEGINNING: nothing."""
+        found = (p.bound for p in self.standing() if p.on == on and not p.where)
+        return max(found, default=BEGINNING)
+
     def _raise(self, bound: int) -> list[Punctuation]:
         if self._on is None or bound <= self.state.bound:
             return []

@@ -21,8 +21,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.types import polars_type
+from penstock.model.releases import Releases
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, to_ticks
+from penstock.plan.releasing import next_window
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.faults import reach
@@ -58,6 +60,7 @@ class NativePipeline:
         self._deliver = deliver
         self._report = report
         self._reported = -1
+        self._promised: dict[str, int] = {}  # by each stream
         self.pulse = Pulse(checkpoint.pulse)
         self._answers = lowered(self._plan, self._aggregated(frames))
         self.query: StreamingQuery | None = None
@@ -130,19 +133,30 @@ class NativePipeline:
         if late:
             aside[self._streams[0].name, LATE] = late
         kept = sum(int(part["numRowsTotal"]) for part in state)
-        bound = _bound(progress.get("eventTime", {}).get("watermark"))
+        newest = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
+        bounds = self._bounds(newest, _bound(progress.get("eventTime", {}).get("watermark")))
         self._report(
             Report(
                 batch,
                 {name: int(counts["rows"]) for name, counts in observed.items()},
-                {stream.name: bound for stream in self._streams},
+                bounds,
                 kept,
                 sum(int(part["memoryUsedBytes"]) for part in state),
-                {name: c["newest"] for name, c in observed.items() if c["newest"] is not None},
+                newest,
                 observed.keys() if kept else (),
+                {self._name: next_window(self._plan, bounds) if kept else Releases()},
                 aside,
             )
         )
+
+    def _bounds(self, newest: Mapping[str, int], watermark: int) -> dict[str, int]:
+        """What each stream has promised: by its rows, and no less than Spark's watermark of all."""
+        for stream in self._streams:
+            said = self._promised.get(stream.name, BEGINNING)
+            assert stream.slack is not None
+            by_rows = newest.get(stream.name, BEGINNING) - stream.slack
+            self._promised[stream.name] = max(said, watermark, by_rows, BEGINNING)
+        return dict(self._promised)
 
 
 def _observed(frame: DataFrame, stream: Stream) -> DataFrame:

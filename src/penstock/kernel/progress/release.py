@@ -1,0 +1,192 @@
+"""What lets the next row of a query out: the least bounds of its streams that do.
+
+Every operator says three things of itself, from its state and its own rules:
+
+    held      what waits in it, and which bounds on its inputs let that out
+    passes    what becomes of a row that comes in: whether it leaves at once, or by which bounds
+    needed    which bounds on its inputs let it promise so much on its output
+
+Following these from what is held to the result, and back to the streams, gives the *releases*: each
+is a bound for some streams; when all of them have come so far, a row comes out. No release is
+another one with more on top, so of each of them nothing less will do.
+
+Where a condition or a join stands between what is held and the result, whether a row passes is
+known only when it comes: such a release is not certain. Nothing comes out before it.
+Spec: window-queries 1.2, 3.2, 6.1; execution-model 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+
+from penstock.model.punctuation import Punctuation
+from penstock.model.releases import Bounds, Release, Releases, least
+from penstock.model.timestamps import BEGINNING, END
+
+if TYPE_CHECKING:
+    from penstock.kernel.buffer import Cursor, Item
+    from penstock.kernel.graph import Node
+
+Times: TypeAlias = Mapping[str, int | None]
+"""Of a row to come: its values in columns that progress, or less; None: it has NULL there."""
+
+
+class NotKnown(Exception):
+    """An operator that cannot say what it waits for."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A bound on a column of one input."""
+
+    port: int
+    on: str
+    bound: int
+
+
+@dataclass(frozen=True)
+class Needs:
+    """All of these bounds together; not certain: they may do, and less will not."""
+
+    needs: tuple[Need, ...] = ()
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A row that comes out when the needs are met."""
+
+    needs: tuple[Need, ...]
+    times: Times
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """A row that some operator would put out."""
+
+    bounds: Bounds
+    times: Times
+    certain: bool
+
+    def within(self, other: _Outcome) -> bool:
+        return Release(self.bounds).within(Release(other.bounds)) and all(
+            name in self.times and _at_most(self.times[name], value)
+            for name, value in other.times.items()
+        )
+
+
+def _at_most(one: int | None, other: int | None) -> bool:
+    return one == other or (one is not None and other is not None and one <= other)
+
+
+def releases(
+    node: Node, streams: Mapping[Node, str], standing: Callable[[str, str], int]
+) -> Releases:
+    """What lets the next row of a node out.
+
+    `standing` is what a stream has promised about a column.
+    """
+    search = _Search(streams, standing)
+    outcomes = search.outcomes(node)
+    found = least(Release(outcome.bounds, outcome.certain) for outcome in outcomes)
+    return Releases(tuple(found), search.known)
+
+
+@dataclass
+class _Search:
+    streams: Mapping[Node, str]
+    standing: Callable[[str, str], int]
+    known: bool = True
+    _found: dict[int, list[_Outcome]] = field(default_factory=dict)
+
+    def outcomes(self, node: Node) -> list[_Outcome]:
+        """Rows that a node would put out, each with the bounds that let it."""
+        while node.is_fork:
+            [node] = node.producers
+        if id(node) not in self._found:
+            self._found[id(node)] = self._least(self._outcomes(node))
+        return self._found[id(node)]
+
+    def _outcomes(self, node: Node) -> list[_Outcome]:
+        operator = node.operator
+        if operator is None:
+            return []
+        found: list[_Outcome] = []
+        try:
+            for waiting in operator.held(node.inputs):
+                found += self._outcome(node, waiting, {}, True)
+        except NotKnown:
+            self.known = False
+        for port, producer in enumerate(node.producers):
+            for row in self.outcomes(producer):
+                try:
+                    for waiting in operator.passes(port, row.times):
+                        found += self._outcome(node, waiting, row.bounds, row.certain)
+                except NotKnown:
+                    self.known = False
+        return found
+
+    def _outcome(
+        self, node: Node, waiting: Waiting, before: Bounds, certain: bool
+    ) -> list[_Outcome]:
+        resolved = self._resolve(node, Needs(waiting.needs, waiting.certain and certain))
+        if resolved is None:
+            return []
+        bounds, certain = resolved
+        return [_Outcome(_both(before, bounds), waiting.times, certain)]
+
+    def _resolve(self, node: Node, needs: Needs) -> tuple[Bounds, bool] | None:
+        """Needs of an operator as bounds of streams; None: no bounds will do."""
+        found: Bounds = {}
+        certain = needs.certain
+        assert node.operator is not None
+        for need in needs.needs:
+            if node.operator.known(need.port, need.on) >= need.bound:
+                continue
+            if _queued(node.inputs[need.port], need.on) >= need.bound:
+                continue  # it is there, and behind what waits
+            producer = node.producers[need.port]
+            while producer.is_fork:
+                [producer] = producer.producers
+            if producer.operator is None:
+                stream = self.streams[producer]
+                promised = self.standing(stream, need.on)
+                if promised >= END:
+                    return None
+                # One that it has promised already, and nobody told us, will not be told again.
+                bound = min(max(need.bound, promised + 1), END)
+                found = _both(found, {(stream, need.on): bound})
+                continue
+            above = producer.operator.needed(need.on, need.bound)
+            resolved = None if above is None else self._resolve(producer, above)
+            if resolved is None:
+                return None
+            found, certain = _both(found, resolved[0]), certain and resolved[1]
+        return found, certain
+
+    def _least(self, outcomes: list[_Outcome]) -> list[_Outcome]:
+        found: list[_Outcome] = []
+        for outcome in outcomes:
+            if any(other.within(outcome) for other in found):
+                continue
+            found = [other for other in found if not outcome.within(other)]
+            found.append(outcome)
+        return found
+
+
+def _queued(cursor: Cursor, on: str) -> int:
+    """What is promised among the items that were not taken yet."""
+    bounds = (item.bound for item in cursor.unread() if _is_about(item, on))
+    return max(bounds, default=BEGINNING)
+
+
+def _is_about(item: Item, on: str) -> TypeGuard[Punctuation]:
+    return isinstance(item, Punctuation) and item.on == on and not item.where
+
+
+def _both(one: Bounds, other: Bounds) -> Bounds:
+    keys = {**one, **other}
+    return {key: max(one.get(key, BEGINNING), other.get(key, BEGINNING)) for key in keys}
