@@ -9,12 +9,13 @@ from penstock.local_engine import LocalEngine
 
 MANY = ", ".join(f"column_{number} INT" for number in range(500))
 NUMBERS = ", ".join(map(str, range(20_000)))
+SUM = NUMBERS.replace(",", "+")
 JOINS = " ".join(f"JOIN s s{number} ON s{number}.k = s0.k" for number in range(1, 60))
 LONG = {
     "an unknown column among hundreds": f"CREATE STREAM w ({MANY}); SELECT colum_7 FROM w",
     "a name of thousands of characters": f"SELECT {'x' * 30_000} FROM s",
     "a long list of constants": f"SELECT count(*) FROM s GROUP BY k IN ({NUMBERS})",
-    "a long expression of the wrong type": f"SELECT k FROM s WHERE k + ({NUMBERS.replace(',', '+')})",
+    "a long expression of the wrong type": f"SELECT k FROM s WHERE k + ({SUM})",
     "a long text that is no number": f"SELECT k + '{'5' * 30_000}' FROM s",
     "joins that nothing bounds": f"SELECT * FROM s s0 {JOINS}",
     "a long comment before it": f"SELECT /* {'word ' * 6000} */ nothing FROM s",

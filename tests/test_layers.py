@@ -32,7 +32,7 @@ ALLOWED = {
     "local": {"kernel", "model", "results", "storage"},
     "results": {"kernel", "model"},
     "iterables": {"kernel", "model"},
-    "console": {"sql"},
+    "console": {"results", "sql"},
     "late_rows": {"kernel", "model", "results"},
     "spark": {
         "declarations",

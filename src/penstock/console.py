@@ -21,6 +21,7 @@ from rich.text import Text
 
 from penstock.errors import NotExecutable
 from penstock.redaction import redacted_options
+from penstock.results import readable
 from penstock.sql.statements import Sink
 
 CONSOLE = "console"
@@ -73,7 +74,7 @@ def _table(rows: pl.DataFrame) -> Table:
     for name, dtype in rows.schema.items():
         justify: Any = "right" if dtype.is_numeric() else "left"
         table.add_column(Text(name), justify=justify, overflow="fold")
-    for row in rows.iter_rows():
+    for row in readable(rows).iter_rows():
         table.add_row(*(Text("NULL" if value is None else str(value)) for value in row))
     return table
 

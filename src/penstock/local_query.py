@@ -15,7 +15,7 @@ from penstock.console import CONSOLE, ConsoleSink
 from penstock.local.files import FileSink
 from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
-from penstock.results import no_results, presented
+from penstock.results import no_results, presented, readable
 from penstock.sql.statements import Sink
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LocalQuery:
     def iterate(self) -> Iterator[dict[str, Any]]:
         """The rows so far that have not been fetched, one by one; they are handed out once."""
         while self._waiting:
-            yield from self._waiting.pop(0).iter_rows(named=True)
+            yield from readable(self._waiting.pop(0)).iter_rows(named=True)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.iterate()

@@ -28,15 +28,17 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _KEY_OF = frozenset(["access", "account", "api", "private", "secret", "shared", "ssl", "storage"])
 
 _QUOTED = r"""'(?:[^'\\]|''|\\.)*'?|"(?:[^"\\]|\\.)*"?"""
+#: A whole word, never a part of one: else a word of n letters would be tried in n * n ways.
+_NAME = r"(?<![\w.\-])(?P<name>[\w.\-]++)"
 #: A name, what stands between it and its value, and the value: quoted, or up to the next gap.
 _NAMED = re.compile(
-    rf"""(?P<name>[A-Za-z][\w.\-]*)(?P<between>["'`]?(?:\s*[=:]\s*|\s+(?=['"])))
+    rf"""{_NAME}(?P<between>["'`]?(?:\s*[=:]\s*|\s+(?=['"])))
         (?P<value>{_QUOTED}|[^\s'"&,;)}}\]]+)""",
     re.X,
 )
 #: The same among the options of a statement, where a value may stand there without quotes.
 _OPTION = re.compile(
-    rf"""(?P<name>[A-Za-z][\w.\-]*)(?P<between>["'`]?\s*=?\s*)(?P<value>{_QUOTED}|[^\s,)]+)""",
+    rf"""{_NAME}(?P<between>["'`]?\s*=?\s*)(?P<value>{_QUOTED}|[^\s,)]+)""",
     re.X,
 )
 _OPTIONS = re.compile(rf"(?is)\bOPTIONS\s*\((?:{_QUOTED}|[^)'\"])*")

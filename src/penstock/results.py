@@ -1,6 +1,7 @@
 """Results as people read them and as files hold them.
 
-Inside the kernel times are ticks; outside they are datetimes in UTC. A file of results is written
+Inside the kernel times are ticks; outside they are datetimes in UTC, and NULL beyond the ends of
+time, where no format has a place for them. A file of results is written
 under a hidden name and renamed when it is complete, so nobody ever reads half of one; writing one
 again under the same name replaces it, which is what makes repeating a batch harmless.
 """
@@ -13,8 +14,11 @@ from pathlib import Path
 import polars as pl
 
 from penstock.errors import HostError
+from penstock.kernel.readable import as_dicts as as_dicts
+from penstock.kernel.readable import readable as readable
+from penstock.kernel.readable import within_time
 from penstock.kernel.types import polars_type
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 
 FILE_FORMATS = ("parquet", "csv", "json")
@@ -25,8 +29,13 @@ _SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
 def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Rows with ticks turned into datetimes and durations."""
     return rows.with_columns(
-        pl.col(column.name).cast(_SHOWN[column.type]) for column in schema if column.type in _SHOWN
+        _value(column).cast(_SHOWN[column.type]) for column in schema if column.type in _SHOWN
     )
+
+
+def _value(column: Column) -> pl.Expr:
+    ticks = pl.col(column.name)
+    return within_time(ticks).alias(column.name) if column.type is Type.TIMESTAMP else ticks
 
 
 def no_results(schema: Schema) -> pl.DataFrame:

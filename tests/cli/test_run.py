@@ -57,6 +57,28 @@ def test_everything_is_there_as_json(script: Path) -> None:
     assert found["streams"]["s"] == {"rows": 2, "late": 1, "malformed": 1}
 
 
+def test_times_beyond_the_last_year_are_shown(script: Path, tmp_path: Path) -> None:
+    (tmp_path / "in" / "rows.csv").write_text("k,v,ts\na,1,9999-12-31 23:59:58\n")
+    script.write_text(
+        STREAM.format(folder=tmp_path / "in")
+        + "CREATE QUERY w AS SELECT count(*) AS n FROM s [RANGE 1 DAY];"
+        + "CREATE QUERY p AS SELECT ts + INTERVAL 1 DAY AS x, timestamp_micros(-5000 * v) AS y,"
+        + f" timestamp_micros({2**63 - 1}) AS z, to_date(ts + INTERVAL 1 DAY) AS d FROM s;"
+        + f"CREATE QUERY f INTO csv '{tmp_path / 'out'}' AS SELECT ts + INTERVAL 1 DAY AS x FROM s;"
+        + "CREATE QUERY c INTO console AS SELECT ts + INTERVAL 1 DAY AS x FROM s"
+    )
+    code, said = call("run", "--local", str(script))
+    assert code == 0, said
+    assert "9999-12-31 00:00:00   +10000-01-01 00:00:00" in said
+    assert "+10000-01-01 23:59:58   1969-12-31 23:59:59.995000   NULL   +10000-01-01" in said
+    assert "c, batch 0: 1 row\nx                    \n+10000-01-01 23:59:58\n" in said
+    [part] = (tmp_path / "out").iterdir()
+    assert part.read_text() == "x\n+10000-01-01T23:59:58.000000\n"
+    part.unlink()
+    code, said = call("run", "--local", "--json", str(script))
+    assert '"x": "+10000-01-01 23:59:58"' in said
+
+
 def test_options_for_spark_are_refused_without_it(script: Path) -> None:
     code, said = call("run", "--local", "--for", "3s", str(script))
     assert code == 2

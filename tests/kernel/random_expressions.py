@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Ref
-from penstock.model.functions import LONGEST_TEXT, FUNCTIONS
+from penstock.model.functions import FUNCTIONS, LONGEST_TEXT
 from penstock.model.signatures import Function, Signature
 from penstock.model.timestamps import DAY, HOUR
 from penstock.model.types import Type, castable, common_type

@@ -174,7 +174,9 @@ def table(rows: pl.DataFrame) -> str:
       lamp     42
       NULL      7
     """
-    texts = [[_text(value) for value in row] for row in rows.rows()]
+    from penstock.results import readable
+
+    texts = [[_text(value) for value in row] for row in readable(rows).rows()]
     widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
     right = [dtype.is_numeric() for dtype in rows.dtypes]
     lines = []
@@ -199,12 +201,14 @@ def _count(n: int, what: str) -> str:
 
 def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
     """What `--json` prints."""
+    from penstock.results import as_dicts
+
     return {
         "queries": {
             query.name: {
                 "rows": query.rows,
                 "sink": str(query.sink) if query.sink else None,
-                "results": None if query.sink else query.results().to_dicts(),
+                "results": None if query.sink else as_dicts(query.results()),
             }
             for query in engine.queries
         },

@@ -21,6 +21,7 @@ import polars as pl
 
 from penstock.errors import MalformedRow
 from penstock.kernel.expressions import compile_expression
+from penstock.kernel.readable import as_dicts
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Cast, Ref
 from penstock.model.schema import Column, suggest
@@ -94,7 +95,7 @@ def _shown(value: Any) -> str:
 def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of a stream whose time is none, as text with that reason."""
     on = str(stream.timestamp)
-    spoilt = rows.to_dicts()
+    spoilt = as_dicts(rows)
     reasons = [f"{on}: {row[on]!r} is no place in time" for row in spoilt]
     return as_text(spoilt, stream.arriving, reasons)
 

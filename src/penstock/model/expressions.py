@@ -20,7 +20,7 @@ from typing import Any
 from penstock.errors import TypeMismatch
 from penstock.model.constants import check_constant
 from penstock.model.functions import lookup, result_type
-from penstock.model.timestamps import DAY, format_duration, from_ticks
+from penstock.model.timestamps import DAY, format_duration, time_text
 from penstock.model.types import Type, castable, common_type
 
 
@@ -90,9 +90,9 @@ class Literal(Expression):
             case Type.INTERVAL:
                 return f"INTERVAL {format_duration(self.value)}"
             case Type.TIMESTAMP:
-                return f"TIMESTAMP '{from_ticks(self.value).isoformat(sep=' ')}'"
+                return f"TIMESTAMP '{time_text(self.value)}'"
             case Type.DATE:
-                return f"DATE '{from_ticks(self.value * DAY).date()}'"
+                return f"DATE '{time_text(self.value * DAY).split()[0]}'"
             case Type.BOOLEAN:
                 return "TRUE" if self.value else "FALSE"
             case Type.FLOAT | Type.DOUBLE if not isfinite(self.value):

@@ -25,6 +25,10 @@ WEEK = 7 * DAY
 BEGINNING = -(1 << 62)
 END = 1 << 62
 
+#: After so many ticks every day has its date and its weekday again; a year in which they do.
+_CYCLE = 146_097 * DAY
+_YEAR_2000 = 946_684_800 * SECOND
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 UNITS = {
@@ -91,4 +95,20 @@ def format_ticks(ticks: int) -> str:
         return "end"
     if ticks <= BEGINNING:
         return "beginning"
-    return from_ticks(ticks).isoformat(sep=" ")
+    return time_text(ticks)
+
+
+def time_text(ticks: int) -> str:
+    """A point in time as text, also in years for which there is no datetime.
+
+    >>> time_text(0), time_text(253402300800 * SECOND), time_text(-62198755200 * SECOND)
+    ('1970-01-01 00:00:00', '+10000-01-01 00:00:00', '-0001-01-01 00:00:00')
+    """
+    # The calendar repeats itself every 400 years.
+    cycles = (ticks - _YEAR_2000) // _CYCLE
+    moment = from_ticks(ticks - cycles * _CYCLE)
+    year = moment.year + 400 * cycles
+    if 1 <= year <= 9999:
+        return from_ticks(ticks).isoformat(sep=" ")
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04}{moment.isoformat(sep=' ')[4:]}"

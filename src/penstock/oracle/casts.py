@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from penstock.model.timestamps import DAY, SECOND, from_ticks, to_ticks
+from penstock.model.timestamps import BEGINNING, DAY, END, SECOND, from_ticks, to_ticks
 from penstock.model.types import Type
 
 BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
@@ -37,7 +37,8 @@ def cast(value: Any, given: Type, to: Type) -> Any:
             return to_bigint(value * SECOND) if math.isfinite(value) else None
         return fit(int(value) * SECOND, to)
     if to is Type.DATE:
-        return value // DAY if given is Type.TIMESTAMP else None
+        is_day = given is Type.TIMESTAMP and BEGINNING <= value <= END
+        return value // DAY if is_day else None
     if given is Type.TIMESTAMP:
         return fit(value // SECOND, to) if to.is_integer else value / SECOND
     if to.is_integer:

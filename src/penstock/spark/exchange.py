@@ -35,6 +35,7 @@ import pyarrow as pa
 
 from penstock.kernel.fit import as_text
 from penstock.kernel.progress.late import is_ahead
+from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
@@ -135,7 +136,7 @@ class Packer:
         ahead = is_ahead(rows.get_column(on), now, limit)
         if not ahead.any():
             return rows, bad
-        spoilt = rows.filter(ahead).to_dicts()
+        spoilt = as_dicts(rows.filter(ahead))
         reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in spoilt]
         told = as_text(spoilt, self.stream.arriving, reasons)
         return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from penstock.kernel.readable import readable
 from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
 from penstock.results import no_results, presented
@@ -72,7 +73,7 @@ class Query:
             for batch, rows in list(self._batches.items()):
                 if batch not in handed_out:
                     handed_out.add(batch)
-                    yield from rows.iter_rows(named=True)
+                    yield from readable(rows).iter_rows(named=True)
             is_over = spark_query is None or not spark_query.isActive
             self._engine.check()
             if is_over and self._engine.spark_query(self.name) is spark_query:

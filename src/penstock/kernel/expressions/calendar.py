@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from penstock.model.timestamps import BEGINNING, DAY, END
+from penstock.kernel.readable import within_time
+from penstock.model.timestamps import DAY
 
 
 def calendar(ticks: pl.Expr) -> pl.Expr:
     """Ticks as a point in time; NULL beyond the ends of time, where no calendar reaches."""
-    within = ticks.is_between(BEGINNING, END)
-    return pl.when(within).then(ticks).cast(pl.Datetime("us"))
+    return within_time(ticks).cast(pl.Datetime("us"))
 
 
 def days_to_ticks(date: pl.Expr) -> pl.Expr:
@@ -18,4 +18,4 @@ def days_to_ticks(date: pl.Expr) -> pl.Expr:
 
 
 def ticks_to_days(ticks: pl.Expr) -> pl.Expr:
-    return (ticks // DAY).cast(pl.Int32).cast(pl.Date)
+    return (within_time(ticks) // DAY).cast(pl.Int32).cast(pl.Date)
