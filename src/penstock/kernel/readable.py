@@ -48,8 +48,9 @@ def _is_beyond_python(column: pl.Series) -> bool:
 def _as_text(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Date:
         days = column.to_physical().cast(pl.Int64)
-        known = pl.when(days.is_between(BEGINNING // DAY, END // DAY)).then(column)
-        return pl.select(known.dt.to_string("%Y-%m-%d")).to_series().alias(column.name)
-    known = within_time(pl.lit(column.to_physical())).cast(pl.Datetime("us"))
-    text = known.dt.to_string("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"\.000000$", "")
-    return pl.select(text).to_series().alias(column.name)
+        day = pl.when(days.is_between(BEGINNING // DAY, END // DAY)).then(column)
+        text = day.dt.to_string("%Y-%m-%d")
+    else:
+        time = within_time(pl.lit(column.to_physical())).cast(pl.Datetime("us"))
+        text = time.dt.to_string("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"\.000000$", "")
+    return pl.select(text.alias(column.name)).to_series()
