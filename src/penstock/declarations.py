@@ -77,7 +77,7 @@ class Declarations(ABC):
         """
         outcome = None
         for statement in parse(text):
-            outcome = self._execute(statement)
+            outcome = self.execute(statement)
         return outcome
 
     @property
@@ -205,7 +205,8 @@ class Declarations(ABC):
 
     # -----------------------------------------------------------------------------------------
 
-    def _execute(self, statement: Statement) -> Any:
+    def execute(self, statement: Statement) -> Any:
+        """Carry out one statement."""
         match statement:
             case Explain():
                 return self._explain(statement)

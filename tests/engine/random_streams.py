@@ -15,6 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.oracle.lateness import Step, Verdict, judge
 from tests.engine.draw import Draw, several
 
 Row = dict[str, Any]
@@ -48,6 +52,17 @@ class Declared:
         return (
             f"CREATE STREAM {self.name} (k STRING, v INT, d DOUBLE, ts {self.time}) "
             f"TIMESTAMP BY ts {promise if self.slack != 0 else 'ORDERED'}"
+        )
+
+    @property
+    def stream(self) -> Stream:
+        columns = {"k": Type.STRING, "v": Type.INT, "d": Type.DOUBLE, "ts": Type(self.time)}
+        return Stream(
+            self.name,
+            tuple(Column(name, of) for name, of in columns.items()),
+            TimestampKind.EXTERNAL,
+            "ts",
+            self.slack,
         )
 
 
@@ -154,21 +169,19 @@ class Judged:
 
 def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, Judged]:
     """Rows are late when they lie below what their stream has promised at that moment."""
-    progress = {each.name: Progress(each.slack, NO_PROMISE, NO_PROMISE) for each in declared}
-    found = {each.name: Judged([], []) for each in declared}
-    for event in events:
-        stream, parts = progress[event.stream], found[event.stream]
-        if isinstance(event, Promise):
-            stream.bound = max(stream.bound, event.bound)
-            continue
-        for each in event.rows:
-            if each["ts"] is None:
-                parts.timeless += 1
-            elif each["ts"] < stream.bound:
-                parts.late.append(each)
-            else:
-                parts.on_time.append(each)
-                stream.saw(each["ts"])
+    found = {}
+    for each in declared:
+        steps = [
+            Step((), event.bound) if isinstance(event, Promise) else Step(event.rows)
+            for event in events
+            if event.stream == each.name
+        ]
+        rows = [pair for step in judge(each.stream, steps, by_batch=False) for pair in step]
+        found[each.name] = Judged(
+            [dict(row) for verdict, row in rows if verdict is Verdict.ON_TIME],
+            [dict(row) for verdict, row in rows if verdict is Verdict.LATE],
+            sum(verdict is Verdict.TIMELESS for verdict, _ in rows),
+        )
     return found
 
 

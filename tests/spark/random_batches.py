@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from penstock.model.streams import Stream
+from penstock.oracle.lateness import Step, Verdict, judge
 from penstock.spark.in_memory.micro_batches import MicroBatch
-from tests.engine.random_streams import NO_PROMISE, Declared, Event, Push, Row
+from tests.engine.random_streams import Declared, Event, Push, Row
 
 
 @st.composite
@@ -64,19 +65,14 @@ def judged_by_batch(
     Late is what lies below the bound that batches BEFORE its own have promised.
     """
     found = {}
-    for stream in declared:
-        bound = NO_PROMISE
-        on_time: list[list[Row]] = []
-        late: list[Row] = []
-        timeless: list[Row] = []
-        for batch in batches:
-            arrived = batch.arrived(stream.name)
-            dated = [row for row in arrived if row["ts"] is not None]
-            timeless += [row for row in arrived if row["ts"] is None]
-            late += [row for row in dated if row["ts"] < bound]
-            on_time.append([row for row in dated if row["ts"] >= bound])
-            if stream.slack is not None and dated:
-                bound = max(bound, max(row["ts"] for row in dated) - stream.slack)
-            bound = max(bound, batch.promises.get(stream.name, bound))
-        found[stream.name] = (on_time, late, timeless)
+    for each in declared:
+        steps = [Step(b.arrived(each.name), b.promises.get(each.name)) for b in batches]
+        judged = judge(each.stream, steps, by_batch=True)
+        on_time = [[dict(r) for v, r in step if v is Verdict.ON_TIME] for step in judged]
+        pairs = [pair for step in judged for pair in step]
+        found[each.name] = (
+            on_time,
+            [dict(row) for verdict, row in pairs if verdict is Verdict.LATE],
+            [dict(row) for verdict, row in pairs if verdict is Verdict.TIMELESS],
+        )
     return found

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli import bench, demo, experiment, explain, run, test
+from penstock.cli import bench, demo, experiment, explain, run, test, verify
 from penstock.errors import PenstockError
 
 
@@ -57,6 +57,7 @@ app.callback()(penstock)
 app.command()(demo.demo)
 app.command()(run.run)
 app.command()(explain.explain)
+app.command()(verify.verify)
 app.command()(bench.bench)
 app.command()(experiment.experiment)
 app.command(context_settings=test.PASS_ON_THE_REST)(test.test)

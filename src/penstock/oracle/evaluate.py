@@ -217,6 +217,13 @@ def percentile(values: list[Any], share: float) -> float | None:
     return ranked[low] + (ranked[high] - ranked[low]) * (place - low)
 
 
+def lower_percentile(values: list[Any], share: float) -> float | None:
+    """The lower of the two values that the share falls between."""
+    if not values:
+        return None
+    return sorted(map(float, values), key=order)[math.floor(share * (len(values) - 1))]
+
+
 def frequencies(values: list[Any]) -> list[tuple[Any, int]]:
     """Most frequent first, equal ones in their own order."""
     counts = [(value, values.count(value)) for value in distinct(values)]
@@ -248,6 +255,7 @@ AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "bool_and": lambda values: all(values) if values else None,
     "bool_or": lambda values: any(values) if values else None,
     "count_distinct": lambda values: len(distinct(values)),
+    "approx_count_distinct": lambda values: len(distinct(values)),  # what it comes near to
     "sum_distinct": lambda values: total(distinct(values)),
     "avg_distinct": lambda values: average(distinct(values)),
     "collect_set": lambda values: text(distinct(values)),
@@ -262,6 +270,7 @@ PLACED: dict[str, Callable[[list[Any]], Any]] = {
 
 WITH_PARAMETER: dict[str, Callable[..., Any]] = {
     "percentile": percentile,
+    "approx_percentile": lower_percentile,  # what it comes near to
     "top_k": lambda values, k: text(sorted(values, key=order, reverse=True)[:k]),
     "heavy_hitters": heavy_hitters,
 }

@@ -1,0 +1,80 @@
+"""`penstock verify FILE.sql`: try the file's queries against their definition."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from penstock.verification.verify import Verification
+
+#: Seconds between two words about where it is.
+PATIENCE = 2.0
+
+
+def verify(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
+    ],
+    rows: Annotated[
+        int, typer.Option("--rows", min=4, metavar="N", help="At most so many of each stream.")
+    ] = 200,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, metavar="K", help="So many cases, in memory.")
+    ] = 10,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", help="Only this case, to see it again.")
+    ] = None,
+    spark: Annotated[
+        bool | None, typer.Option("--spark/--no-spark", help="Try one of them on Spark as well.")
+    ] = None,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", metavar="PATH", help="Write everything there.")
+    ] = None,
+) -> None:
+    """Try a file's queries in many ways on a sample of its data: do all give the same answer?
+
+    Rows come in random order, late, repeated and with NULLs, in random batches; queries run in
+    this process and on Spark's host, with every algorithm, with restarts and lost workers. What
+    they give is compared with the answer by definition. A difference is made as small as it gets.
+    """
+    from penstock.verification.report import as_json, lines
+    from penstock.verification.verify import Verification
+
+    wanted = importlib.util.find_spec("pyspark") is not None if spark is None else spark
+    done = Verification(file.read_text(), rows)
+    chosen = range(seeds) if seed is None else [seed]
+    tell(done.run(chosen))
+    if wanted and done.outcome.found is None:
+        on_spark(done, chosen[:1])
+    elif not wanted:
+        done.outcome.not_tried.append("Spark itself (--spark)")
+    print("\n".join(lines(done)))
+    if json_path is not None:
+        json_path.write_text(json.dumps(as_json(done), indent=2, default=str))
+    if done.outcome.found is not None:
+        raise typer.Exit(1)
+
+
+def on_spark(done: Verification, seeds: Iterable[int]) -> None:
+    from penstock.spark.engine import Engine
+    from penstock.verification.run_spark import OnSpark
+
+    print("starting Spark …", file=sys.stderr, flush=True)
+    tell(done.run_on_spark(OnSpark(lambda place: Engine(checkpoint=place)), seeds))
+
+
+def tell(progress: Iterable[str]) -> None:
+    """Say now and then where it is."""
+    said = time.monotonic()
+    for text in progress:
+        if time.monotonic() - said > PATIENCE:
+            print(text, file=sys.stderr, flush=True)
+            said = time.monotonic()

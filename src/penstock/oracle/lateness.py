@@ -1,0 +1,135 @@
+"""Which rows a stream takes in, from the definitions, one row at a time.
+
+A row is late when it lies below what its stream has promised. The hosts look at that at different
+moments: in this process before every row, on Spark before every micro-batch, so that there it does
+not matter how rows are spread. A row without a time, or with one beyond all bounds, is timeless.
+
+    promise            before a row                         before a batch
+    SLACK d            newest of the rows before, less d    newest of the batches before, less d
+    SLACK n ROWS       newest of all but the last n rows    the (n+1)-th newest of all
+    PUNCTUATED BY m    of the marked rows before            of the batches before
+    from outside       as it was given                      as it was given
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows import Row
+
+
+class Verdict(Enum):
+    """What becomes of a row."""
+
+    ON_TIME = "on time"
+    LATE = "late"
+    TIMELESS = "without a time"
+    PROMISE = "a promise"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one batch brings of one stream: rows, and a bound that is promised behind them."""
+
+    rows: Sequence[Row] = ()
+    bound: int | None = None
+
+
+def judge(
+    stream: Stream, steps: Sequence[Step], *, by_batch: bool
+) -> list[list[tuple[Verdict, Row]]]:
+    """Every row of every batch with its verdict, in the order in which the stream has them."""
+    promised = _Promised(stream)
+    return [_judge_step(stream, step, promised, by_batch=by_batch) for step in steps]
+
+
+def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]]) -> list[Row]:
+    """The rows that are on time, in the order in which the stream numbers them."""
+    return [row for batch in judged for verdict, row in batch if verdict is Verdict.ON_TIME]
+
+
+def _judge_step(
+    stream: Stream, step: Step, promised: _Promised, *, by_batch: bool
+) -> list[tuple[Verdict, Row]]:
+    judged: list[tuple[Verdict, Row]] = []
+    for row in step.rows:
+        verdict = promised.verdict(row)
+        judged.append((verdict, row))
+        if not by_batch:
+            promised.saw(row, verdict)
+            promised.raise_by_rows()
+    if by_batch:
+        for verdict, row in judged:
+            promised.saw(row, verdict)
+        promised.raise_by_batch()
+    if step.bound is not None:
+        promised.bound = max(promised.bound, step.bound)
+    if by_batch and stream.is_ordered and stream.timestamp is not None:
+        # Tasks run side by side, so only time can order what an ordered stream brings at once.
+        on = stream.timestamp
+        judged.sort(key=lambda each: (each[1][on] is not None, each[1][on] or 0))
+    return judged
+
+
+@dataclass
+class _Promised:
+    """What a stream has promised so far."""
+
+    stream: Stream
+    bound: int = BEGINNING
+    times: list[int] = field(default_factory=list)  # of all rows that came
+    some: list[tuple[Mapping[str, Any], int]] = field(default_factory=list)  # about such rows only
+
+    def verdict(self, row: Row) -> Verdict:
+        stream, on = self.stream, self.stream.timestamp
+        if stream.kind is not TimestampKind.EXTERNAL or on is None:
+            return Verdict.ON_TIME
+        if stream.timing.marker is not None and row[stream.timing.marker] is True:
+            return Verdict.PROMISE
+        time = row[on]
+        if time is None or not BEGINNING < time < END:
+            return Verdict.TIMELESS
+        if time < self.bound:
+            return Verdict.LATE
+        broken = any(
+            time < bound and all(row[name] == value for name, value in where.items())
+            for where, bound in self.some
+        )
+        return Verdict.LATE if broken else Verdict.ON_TIME
+
+    def saw(self, row: Row, verdict: Verdict) -> None:
+        on, marker = self.stream.timestamp, self.stream.timing.marker
+        if on is None or verdict is Verdict.TIMELESS:
+            return
+        if verdict is not Verdict.PROMISE:
+            self.times.append(row[on])
+            return
+        named = {n: v for n, v in row.items() if n not in (on, marker) and v is not None}
+        if row[on] is not None and named:
+            self.some.append((named, row[on]))
+        elif row[on] is not None:
+            self.bound = max(self.bound, row[on])
+
+    def raise_by_rows(self) -> None:
+        late = self.stream.timing.rows_late
+        if late is not None:
+            self._raise(max(self.times[: max(0, len(self.times) - late)], default=BEGINNING))
+        elif self.stream.slack is not None and self.times:
+            # All that came before is in the bound already.
+            self._raise(self.times[-1] - self.stream.slack)
+
+    def raise_by_batch(self) -> None:
+        late = self.stream.timing.rows_late
+        if late is not None:
+            self._raise(next(iter(sorted(self.times, reverse=True)[late:]), BEGINNING))
+        elif self.stream.slack is not None:
+            self._raise(max(self.times, default=BEGINNING) - self.stream.slack)
+
+    def _raise(self, bound: int) -> None:
+        if self.stream.kind is TimestampKind.EXTERNAL:
+            self.bound = max(self.bound, bound)

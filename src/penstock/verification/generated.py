@@ -1,0 +1,153 @@
+"""Rows made of the declared types: few values, so that rows meet, and those the queries name.
+
+Doubles are multiples of 1/4, so that sums are the same in any order. Times go on by steps around
+the lengths of windows, often right onto where one begins or ends; or all of them lie on the grid
+that the lengths have in common, where rows, windows and promises meet to the microsecond.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import accumulate
+from typing import Any
+
+from penstock.model.expressions import Expression, Literal
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import DAY, MINUTE, SECOND
+from penstock.model.types import Type
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Node
+from penstock.verification.case import Row
+from penstock.verification.lengths import Grid, common
+
+#: Monday, 2024-01-01.
+FIRST = 19_723 * DAY
+_BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 62}
+
+
+def generate(
+    chance: random.Random,
+    stream: Stream,
+    count: int,
+    plans: Sequence[Node],
+    grids: Sequence[Grid],
+    begin: int | None = None,
+) -> list[Row]:
+    """Rows of a stream, in order of time."""
+    constants = constants_of(plans)
+    domains = {c.name: domain(c, constants.get(c.type, ())) for c in stream.columns}
+    external = stream.kind is TimestampKind.EXTERNAL
+    on = stream.timestamp if external else None
+    times = _times(chance, stream, count, grids, begin) if on is not None else []
+    found = []
+    for number in range(count):
+        row = {name: chance.choice(values) for name, values in domains.items()}
+        if on is not None:
+            row[on] = times[number]
+        if stream.timing.marker is not None:
+            row[stream.timing.marker] = chance.random() < 0.1
+            if row[stream.timing.marker]:  # NULL: about any value
+                row |= {n: None for n in row if n not in (on, stream.timing.marker)}
+        found.append(row)
+    return found
+
+
+def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
+    """Values that a column may have; those that queries compare it with are among them."""
+    of = column.type
+    found: list[Any]
+    if of is Type.BOOLEAN:
+        found = [True, False]
+    elif of.is_integer:
+        around = [value + step for value in constants for step in (-1, 0, 1)]
+        found = [0, 1, 2, 3, 5, 7, 10, -1, *around]
+    elif of.is_numeric:
+        around = [value + step for value in constants for step in (-0.25, 0.0, 0.25)]
+        found = [0.0, 0.25, 1.0, 2.5, -1.75, 10.0, *around]
+    elif of is Type.STRING:
+        found = ["x", "y", "z", *constants]
+    elif of is Type.BINARY:
+        found = [b"x", b"yz", *constants]
+    elif of is Type.DATE:
+        found = [FIRST // DAY, FIRST // DAY + 1, *constants]
+    elif of is Type.TIMESTAMP:
+        found = [FIRST, FIRST + SECOND, FIRST + MINUTE, *constants]
+    else:
+        found = [0, SECOND, MINUTE, *constants]
+    fitting = [value for value in dict.fromkeys(found) if _fits(value, of)]
+    return [*fitting, *fitting[:3], None]
+
+
+def constants_of(plans: Sequence[Node]) -> dict[Type, list[Any]]:
+    """The values that stand in queries, by type; whole numbers under every numeric one."""
+    found: dict[Type, list[Any]] = {}
+    for literal in (each for plan in plans for node in walk(plan) for each in _literals(node)):
+        value = literal.value
+        if value is None:
+            continue
+        if literal.type.is_numeric:
+            for of in Type:
+                if of.is_integer and isinstance(value, int):
+                    found.setdefault(of, []).append(value)
+                elif of in (Type.FLOAT, Type.DOUBLE) and abs(value) < 1e15:
+                    found.setdefault(of, []).append(float(value))
+        else:
+            found.setdefault(literal.type, []).append(value)
+    return {of: list(dict.fromkeys(values)) for of, values in found.items()}
+
+
+def _literals(part: Any) -> Iterator[Literal]:
+    """All constants of a node, wherever its fields hold expressions."""
+    if isinstance(part, Expression):
+        yield from (each for each in part.walk() if isinstance(each, Literal))
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _literals(each)
+    elif is_dataclass(part) and not isinstance(part, type):
+        for each in fields(part):
+            value = getattr(part, each.name)
+            if not isinstance(value, Node):
+                yield from _literals(value)
+
+
+def _times(
+    chance: random.Random, stream: Stream, count: int, grids: Sequence[Grid], begin: int | None
+) -> list[int]:
+    of = stream.schema[str(stream.timestamp)].type
+    is_time = of is Type.TIMESTAMP
+    usual = [Grid(SECOND)] if is_time else [Grid(1), Grid(5)]
+    known = list(grids) or usual
+    time = begin if begin is not None else (FIRST if is_time else 0)
+    most = (1 << _BITS[of]) - 1 if of in _BITS else FIRST + 4000 * DAY
+    shared = common(known)
+    if shared is not None and chance.random() < 0.5:
+        steps = [0, 0, 1, 1, 1, 2, 3, *(grid.length // shared.length for grid in known)]
+        moves = [chance.choice(steps) * shared.length for _ in range(count)]
+        return [min(shared.nearest(time) + each, most) for each in accumulate(moves)]
+    step = chance.choice(known).length
+    found = []
+    for _ in range(count):
+        match chance.choice(("same", "tick", "part", "part", "part", "edge", "edge", "far")):
+            case "tick":
+                time += 1
+            case "part":
+                time += chance.randint(0, max(1, step // 3))
+            case "edge":
+                grid = chance.choice(known)
+                edge = grid.nearest(time) + grid.length + chance.choice((-1, 0, 0, 1))
+                time = max(time, edge) if grid.length <= 4 * step else time + 1
+            case "far" if chance.random() < 0.3:
+                time += step + chance.randint(0, 3 * step)
+        time = min(time, most)
+        found.append(time)
+    return found
+
+
+def _fits(value: Any, of: Type) -> bool:
+    if of in _BITS:
+        bits = 63 if of is Type.BIGINT else _BITS[of]
+        return bool(-(1 << bits) <= value < 1 << bits)
+    return True

@@ -1,0 +1,197 @@
+"""What a query must give over a case, and what is wrong with what it gave.
+
+The oracle's answer is over the rows that the host takes in, by its own rule for late ones. Two
+things it can only judge in part, and then says so: an approximate aggregate must be near the exact
+one, and of early results (EMIT) only the final ones are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.model.expressions import Ref
+from penstock.model.schema import IS_FINAL, ROW_NUM
+from penstock.oracle.evaluate import close, evaluate
+from penstock.oracle.lateness import Step, judge, taken_in
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.verification.case import Case, Row
+from penstock.verification.script import Planned
+from penstock.verification.ways import Host
+
+#: Sums of floating-point numbers depend on the order of their rows, in the last digits.
+TOLERANCE = 1e-6
+#: Function -> how far it may be from the exact answer, as a share of it, and at least.
+APPROXIMATE = {"approx_count_distinct": (0.15, 2.0), "approx_percentile": (0.02, 1e-9)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a query gave and should not have, or should have and did not; or how it failed."""
+
+    query: str
+    expected: Sequence[Row] = ()
+    got: Sequence[Row] = ()
+    missing: Sequence[Row] = ()
+    unexpected: Sequence[Row] = ()
+    problem: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What a smaller case must have in common with this one."""
+        return self.problem.split(":")[0] if self.problem else "rows"
+
+
+def not_judged(plan: nodes.Node) -> str | None:
+    """Why a query's answer cannot be compared with the oracle's; None: it can."""
+    for node in walk(plan):
+        if isinstance(node, nodes.WindowAggregate):
+            for result in node.results:
+                if result.aggregate.function in APPROXIMATE and node is not _top(plan):
+                    return f"{result.aggregate} is approximate, and other results follow from it"
+    top = _top(plan)
+    if isinstance(plan, nodes.Project) and isinstance(top, nodes.WindowAggregate):
+        loose = {r.name for r in top.results if r.aggregate.function in APPROXIMATE}
+        for column in plan.columns:
+            if column.value.refs & loose and not isinstance(column.value, Ref):
+                return f"{column} is computed from an approximate value"
+    return None
+
+
+def judged_in_part(plan: nodes.Node) -> str | None:
+    """What of a query's answer is not compared exactly; None: all is."""
+    bounds = _bounds(plan)
+    if bounds:
+        return f"{', '.join(bounds)}: approximate, so only near the exact value"
+    if _final(plan) is not None:
+        return "EMIT: final rows only, early ones depend on when rows come"
+    return None
+
+
+@dataclass
+class Judge:
+    """Answers of the oracle, each computed once."""
+
+    _known: dict[Any, list[Row]] = field(default_factory=dict)
+
+    def expected(self, planned: Planned, case: Case, host: Host) -> list[Row]:
+        inputs = taken(planned, case, host)
+        rows = {name: tuple(tuple(row.values()) for row in mine) for name, mine in inputs.items()}
+        key = planned.plan, *sorted(rows.items())
+        if key not in self._known:
+            numbered = {
+                name: [{**row, ROW_NUM: number} for number, row in enumerate(mine, start=1)]
+                for name, mine in inputs.items()
+            }
+            self._known[key] = evaluate(planned.plan, numbered)
+        return self._known[key]
+
+    def forget(self) -> None:
+        """Make room."""
+        self._known = {}
+
+
+def taken(planned: Planned, case: Case, host: Host) -> dict[str, list[Any]]:
+    """The rows of each stream that go into a query, in the order in which they are numbered."""
+    found = {}
+    for name, stream in planned.streams.items():
+        steps = [Step(batch.of(stream), batch.promises.get(name)) for batch in case.batches]
+        found[name] = taken_in(judge(stream, steps, by_batch=host != "here"))
+    return found
+
+
+def difference(planned: Planned, expected: Sequence[Row], got: Sequence[Row]) -> Difference | None:
+    """What is wrong with an answer; None: nothing."""
+    final = _final(planned.plan)
+    if final is not None:
+        expected = [row for row in expected if row[final] is True]
+        got = [row for row in got if row[final] is True]
+    missing, unexpected = apart(expected, got, _bounds(planned.plan))
+    if missing or unexpected:
+        return Difference(planned.name, expected, got, missing, unexpected)
+    if isinstance(planned.plan, nodes.Ordered):
+        values = [row[planned.plan.on] for row in got if row[planned.plan.on] is not None]
+        if values != sorted(values):
+            return Difference(
+                planned.name, expected, got, problem=f"not in the order of {planned.plan.on}"
+            )
+    return None
+
+
+def apart(
+    expected: Iterable[Row], got: Iterable[Row], bounds: Mapping[str, tuple[float, float]]
+) -> tuple[list[Row], list[Row]]:
+    """Rows that only one of the two has, counting how often; numbers may differ a little."""
+    alike: dict[tuple[Any, ...], list[Row]] = {}
+    for row in got:
+        alike.setdefault(_exact(row, bounds), []).append(row)
+    missing = []
+    for row in expected:
+        candidates = alike.get(_exact(row, bounds), [])
+        near = next((other for other in candidates if _near(row, other, bounds)), None)
+        if near is None:
+            missing.append(row)
+        else:
+            candidates.remove(near)
+    return missing, [row for rows in alike.values() for row in rows]
+
+
+def _exact(row: Row, bounds: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What must be equal: 1, 1.0 and true are three different values."""
+    return tuple(
+        (name, type(value).__name__, None if isinstance(value, float) else value)
+        for name, value in sorted(row.items())
+        if name not in bounds
+    )
+
+
+def _near(row: Row, other: Row, bounds: Mapping[str, tuple[float, float]]) -> bool:
+    for name, value in row.items():
+        theirs = other[name]
+        if name in bounds and value is not None and theirs is not None:
+            share, least = bounds[name]
+            if abs(value - theirs) > max(share * abs(value), least):
+                return False
+        elif not close(value, theirs, TOLERANCE):
+            return False
+    return True
+
+
+def _top(plan: nodes.Node) -> nodes.Node:
+    """The node whose results a query shows, below what only chooses and orders columns."""
+    while isinstance(plan, nodes.Project | nodes.Ordered):
+        plan = plan.input
+    return plan
+
+
+def _bounds(plan: nodes.Node) -> dict[str, tuple[float, float]]:
+    """Columns that are approximate, and how near they must be."""
+    top = _top(plan)
+    if not isinstance(top, nodes.WindowAggregate):
+        return {}
+    loose = {
+        result.name: APPROXIMATE[result.aggregate.function]
+        for result in top.results
+        if result.aggregate.function in APPROXIMATE
+    }
+    inner = plan.input if isinstance(plan, nodes.Ordered) else plan
+    if isinstance(inner, nodes.Project):
+        return {
+            column.name: loose[column.value.name]
+            for column in inner.columns
+            if isinstance(column.value, Ref) and column.value.name in loose
+        }
+    return loose
+
+
+def _final(plan: nodes.Node) -> str | None:
+    """The column that tells final rows from early ones, where there are any."""
+    if not any(isinstance(n, nodes.WindowAggregate) and n.emit is not None for n in walk(plan)):
+        return None
+    if isinstance(plan, nodes.Project):
+        return next(
+            c.name for c in plan.columns if isinstance(c.value, Ref) and c.value.name == IS_FINAL
+        )
+    return IS_FINAL

@@ -1,0 +1,119 @@
+"""The lengths that matter to queries: of windows, slides, bands and slack. Mistakes sit at their
+ends, so rows are put there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from penstock.plan import nodes
+from penstock.plan.graph import streams_of, walk
+from penstock.windows import Band, Cumulating, Landmark, Sliding, TumblingBand, Window
+from penstock.windows.window import usual_origin
+
+#: What windows call their lengths.
+_LENGTHS = ("range", "slide", "gap", "step", "size")
+#: Pairs of rows that the oracle may have to try for one case, and windows that it may have to fill.
+MOST_PAIRS, MOST_WINDOWS = 40_000, 20_000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points at equal distances: where windows begin and end."""
+
+    length: int
+    origin: int = 0
+
+    def nearest(self, time: int) -> int:
+        """The last point at or before a time.
+
+        >>> Grid(60).nearest(125)
+        120
+        """
+        return self.origin + (time - self.origin) // self.length * self.length
+
+
+def grids(plans: Sequence[nodes.Node]) -> list[Grid]:
+    """The lengths of time in the plans, each with where it is measured from."""
+    found: dict[Grid, None] = {}
+    for node in (node for plan in plans for node in walk(plan)):
+        for grid in _grids(node):
+            if grid.length > 0:
+                found.setdefault(grid)
+    return list(found)
+
+
+def common(grids: Sequence[Grid]) -> Grid | None:
+    """The widest grid that all others are part of: on it, all edges meet; None: there is none.
+
+    >>> common([Grid(60), Grid(45)])
+    Grid(length=15, origin=0)
+    """
+    if not grids:
+        return None
+    length = gcd(*(grid.length for grid in grids), *(grid.origin for grid in grids))
+    # A length that fits to no other would leave rows as far apart as anywhere.
+    return Grid(length) if length * 1000 >= max(grid.length for grid in grids) else None
+
+
+def _grids(node: nodes.Node) -> Iterator[Grid]:
+    match node:
+        case nodes.WindowAggregate():
+            own = (result.window for result in node.results)
+            for window in (node.window, *(each for each in own if each is not None)):
+                if getattr(window, "unit", "time") != "rows":
+                    origin = getattr(window, "origin", 0) or usual_origin("time")
+                    for name in _LENGTHS:
+                        yield Grid(getattr(window, name, 0), origin)
+        case nodes.WindowJoin(band=Band() as band):
+            yield Grid(abs(band.low))
+            yield Grid(abs(band.high))
+        case nodes.WindowJoin(band=TumblingBand() as band):
+            yield Grid(band.width, band.origin)
+        case nodes.Source():
+            yield Grid(node.stream.slack or 0)
+
+
+def longest_span(plans: Sequence[nodes.Node]) -> int | None:
+    """How much time rows may cover so that windows that never end stay few; None: any."""
+    slides = [
+        node.window.slide
+        for plan in plans
+        for node in walk(plan)
+        if isinstance(node, nodes.WindowAggregate) and isinstance(node.window, Landmark)
+    ]
+    return 200 * min(slides) if slides else None
+
+
+def most_rows(plans: Sequence[nodes.Node], wanted: int) -> dict[str, int]:
+    """How many rows of each stream the oracle gets through: it tries all pairs, all windows."""
+    found: dict[str, int] = {}
+    for plan in plans:
+        most = wanted
+        for node in walk(plan):
+            if isinstance(node, nodes.WindowJoin):
+                inputs = sum(isinstance(below, nodes.Source) for below in _leaves(node))
+                most = min(most, int(MOST_PAIRS ** (1 / max(2, inputs))))
+            if isinstance(node, nodes.WindowAggregate):
+                most = min(most, MOST_WINDOWS // _windows_per_row(node.window))
+        for name in streams_of(plan):
+            found[name] = max(4, min(most, found.get(name, wanted)))
+    return found
+
+
+def _windows_per_row(window: Window) -> int:
+    match window:
+        case Sliding():
+            return max(1, window.range // window.slide)
+        case Cumulating():
+            return max(1, window.size // window.step)
+    return 1
+
+
+def _leaves(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The sources of a plan, one as often as it is read."""
+    if not node.inputs:
+        yield node
+    for below in node.inputs:
+        yield from _leaves(below)

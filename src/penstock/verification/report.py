@@ -1,0 +1,212 @@
+"""What a verification found, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.model.schema import Column
+from penstock.model.streams import Stream
+from penstock.model.timestamps import DAY, format_duration, from_ticks
+from penstock.model.types import Type
+from penstock.verification.case import Case, Row
+from penstock.verification.script import Planned
+from penstock.verification.verify import Found, Verification
+
+#: Rows of an answer that are shown.
+SHOWN = 20
+
+
+def lines(done: Verification) -> Iterator[str]:
+    """The outcome in plain words."""
+    outcome = done.outcome
+    for name, sample in done.samples.items():
+        most = outcome.most_rows[name]
+        came = (
+            f"up to {most:,} of the rows of {sample.origin}"
+            if sample.rows is not None
+            else f"up to {most:,} rows made of the declared types ({sample.reason})"
+        )
+        yield f"{name}: {came}"
+        if sample.misfits:
+            rows = _count(sample.misfits, "row")
+            yield f"  left out: {rows} that do not fit the declared columns"
+    runs = outcome.runs
+    yield (
+        f"{_count(outcome.seeds, 'seed')} in {outcome.seconds:.0f} s: "
+        f"{_count(runs['here'], 'run')} in this process, {runs['groups']:,} on Spark's host "
+        f"without Spark, {runs['spark']:,} on Spark"
+    )
+    for reason in outcome.not_tried:
+        yield f"not tried: {reason}"
+    yield ""
+    for each in done.planned:
+        yield f"{each.name}: {_verdict(done, each)}"
+    if outcome.found is not None:
+        yield ""
+        yield from _difference(done, outcome.found)
+
+
+def _verdict(done: Verification, planned: Planned) -> str:
+    outcome, name = done.outcome, planned.name
+    if name in outcome.not_judged:
+        return f"not judged: {outcome.not_judged[name]}"
+    if outcome.found is not None and outcome.found.difference.query == name:
+        return "DIFFERS from its definition"
+    compared, rows = outcome.compared[name], outcome.answers[name]
+    verdict = f"equals its definition in {_count(compared, 'run')}, {_count(rows, 'row')} in all"
+    if not rows:
+        verdict += " (no row ever came out: try --rows with more)"
+    if name in outcome.in_part:
+        verdict += f"; in part: {outcome.in_part[name]}"
+    return verdict
+
+
+def _difference(done: Verification, found: Found) -> Iterator[str]:
+    wrong = found.difference
+    planned = next(each for each in done.planned if each.name == wrong.query)
+    yield f"The smallest difference of `{wrong.query}` ({found.way}):"
+    yield ""
+    yield "  it comes"
+    yield from indented(_arrivals(done.streams, found.case), 4)
+    if wrong.problem:
+        yield ""
+        yield f"  {wrong.problem}"
+    else:
+        columns = planned.plan.schema.columns
+        for title, rows in (("expected", wrong.expected), ("got", wrong.got)):
+            yield ""
+            yield f"  {title}"
+            marked = wrong.missing if title == "expected" else wrong.unexpected
+            yield from indented(_answer(columns, rows, marked), 4)
+    yield ""
+    yield f"  again: --seed {found.seed} ({found.rows_at_first:,} rows at first)"
+
+
+def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:
+    """Every row in the order of arrival, under the batch that brings it."""
+    for number, batch in enumerate(case.batches, start=1):
+        yield f"batch {number}"
+        for name, rows in batch.rows.items():
+            columns = streams[name].arriving
+            yield from indented([f"{name}:", *indented(table(columns, rows), 2)], 2)
+        for name, bound in batch.promises.items():
+            on = streams[name].schema[str(streams[name].timestamp)]
+            yield f"  {name}: promised from outside that nothing below {show(bound, on.type)} comes"
+    yield "then all streams end"
+
+
+def _answer(columns: Sequence[Column], rows: Sequence[Row], marked: Sequence[Row]) -> Iterator[str]:
+    """Rows of an answer; those that the other one does not have are marked, and come first."""
+    if not rows:
+        yield "nothing"
+        return
+    rest = list(rows)
+    for row in marked:
+        rest.remove(row)
+    marks = ["*"] * len(marked) + [""] * len(rest)
+    texts = [
+        [mark, *cells] for mark, cells in zip(marks, _cells(columns, [*marked, *rest]), strict=True)
+    ]
+    shown = list(aligned([["", *(column.name for column in columns)], *texts[:SHOWN]]))
+    yield from shown
+    if len(texts) > SHOWN:
+        yield f"… {len(texts) - SHOWN:,} more"
+
+
+def table(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
+    """Rows under the names of their columns.
+
+    >>> columns = (Column("item", Type.STRING), Column("ts", Type.TIMESTAMP))
+    >>> print("\\n".join(table(columns, [{"item": "lamp", "ts": 1_000_000}])))
+    item  ts
+    lamp  1970-01-01 00:00:01
+    """
+    yield from aligned([[column.name for column in columns], *_cells(columns, rows)])
+
+
+def _cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:
+    return [[show(row[column.name], column.type) for column in columns] for row in rows]
+
+
+def aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip()
+
+
+def indented(texts: Iterable[str], by: int) -> Iterator[str]:
+    return (f"{' ' * by}{text}" for text in texts)
+
+
+def show(value: Any, of: Type) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "NULL"
+    try:
+        if of is Type.TIMESTAMP:
+            return str(from_ticks(value))
+        if of is Type.DATE:
+            return str(from_ticks(value * DAY).date())
+    except OverflowError:
+        return str(value)
+    return (
+        format_duration(value)
+        if of is Type.INTERVAL
+        else repr(value)
+        if of is Type.BINARY
+        else str(value)
+    )
+
+
+def as_json(done: Verification) -> dict[str, Any]:
+    """Everything, for `--json`."""
+    outcome, found = done.outcome, done.outcome.found
+    return {
+        "seconds": round(outcome.seconds, 1),
+        "seeds": outcome.seeds,
+        "runs": dict(outcome.runs),
+        "streams": {
+            name: {
+                "origin": sample.origin,
+                "generated": sample.rows is None,
+                "rows": outcome.most_rows[name],
+                "misfits": sample.misfits,
+            }
+            for name, sample in done.samples.items()
+        },
+        "queries": {
+            each.name: {
+                "runs": outcome.compared[each.name],
+                "rows": outcome.answers[each.name],
+                "not_judged": outcome.not_judged.get(each.name),
+                "in_part": outcome.in_part.get(each.name),
+            }
+            for each in done.planned
+        },
+        "not_tried": outcome.not_tried,
+        "difference": None if found is None else _found_as_json(found),
+    }
+
+
+def _found_as_json(found: Found) -> dict[str, Any]:
+    wrong = found.difference
+    return {
+        "query": wrong.query,
+        "seed": found.seed,
+        "way": str(found.way),
+        "problem": wrong.problem or None,
+        "batches": [
+            {"rows": dict(batch.rows), "promises": dict(batch.promises)}
+            for batch in found.case.batches
+        ],
+        "expected": list(wrong.expected),
+        "got": list(wrong.got),
+        "missing": list(wrong.missing),
+        "unexpected": list(wrong.unexpected),
+    }
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,157 @@
+"""A case through Spark's host, without Spark: micro-batches, tasks, groups, lost workers."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from penstock.model.streams import Stream
+from penstock.model.timestamps import END
+from penstock.plan.nodes import Node, Ordered
+from penstock.spark import faults
+from penstock.spark.group_host import Program
+from penstock.spark.groups import group_keys
+from penstock.spark.in_memory.micro_batches import (
+    Exchange,
+    FakePipeline,
+    Killed,
+    MicroBatch,
+    Worker,
+)
+from penstock.spark.processor import RESULT
+from penstock.spark.shares import Share, shares
+from penstock.verification.case import Batch, Case, Row, rows_of
+from penstock.verification.script import Planned, Script
+from penstock.verification.ways import Way
+
+#: Where a worker may fail, be killed, or do a step twice.
+_POINTS = sorted({**faults.IN_EXCHANGE, **faults.IN_GROUP})
+
+
+def run_groups(
+    script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
+) -> dict[str, list[Row]]:
+    """What each query has put out once all streams have ended."""
+    chance = random.Random(f"{way.seed} groups")
+    found: dict[str, list[Row]] = {}
+    for planned in _alike(script.declared(way.settings, queries)):
+        plans: dict[str, Node] = {each.name: each.plan for each in planned}
+        for share in shares(plans):
+            found |= _run_share(share, planned[0], case, way, chance)
+    return found
+
+
+def _alike(planned: Sequence[Planned]) -> list[list[Planned]]:
+    """Queries whose operators are chosen by the same settings can share a program."""
+    found: list[list[Planned]] = []
+    for each in planned:
+        for others in found:
+            if others[0].chosen == each.chosen and others[0].settings.late == each.settings.late:
+                others.append(each)
+                break
+        else:
+            found.append([each])
+    return found
+
+
+def _run_share(
+    share: Share, planned: Planned, case: Case, way: Way, chance: random.Random
+) -> dict[str, list[Row]]:
+    streams = {
+        name: stream
+        for plan in share.queries.values()
+        for name, stream in Planned("", plan, {}, planned.settings).streams.items()
+    }
+    program = Program(
+        tuple(streams.values()), share.queries, late=planned.settings.late, **planned.chosen
+    )
+    keys = group_keys(way.groups, way.groups)
+    pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))
+    end = MicroBatch(promises=dict.fromkeys(streams, END))
+    batches = [*(_micro_batch(batch, streams, chance) for batch in case.batches), end]
+    with tempfile.TemporaryDirectory() as folder:
+        if way.loses_workers:
+            with _faults(Path(folder) / "faults"):
+                _process_with_losses(pipeline, batches, Path(folder), chance)
+        else:
+            worker = Worker(None)
+            for batch in batches:
+                pipeline.process(batch, worker=lambda group: worker)
+    return {name: _answer(pipeline, name, plan) for name, plan in share.queries.items()}
+
+
+def _answer(pipeline: FakePipeline, name: str, plan: Node) -> list[Row]:
+    """What all groups put out, batch for batch; the driver puts a batch in order."""
+    found: list[Row] = []
+    for outputs in pipeline.outputs:
+        blocks = [block for each in outputs.values() for block in each.blocks(RESULT, name)]
+        rows = [row for block in blocks for row in rows_of(block)]
+        if isinstance(plan, Ordered):
+            rows.sort(key=lambda row: (row[plan.on] is not None, row[plan.on] or 0))
+        found += rows
+    return found
+
+
+def _process_with_losses(
+    pipeline: FakePipeline, batches: Sequence[MicroBatch], folder: Path, chance: random.Random
+) -> None:
+    """Every group goes to any worker, after attempts that failed; now and then all start anew.
+
+    In every other batch one step of one worker fails, is done twice, or is its last.
+    """
+    workers: list[Worker] = []
+
+    def some(group: int) -> Worker:
+        return chance.choice(workers)
+
+    def failed(group: int) -> Sequence[Worker]:
+        return chance.sample(workers, chance.choice((0, 0, 0, 1, 2)))
+
+    def shuffled(lines: pd.DataFrame) -> pd.DataFrame:
+        return lines.sample(frac=1, random_state=chance.randrange(1 << 30))
+
+    for batch in batches:
+        if not workers or chance.random() < 0.2:
+            workers[:] = [Worker(folder), Worker(folder), Worker(None)]
+        faults.disarm(folder / "faults")
+        if chance.random() < 0.5:
+            point = chance.choice(_POINTS)
+            action = chance.choice(("fail", "kill", "repeat"))
+            faults.arm(folder / "faults", point, action, occurrence=chance.choice((1, 1, 2, 3)))
+        pipeline.process(batch, some, failed, shuffled)
+
+
+@contextmanager
+def _faults(folder: Path) -> Iterator[None]:
+    """Let fault points look into a folder; all workers are this process, so none is killed."""
+    before, kill = faults.folder(), faults.kill
+    faults.use(folder)
+    faults.kill = Killed.now
+    try:
+        yield
+    finally:
+        faults.kill = kill
+        faults.use(before)
+
+
+def _micro_batch(batch: Batch, streams: Mapping[str, Stream], chance: random.Random) -> MicroBatch:
+    """Rows cut into tasks, and those of a task into blocks."""
+    rows = {name: batch.of(stream) for name, stream in streams.items()}
+    tasks = {
+        name: [_cut(task, chance) for task in _cut(mine, chance)] for name, mine in rows.items()
+    }
+    promises = {name: bound for name, bound in batch.promises.items() if name in streams}
+    return MicroBatch(tasks, promises)
+
+
+def _cut(rows: Sequence[Row], chance: random.Random) -> list[list[Row]]:
+    """The rows in order, in up to three pieces; there may be empty ones."""
+    places = sorted(chance.randint(0, len(rows)) for _ in range(chance.choice((0, 0, 1, 2))))
+    return [
+        list(rows[start:end]) for start, end in zip([0, *places], [*places, len(rows)], strict=True)
+    ]

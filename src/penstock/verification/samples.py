@@ -1,0 +1,150 @@
+"""Rows of a stream from where it comes: so many that fit together with those of other streams.
+
+Files are read by the product's own readers, workloads are made. Rows are taken from one stretch of
+time for all streams, as long as a few of the longest windows, and of keys that several streams
+have, so that they meet. What cannot be read to an end (Kafka, sockets, what a program pushes) gets
+rows of the declared types instead.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import polars as pl
+
+from penstock.kernel.fit import fit
+from penstock.local.files import read_blocks
+from penstock.model.streams import Stream, TimestampKind
+from penstock.results import FILE_FORMATS
+from penstock.verification.case import Row, rows_of
+
+#: Rows of a stream that are looked at.
+MOST_READ = 50_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that were read, all of a stream or its first ones; None: it cannot be read."""
+
+    rows: pl.DataFrame | None
+    origin: str
+    reason: str = ""
+    misfits: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        return [] if self.rows is None else self.rows.columns
+
+
+def read_sample(stream: Stream) -> Sample:
+    """The first rows of a stream, in a block's types."""
+    origin = stream.origin
+    if origin.format in FILE_FORMATS and origin.path is not None:
+        return _of_files(stream)
+    if origin.format == "workload":
+        from penstock.spark.workload_source import made_of
+
+        made = made_of({"workload": str(origin.path), **dict(origin.options)})
+        count = MOST_READ if made.total is None else min(made.total, MOST_READ)
+        return Sample(made.rows(0, count), str(origin))
+    reason = "no FROM" if origin.format == "push" else f"{origin} is no file that ends"
+    return Sample(None, str(origin), reason)
+
+
+def _of_files(stream: Stream) -> Sample:
+    frames, misfits, read = [], 0, 0
+    for block in islice(read_blocks(stream, MOST_READ // 5), 50):
+        fitted = fit(stream, block.rows)
+        frames.append(fitted.rows)
+        misfits += len(block.rejected)
+        misfits += 0 if fitted.misfits is None else fitted.misfits.height
+        read += fitted.rows.height
+        if read >= MOST_READ:
+            break
+    rows = pl.concat(frames) if frames else None
+    if rows is None or not rows.height:
+        return Sample(None, str(stream.origin), f"{stream.origin} has no rows", misfits)
+    return Sample(rows.head(MOST_READ), str(stream.origin), misfits=misfits)
+
+
+def choose(
+    chance: random.Random,
+    streams: Mapping[str, Stream],
+    samples: Mapping[str, Sample],
+    keys: Mapping[str, Sequence[str]],
+    counts: Mapping[str, int],
+    span: int,
+) -> dict[str, list[Row]]:
+    """At most so many rows of each stream, in its order, out of one stretch of time."""
+    frames = {name: s.rows for name, s in samples.items() if s.rows is not None}
+    dated = {
+        name: str(streams[name].timestamp)
+        for name in frames
+        if streams[name].kind is TimestampKind.EXTERNAL
+    }
+    few = all(frame.height <= counts[name] for name, frame in frames.items())
+    for low, high in [] if few else _stretches(chance, frames, dated, span):
+        cut = {
+            name: frame.filter(pl.col(dated[name]).is_between(low, high))
+            if name in dated
+            else frame
+            for name, frame in frames.items()
+        }
+        if all(frame.height for frame in cut.values()):
+            break
+    else:
+        cut = frames
+    met = _met(cut, keys)
+    return {
+        name: rows_of(_thinned(chance, frame, keys.get(name, ()), met, counts[name]))
+        for name, frame in cut.items()
+    }
+
+
+def _stretches(
+    chance: random.Random, frames: Mapping[str, pl.DataFrame], dated: Mapping[str, str], span: int
+) -> list[tuple[int, int]]:
+    """Some stretches of time that begin at a row of the stream that has fewest."""
+    if not dated:
+        return []
+    name = min(dated, key=lambda each: frames[each].height)
+    times = frames[name].get_column(dated[name]).drop_nulls().to_list()
+    begins = [chance.choice(times) for _ in range(8)] if times else []
+    return [(begin - span // 4, begin + span) for begin in begins]
+
+
+def _met(frames: Mapping[str, pl.DataFrame], keys: Mapping[str, Sequence[str]]) -> set[object]:
+    """Values of first keys that several streams have."""
+    seen: dict[object, int] = {}
+    for name, frame in frames.items():
+        if keys.get(name):
+            for value in frame.get_column(keys[name][0]).unique().to_list():
+                seen[value] = seen.get(value, 0) + 1
+    return {value for value, times in seen.items() if times > 1}
+
+
+def _thinned(
+    chance: random.Random, frame: pl.DataFrame, keys: Sequence[str], met: set[object], count: int
+) -> pl.DataFrame:
+    """So many rows, of as few keys as it takes, those that others have first."""
+    if frame.height <= count:
+        return frame
+    places = list(range(frame.height))
+    if keys:
+        values = frame.get_column(keys[0]).to_list()
+        rank = {v: (v not in met, chance.random()) for v in dict.fromkeys(values)}
+        few = sorted(dict.fromkeys(values), key=lambda v: rank[v])
+        wanted: set[object] = set()
+        rows = 0
+        counts = {v: values.count(v) for v in few[:200]}
+        for value in few[:200]:
+            wanted.add(value)
+            rows += counts[value]
+            if rows >= 2 * count:
+                break
+        places = [place for place, value in enumerate(values) if value in wanted] or places
+    chosen = sorted(chance.sample(places, min(count, len(places))))
+    return frame[chosen]

@@ -1,0 +1,171 @@
+"""A file of statements, carried out on any engine: other settings, other sources, no sinks.
+
+What the file SETs holds unless a way sets it otherwise; where a query refuses that, it gets what
+the file says. Static tables are read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.catalog import QueryEntry, StreamEntry
+from penstock.declarations import Declarations
+from penstock.errors import QueryError
+from penstock.model.streams import Origin, Stream, Timing
+from penstock.model.tables import StaticTable
+from penstock.plan.graph import streams_of
+from penstock.plan.holding import StreamProgress
+from penstock.plan.nodes import Node
+from penstock.settings import Settings
+from penstock.sql.parse import parse
+from penstock.sql.statements import (
+    BareSelect,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Explain,
+    Set,
+    Sink,
+    Statement,
+)
+from penstock.static_tables import read_table
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A query as it is declared: its plan, and the settings that choose its operators."""
+
+    name: str
+    plan: Node
+    chosen: Mapping[str, str]  # union, join, aggregation
+    settings: Settings
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        return streams_of(self.plan)
+
+
+class _Dry(Declarations):
+    """Declares, and runs nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.planned: dict[str, Planned] = {}
+
+    def _query_declared(self, entry: QueryEntry) -> None:
+        self.planned[entry.name] = Planned(
+            entry.name, entry.plan, self._chosen, self.catalog.settings
+        )
+
+    def _query_dropped(self, name: str) -> None:
+        del self.planned[name]
+
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        return {}
+
+    def _releases(self, query: str) -> None:
+        return None
+
+    def _check(self, entry: QueryEntry) -> None: ...
+
+    def _check_sink(self, sink: Sink) -> None: ...
+
+    def _stream_declared(self, entry: StreamEntry) -> None: ...
+
+    def _stream_dropped(self, name: str) -> None: ...
+
+    def _settings_changed(self) -> None: ...
+
+
+@dataclass
+class Script:
+    """The statements of a file."""
+
+    statements: Sequence[Statement]
+    _tables: dict[StaticTable, StaticTable] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> Script:
+        return cls(list(parse(text)))
+
+    def streams(self) -> list[CreateStream]:
+        """The streams that the file declares."""
+        return [each for each in self.statements if isinstance(each, CreateStream)]
+
+    def declared(
+        self, settings: Mapping[str, str] | None = None, queries: Sequence[str] | None = None
+    ) -> list[Planned]:
+        """The queries that stand at the end of the file, under other settings."""
+        dry = _Dry()
+        self.on(dry, settings or {}, queries=queries)
+        return list(dry.planned.values())
+
+    def on(
+        self,
+        engine: Declarations,
+        settings: Mapping[str, str],
+        *,
+        queries: Sequence[str] | None = None,
+        origins: Mapping[str, Origin] | None = None,
+    ) -> None:
+        """Carry everything out; streams come from `origins`, else rows are pushed.
+
+        Of several queries only those named in `queries` are declared, if any are. What ties a
+        stream's time to the clock is left out: what it says then is not to be foreseen.
+        """
+        number = 0
+        for statement in self.statements:
+            match statement:
+                case Explain():
+                    continue
+                case Set() if statement.name.lower() in settings:
+                    continue
+                case CreateStream():
+                    origin = (origins or {}).get(statement.name, Origin())
+                    stream = replace(statement.stream, origin=origin, timing=_own(statement.stream))
+                    engine.execute(replace(statement, stream=stream, late=None))
+                case CreateTable():
+                    engine.catalog.add_table(self._read(statement), replace=statement.replace)
+                case BareSelect() | CreateQuery():
+                    if isinstance(statement, BareSelect):
+                        number += 1
+                        name = f"query_{number}"
+                        statement = CreateQuery(statement.position, name, statement.select)
+                    if queries is None or statement.name in queries:
+                        _declare(engine, replace(statement, sink=None), settings)
+                case _:
+                    if queries is None or not _is_about_others(statement, queries):
+                        engine.execute(statement)
+
+    def _read(self, statement: CreateTable) -> StaticTable:
+        if statement.table not in self._tables:
+            self._tables[statement.table] = read_table(statement.table)
+        return self._tables[statement.table]
+
+
+def _declare(engine: Declarations, query: CreateQuery, settings: Mapping[str, str]) -> None:
+    """Declare a query under settings of ours, or as the file has it if it refuses those."""
+    as_written = engine.catalog.settings
+    try:
+        for name, value in settings.items():
+            engine.sql(f"SET {name} = {value}")
+        engine.execute(query)
+        return
+    except QueryError:
+        if not settings:
+            raise
+    finally:
+        engine.catalog.settings = as_written
+    engine.execute(query)
+
+
+def _own(stream: Stream) -> Timing:
+    """What a stream's rows themselves say of its time."""
+    return replace(stream.timing, skew=None, lull=None, heartbeat=None, max_ahead=None)
+
+
+def _is_about_others(statement: Statement, queries: Sequence[str]) -> bool:
+    name = getattr(statement, "name", None)
+    kind = getattr(statement, "kind", None)
+    return kind == "query" and name not in queries

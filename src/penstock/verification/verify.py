@@ -1,0 +1,286 @@
+"""Verify: many cases, each in several ways, until one differs or all are done."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from penstock.errors import NotExecutable
+from penstock.model.streams import Stream
+from penstock.plan.nodes import Node
+from penstock.spark.partitioning import partitioning
+from penstock.verification.arrivals import Trouble, arrange, spoil
+from penstock.verification.case import Case, Row
+from penstock.verification.generated import generate
+from penstock.verification.judging import Difference, Judge, difference, judged_in_part, not_judged
+from penstock.verification.lengths import grids, longest_span, most_rows
+from penstock.verification.run_here import run_here
+from penstock.verification.samples import Sample, choose, read_sample
+from penstock.verification.script import Script
+from penstock.verification.shrinking import Shrinking
+from penstock.verification.ways import Host, Way, alternatives, ways
+
+#: How often a smaller case is looked for, where a try takes milliseconds, and where it is on Spark.
+TRIES, TRIES_ON_SPARK = 600, 12
+
+#: What is done to rows, seed for seed; the first time nothing but that they come in disorder.
+_TROUBLE = (
+    Trouble(repeated=0, without_value=0, on_an_edge=0, timeless=0),
+    Trouble(),
+    Trouble(on_the_grid=True),
+    Trouble(on_an_edge=0.3),
+)
+
+Run = Callable[[Script, Case, Way, Sequence[str] | None], dict[str, list[Row]]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A difference, at its smallest, and how to have it again."""
+
+    seed: int
+    way: Way
+    case: Case
+    difference: Difference
+    rows_at_first: int
+
+
+@dataclass
+class Outcome:
+    """What was tried, and what came of it."""
+
+    seeds: int = 0
+    runs: Counter[Host] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)  # query -> runs
+    answers: Counter[str] = field(default_factory=Counter)  # query -> rows of all answers
+    most_rows: Counter[str] = field(default_factory=Counter)  # stream -> rows of the largest case
+    late: int = 0
+    not_judged: dict[str, str] = field(default_factory=dict)
+    in_part: dict[str, str] = field(default_factory=dict)
+    not_tried: list[str] = field(default_factory=list)
+    found: Found | None = None
+    seconds: float = 0.0
+
+
+class Verification:
+    """The queries of one file."""
+
+    def __init__(self, text: str, rows: int = 200) -> None:
+        self.script = Script.of(text)
+        self.planned = self.script.declared()
+        if not self.planned:
+            raise NotExecutable(
+                "there is no query to verify", hint="CREATE QUERY name AS SELECT … declares one"
+            )
+        self.outcome = Outcome()
+        self._wanted = rows
+        self._judge = Judge()
+        self._runs: dict[Host, Run] = {"here": run_here}
+        if importlib.util.find_spec("pyspark") is not None:
+            from penstock.verification.run_groups import run_groups
+
+            self._runs["groups"] = run_groups
+        for each in self.planned:
+            reason = not_judged(each.plan)
+            if reason is not None:
+                self.outcome.not_judged[each.name] = reason
+            elif (part := judged_in_part(each.plan)) is not None:
+                self.outcome.in_part[each.name] = part
+        self.outcome.not_tried += list(self._limits())
+
+    def _limits(self) -> Iterator[str]:
+        """What verification leaves out for these queries."""
+        for name, stream in self.streams.items():
+            clauses = stream.timing.clauses()
+            if clauses:
+                yield f"{', '.join(clauses)} of {name}: it depends on the clock"
+        if not self.takes_late_rows:
+            policies = sorted({f"SET late = {each.settings.late}" for each in self.planned})
+            yield f"late rows: {', '.join(policies)}"
+        if "groups" not in self._runs:
+            yield "Spark's host: there is no pyspark"
+
+    @cached_property
+    def streams(self) -> dict[str, Stream]:
+        """Those that queries read, as the file declares them."""
+        declared = {statement.stream.name: statement.stream for statement in self.script.streams()}
+        read = {name for each in self.planned for name in each.streams}
+        return {name: stream for name, stream in declared.items() if name in read}
+
+    @cached_property
+    def samples(self) -> dict[str, Sample]:
+        return {name: read_sample(stream) for name, stream in self.streams.items()}
+
+    @cached_property
+    def plans(self) -> list[Node]:
+        return [each.plan for each in self.planned]
+
+    @cached_property
+    def takes_late_rows(self) -> bool:
+        """Whether a late row's fate is defined: set aside, not an error or merged after all."""
+        return all(each.settings.late in ("keep", "drop") for each in self.planned)
+
+    def case(self, seed: int) -> Case:
+        """What comes for a seed: the first time as many rows as may be, then any number."""
+        chance = random.Random(f"{seed} case")
+        share = 1.0 if seed == 0 else chance.uniform(0.4, 1.0)
+        counts = {n: int(most**share) for n, most in most_rows(self.plans, self._wanted).items()}
+        known = grids(self.plans)
+        longest = max((grid.length for grid in known), default=60_000_000)
+        span = min(3 * longest, longest_span(self.plans) or 3 * longest)
+        rows = choose(chance, self.streams, self.samples, self._keys, counts, span)
+        begin = _earliest(self.streams, rows)
+        for name, stream in self.streams.items():
+            if name not in rows:
+                rows[name] = generate(chance, stream, counts[name], self.plans, known, begin)
+        trouble = _TROUBLE[seed % len(_TROUBLE)]
+        spoilt = {
+            name: spoil(chance, self.streams[name], mine, known, trouble)
+            for name, mine in rows.items()
+        }
+        late = Trouble.late if self.takes_late_rows and seed % 3 else 0.0
+        step = chance.choice(known).length if known else 1_000_000
+        return arrange(chance, self.streams, spoilt, late=late, step=step)
+
+    @cached_property
+    def _keys(self) -> dict[str, Sequence[str]]:
+        return {name: keys or () for name, keys in partitioning(*self.plans).items()}
+
+    def run(self, seeds: Sequence[int]) -> Iterator[str]:
+        """Try all seeds in memory, until one differs; says what it is at."""
+        began = time.monotonic()
+        others = alternatives(self.planned)
+        for number, seed in enumerate(seeds, start=1):
+            case = self.case(seed)
+            chosen = ways(random.Random(f"{seed} ways"), others, seed, self._runs)
+            for way in chosen:
+                yield f"seed {number} of {len(seeds)}, {case.size} rows: {way}"
+                yield from self._tried(seed, way, case)
+                if self.outcome.found is not None:
+                    break
+            self.outcome.seconds = time.monotonic() - began
+            if self.outcome.found is not None:
+                return
+            self.outcome.seeds += 1
+            self._judge.forget()
+
+    def run_on_spark(self, run: Run, seeds: Iterable[int]) -> Iterator[str]:
+        """Try seeds on Spark, which takes seconds for each."""
+        began, before = time.monotonic(), self.outcome.seconds
+        self._runs["spark"] = run
+        for seed in seeds:
+            case = self._for_spark(self.case(seed))
+            for lowering in ("kernel", "native"):
+                way = Way("spark", seed=seed, lowering=lowering, restarts=True)
+                yield f"seed {seed}, {case.size} rows: {way}"
+                yield from self._tried(seed, way, case)
+                self.outcome.seconds = before + time.monotonic() - began
+                if self.outcome.found is not None:
+                    return
+
+    def _for_spark(self, case: Case) -> Case:
+        """At most four batches, for each costs seconds, and no promises from outside."""
+        batches = [replace(batch, promises={}) for batch in case.batches]
+        while len(batches) > 4:
+            rows = {
+                name: (*batches[0].rows.get(name, ()), *batches[1].rows.get(name, ()))
+                for name in dict.fromkeys((*batches[0].rows, *batches[1].rows))
+            }
+            batches[:2] = [replace(batches[0], rows=rows)]
+        return Case(tuple(batches))
+
+    def _tried(self, seed: int, way: Way, case: Case) -> Iterator[str]:
+        wrong = self.differences(way, case, count=True)
+        if not wrong:
+            return
+        first = self._culprit(way, case, wrong[0])
+        yield f"seed {seed}: `{first.query}` differs with {case.size} rows; looking for fewer …"
+        yield from self._shrunk(seed, way, case, first)
+
+    def _culprit(self, way: Way, case: Case, wrong: Difference) -> Difference:
+        """Where a whole run failed, the first query that fails so by itself."""
+        if wrong.problem and way.host != "spark":
+            for each in self.planned:
+                for alone in self.differences(way, case, [each.name]):
+                    if alone.kind == wrong.kind:
+                        return alone
+        return wrong
+
+    def _shrunk(self, seed: int, way: Way, case: Case, first: Difference) -> Iterator[str]:
+        latest = [first]
+        only = [first.query] if self._fails(way, case, [first.query], first, latest) else None
+        tries = TRIES_ON_SPARK if way.host == "spark" else TRIES
+
+        def fails(way: Way, case: Case) -> bool:
+            return self._fails(way, case, only, first, latest)
+
+        shrinking = Shrinking(fails, self.streams, tries)
+        smallest = shrinking.smallest(way, case)
+        # What was tried last need not be what was kept.
+        self._fails(*smallest, only, first, latest)
+        self.outcome.found = Found(seed, *smallest, latest[0], case.size)
+        yield f"seed {seed}: {smallest[1].size} rows are enough"
+
+    def _fails(
+        self,
+        way: Way,
+        case: Case,
+        queries: Sequence[str] | None,
+        first: Difference,
+        latest: list[Difference],
+    ) -> bool:
+        if way.host not in self._runs:
+            return False
+        for wrong in self.differences(way, case, queries):
+            if (wrong.query, wrong.kind) == (first.query, first.kind):
+                latest[0] = wrong
+                return True
+        return False
+
+    def differences(
+        self, way: Way, case: Case, queries: Sequence[str] | None = None, *, count: bool = False
+    ) -> list[Difference]:
+        """What goes wrong on one way."""
+        try:
+            planned = self.script.declared(way.settings, queries)
+            answers = self._runs[way.host](self.script, case, way, queries)
+        except Exception as error:  # whatever it is, a query must not end by it
+            name = (queries or [self.planned[0].name])[0]
+            return [Difference(name, problem=f"{type(error).__name__}: {error}")]
+        found = []
+        if count:
+            self._count(way, case)
+        for each in planned:
+            if each.name in self.outcome.not_judged or each.name not in answers:
+                continue
+            expected = self._judge.expected(each, case, way.host)
+            if count:
+                self.outcome.compared[each.name] += 1
+                self.outcome.answers[each.name] += len(expected)
+            wrong = difference(each, expected, answers[each.name])
+            if wrong is not None:
+                found.append(wrong)
+        return found
+
+    def _count(self, way: Way, case: Case) -> None:
+        self.outcome.runs[way.host] += 1
+        for name in self.streams:
+            rows = sum(len(batch.rows.get(name, ())) for batch in case.batches)
+            self.outcome.most_rows[name] = max(self.outcome.most_rows[name], rows)
+
+
+def _earliest(streams: Mapping[str, Stream], rows: Mapping[str, Sequence[Row]]) -> int | None:
+    """Where the time of rows that were read begins, so that those that are made meet them."""
+    times = [
+        row[on]
+        for name, mine in rows.items()
+        if (on := streams[name].timestamp) is not None
+        for row in mine
+        if row.get(on) is not None
+    ]
+    return min(times, default=None)

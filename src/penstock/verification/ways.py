@@ -1,0 +1,144 @@
+"""Ways to compute a query that must all give the same answer.
+
+    here      in this process: strategies, steps, blocks of any size, changes in mid-run
+    groups    Spark's host without Spark: partition groups, tasks, workers that are lost, replays
+    spark     on Spark itself: by the kernel or by Spark's own operators, with a restart
+
+Under each of them every algorithm that SET can choose. A query that refuses one gets what the file
+says, so it never makes a difference whether a way can be had.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.settings import CHOICES
+from penstock.verification.script import Planned
+
+Host = Literal["here", "groups", "spark"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way; `seed` decides what is left to chance on it."""
+
+    host: Host
+    settings: Mapping[str, str] = field(default_factory=dict)  # instead of what the file says
+    seed: int = 0
+    strategy: str = "dfs"
+    rows_per_step: str = "unlimited"
+    rows_per_block: int | None = None  # pushed at a time; None: all of a batch
+    changes: bool = False  # strategies and other queries come and go in mid-run
+    groups: int = 1
+    loses_workers: bool = False  # groups move between workers, and attempts fail
+    lowering: str = "kernel"
+    restarts: bool = False
+
+    def __str__(self) -> str:
+        return ", ".join([_HOSTS[self.host], *self._details()])
+
+    def _details(self) -> Iterator[str]:
+        if self.host == "here":
+            yield f"strategy {self.strategy}"
+            if self.rows_per_step != "unlimited":
+                yield f"{self.rows_per_step} rows a step"
+            if self.rows_per_block is not None:
+                yield f"{self.rows_per_block} rows a push"
+            if self.changes:
+                yield "changes in mid-run"
+        if self.host == "groups":
+            yield f"{self.groups} partition group{'s' if self.groups > 1 else ''}"
+            if self.loses_workers:
+                yield "faults and workers that are lost"
+        if self.host == "spark":
+            yield f"{self.lowering} lowering"
+        if self.restarts:
+            yield "a restart"
+        yield from (f"SET {name} = {value}" for name, value in self.settings.items())
+
+    def simpler(self) -> Iterator[Way]:
+        """Ways that are easier to understand, simplest first."""
+        if self.host == "spark":
+            yield Way("groups", self.settings, self.seed)
+            yield Way("groups", self.settings, self.seed, groups=2, loses_workers=True)
+        plain = Way(self.host, lowering=self.lowering)
+        yield plain
+        for name in self.settings:
+            rest = {key: value for key, value in self.settings.items() if key != name}
+            yield replace(self, settings=rest)
+        for name in ("changes", "loses_workers", "restarts", "groups", "rows_per_block"):
+            yield replace(self, **{name: getattr(plain, name)})
+        yield replace(self, strategy=plain.strategy, rows_per_step=plain.rows_per_step)
+
+
+_HOSTS = {
+    "here": "in this process",
+    "groups": "on Spark's host, without Spark",
+    "spark": "on Spark",
+}
+
+
+def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
+    """Settings that choose other operators for these queries than the file does."""
+    if any(each.settings.uses_late_rows for each in planned):
+        return []  # only some operators can take late rows, and they are chosen already
+    kinds = {type(node) for each in planned for node in walk(each.plan)}
+    found: list[dict[str, str]] = []
+    if nodes.WindowAggregate in kinds:
+        found += [{"aggregation": name} for name in CHOICES["aggregation"] if name != "two_level"]
+        found += [
+            {
+                "aggregation": "two_level",
+                "table_size": size,
+                "flush": flush,
+                "flush_windows": "2",
+                "flush_rows": "5",
+            }
+            for size, flush in (("1", "slow"), ("3", "lazy"), ("100", "in_order"))
+        ]
+    if nodes.WindowJoin in kinds:
+        found += [{"join": name} for name in CHOICES["join"]]
+    if nodes.Union in kinds:
+        found += [{"union": name} for name in CHOICES["union"]]
+    return [*found, {"mode": "iop"}]
+
+
+def ways(
+    chance: random.Random, others: Sequence[Mapping[str, str]], seed: int, hosts: Container[Host]
+) -> list[Way]:
+    """Ways to try one case: both hosts as the file has it, and each with something else."""
+    some = chance.sample(list(others), min(3, len(others)))
+    found = [
+        Way("here", seed=seed),
+        *(_here(chance, settings, seed) for settings in ({}, *some)),
+        Way("groups", seed=seed, groups=chance.choice((1, 2))),
+        *(_groups(chance, settings, seed) for settings in ({}, *some)),
+    ]
+    return [way for way in found if way.host in hosts]
+
+
+def _here(chance: random.Random, settings: Mapping[str, str], seed: int) -> Way:
+    return Way(
+        "here",
+        settings,
+        seed,
+        strategy=chance.choice(CHOICES["strategy"]),
+        rows_per_step=chance.choice(("unlimited", "7", "1")),
+        rows_per_block=chance.choice((None, 1, 3, 10)),
+        changes=chance.random() < 0.3,
+    )
+
+
+def _groups(chance: random.Random, settings: Mapping[str, str], seed: int) -> Way:
+    return Way(
+        "groups",
+        settings,
+        seed,
+        groups=chance.choice((1, 2, 3)),
+        loses_workers=chance.random() < 0.8,
+    )

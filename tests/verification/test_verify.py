@@ -1,0 +1,128 @@
+"""Queries of the examples and of the specification equal their definition, however they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from penstock.errors import NotExecutable
+from penstock.verification.report import as_json, lines
+from penstock.verification.verify import Verification
+from tests.engine.test_queries import FILES
+from tests.verification.corpus import specification
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted(each for each in ROOT.glob("examples/*.sql") if each.stem != "misspelt")
+
+EVERYTHING = """
+    CREATE STREAM a (k STRING, v INT, d DOUBLE, day DATE, b BINARY, ok BOOLEAN, ts TIMESTAMP)
+      TIMESTAMP BY ts SLACK 5 SECONDS;
+    CREATE STREAM b (k STRING, v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 3 ROWS;
+    CREATE STREAM c (k STRING, seq SMALLINT) TIMESTAMP BY seq PUNCTUATED;
+    CREATE STREAM m (k STRING, over BOOLEAN, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED BY over;
+    CREATE STREAM i (k STRING) TIMESTAMP INTERNAL AS seen;
+    CREATE STREAM l (k STRING, v INT) LATENT;
+    CREATE STREAM z (k STRING, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND LULL 5 SECONDS;
+    CREATE QUERY types AS SELECT k, day, b, ok, max(d) AS d, approx_count_distinct(v) AS n FROM a
+      [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k, day, b, ok;
+    CREATE QUERY early AS SELECT k, sum(v) AS s FROM b [RANGE 10 SECONDS] GROUP BY k EMIT CHANGES;
+    CREATE QUERY numbers AS SELECT k, count(*) AS n FROM c [RANGE 7 SLIDE 3 WA seq] GROUP BY k;
+    CREATE QUERY marked AS SELECT k, count(*) AS n FROM m [RANGE 4 SECONDS] GROUP BY k;
+    CREATE QUERY stamped AS SELECT k, count(*) AS n FROM i [RANGE 2 SECONDS WA seen] GROUP BY k;
+    CREATE QUERY rows AS SELECT sum(v) AS s FROM l [RANGE 4 ROWS SLIDE 2 ROWS];
+    CREATE QUERY kept AS SELECT a.k, b.v AS w FROM a LEFT JOIN b ON a.k = b.k WITHIN 4 SECONDS;
+    CREATE QUERY lonely AS SELECT a.k, a.v FROM a LEFT ANTI JOIN z ON a.k = z.k WITHIN 2 SECONDS;
+    CREATE QUERY sorted AS SELECT k, ts FROM a UNION ALL SELECT k, ts FROM z ORDER BY ts;
+    CREATE QUERY sessions AS
+      SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '3 seconds');
+"""
+
+
+def verified(text: str, seeds: int, rows: int = 60) -> Verification:
+    done = Verification(text, rows)
+    for _ in done.run(range(seeds)):
+        pass
+    assert done.outcome.found is None, "\n".join(lines(done))
+    return done
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_equals_its_definition(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    done = verified(file.read_text(), seeds=1)
+    assert all(sample.rows is not None for sample in done.samples.values())
+
+
+@pytest.mark.slow
+def test_the_queries_of_the_specification_equal_their_definition() -> None:
+    done = verified(specification(), seeds=25)
+    assert done.outcome.not_judged == {}
+    assert len(done.outcome.compared) == 26
+
+
+def test_every_kind_of_stream_and_query_equals_its_definition() -> None:
+    done = verified(EVERYTHING, seeds=1, rows=30)
+    answers = done.outcome.answers
+    assert [each.name for each in done.planned if not answers[each.name]] == []
+    assert done.outcome.in_part.keys() == {"types", "early"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_equals_its_definition_over_many_seeds(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    verified(file.read_text(), seeds=40, rows=200)
+
+
+@pytest.mark.slow
+def test_every_kind_equals_its_definition_over_many_seeds() -> None:
+    verified(EVERYTHING, seeds=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_query_file_equals_its_definition(file: Path) -> None:
+    verified(yaml.safe_load(file.read_text())["sql"], seeds=15)
+
+
+def test_rows_come_from_the_streams_files_where_they_meet(tmp_path: Path) -> None:
+    for name, keys, first in (("a", 50, 0), ("b", 3, 40)):
+        frame = pl.DataFrame(
+            {
+                "k": [f"k{n % keys}" for n in range(2000)],
+                "v": list(range(2000)),
+                "ts": [first * 1000 + n for n in range(2000)],
+            }
+        ).with_columns(pl.from_epoch("ts", time_unit="ms"))
+        (tmp_path / name).mkdir()
+        frame.write_parquet(tmp_path / name / "1.parquet")
+    done = verified(
+        f"""
+        CREATE STREAM a (k STRING, v INT, ts TIMESTAMP) FROM parquet '{tmp_path}/a' TIMESTAMP BY ts;
+        CREATE STREAM b (k STRING, v INT, ts TIMESTAMP) FROM parquet '{tmp_path}/b' TIMESTAMP BY ts;
+        SELECT a.k, b.v FROM a JOIN b ON a.k = b.k WITHIN 50 SECONDS;
+        """,
+        seeds=1,
+    )
+    rows = [row for batch in done.case(0).batches for row in batch.rows.get("a", ())]
+    assert {row["k"] for row in rows} & {"k0", "k1", "k2"}
+    assert done.outcome.answers["query_1"] > 0
+    assert as_json(done)["streams"]["a"]["generated"] is False
+
+
+def test_a_file_without_a_query_is_refused() -> None:
+    with pytest.raises(NotExecutable, match="no query to verify"):
+        Verification("CREATE STREAM s (k INT)")
+
+
+def test_what_cannot_be_judged_is_told() -> None:
+    text = (
+        "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts; CREATE QUERY q AS "
+        "SELECT approx_count_distinct(v) AS n FROM s [RANGE 1 SECOND] HAVING n > 1"
+    )
+    assert "q: not judged: " in "\n".join(lines(verified(text, seeds=1)))
