@@ -39,7 +39,9 @@ from penstock.lower.lower import Lowering
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.plan.graph import streams_of
 from penstock.plan.holding import StreamProgress
+from penstock.plan.waiting import waits
 from penstock.results import FILE_FORMATS
 from penstock.sql.statements import Sink
 
@@ -61,6 +63,9 @@ class LocalEngine(Declarations):
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
         self._sources: dict[str, KernelNode] = {}
         self._lowering = Lowering(self._host.graph, self._sources)
+        # Queries without windows read other sources, in which late rows are, too.
+        self._sources_of_all: dict[str, KernelNode] = {}
+        self._lowering_of_all = Lowering(self._host.graph, self._sources_of_all)
         self._queries: dict[str, LocalQuery] = {}
 
     def query(self, name: str) -> LocalQuery:
@@ -233,7 +238,12 @@ class LocalEngine(Declarations):
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        node = self._lowering.lower(entry.plan, **self._chosen)
+        lowering = self._lowering
+        if not waits(entry.plan, self.catalog.settings.union):
+            lowering = self._lowering_of_all
+            for stream in streams_of(entry.plan):
+                self._sources_of_all[stream] = self._host.source_of_all(stream)
+        node = lowering.lower(entry.plan, **self._chosen)
         self._host.add_query(entry.name, node, entry.plan.schema)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
@@ -251,6 +261,7 @@ class LocalEngine(Declarations):
     def _stream_dropped(self, name: str) -> None:
         self._host.remove_stream(name)
         del self._sources[name]
+        self._sources_of_all.pop(name, None)
         self._supplies.pop(name, None)
         self._reading.pop(name, None)
         late = self._late.pop(name, None)

@@ -12,13 +12,13 @@ late or without a time, and `judged` says which ones, row by row, from the defin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
-from penstock.oracle.lateness import Step, Verdict, judge
+from penstock.oracle.lateness import Step, Verdict, judge, taken_in
 from tests.engine.draw import Draw, several
 
 Row = dict[str, Any]
@@ -165,6 +165,7 @@ class Judged:
     on_time: list[Row]
     late: list[Row]
     timeless: int = 0
+    dated: list[Row] = field(default_factory=list)  # late or not
 
 
 def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, Judged]:
@@ -176,11 +177,13 @@ def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, J
             for event in events
             if event.stream == each.name
         ]
-        rows = [pair for step in judge(each.stream, steps, by_batch=False) for pair in step]
+        by_step = judge(each.stream, steps, by_batch=False)
+        rows = [pair for step in by_step for pair in step]
         found[each.name] = Judged(
             [dict(row) for verdict, row in rows if verdict is Verdict.ON_TIME],
             [dict(row) for verdict, row in rows if verdict is Verdict.LATE],
             sum(verdict is Verdict.TIMELESS for verdict, _ in rows),
+            [dict(row) for row in taken_in(by_step, late=True)],
         )
     return found
 

@@ -78,3 +78,40 @@ def test_a_sink_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotExecutable, match="cannot write results into kafka"):
         engine.sql(BIDS + "LATE INTO kafka")
     assert engine.catalog.streams == []
+
+
+def test_late_rows_pass_where_nothing_has_windows_and_are_set_aside_where_something_has() -> None:
+    engine = LocalEngine()
+    engine.sql(BIDS)
+    table = [{"item": "lamp", "name": "Lamp"}]
+    engine.table("names", table, columns="item STRING, name STRING")
+    plain = engine.sql("SELECT item, price FROM bids WHERE price > 0")
+    joined = engine.sql("SELECT n.name, b.price FROM bids b JOIN names n ON b.item = n.item")
+    lamp = {"item": "lamp", "price": 1, "ts": NOON}
+    late = {"item": "lamp", "price": 2, "ts": datetime(2026, 1, 1, 11)}
+    engine.push("bids", [lamp, late])
+    assert plain.results()["price"].to_list() == [1, 2]
+    assert joined.results().rows() == [("Lamp", 1), ("Lamp", 2)]
+    counts = engine.counts("bids")
+    assert (counts.rows, counts.late, counts.passed) == (2, 1, 1)
+    assert engine.set_aside == []
+    counted = engine.sql("SELECT count(*) AS n FROM (bids UNION bids) [RANGE 1 DAY]")
+    engine.push("bids", [lamp, late])
+    engine.finish()
+    assert plain.results()["price"].to_list() == [1, 2, 1, 2]
+    assert counted.results()["n"].to_list() == [2]
+    assert (counts.rows, counts.late, counts.passed) == (3, 2, 1)
+    [aside] = engine.set_aside
+    assert aside.rows["price"].to_list() == [2]
+
+
+@pytest.mark.parametrize(("policy", "prices"), [("drop", [1]), ("generous", [1, 2])])
+def test_another_policy_for_late_rows_holds_without_windows_too(
+    policy: str, prices: list[int]
+) -> None:
+    engine = LocalEngine()
+    engine.sql(f"SET late = {policy}; {BIDS}")
+    plain = engine.sql("SELECT price FROM bids")
+    times = [NOON, datetime(2026, 1, 1, 11)]
+    engine.push("bids", [{"item": "x", "price": n, "ts": t} for n, t in enumerate(times, 1)])
+    assert plain.results()["price"].to_list() == prices

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from penstock.model.streams import Stream
-from penstock.oracle.lateness import Step, Verdict, judge
+from penstock.oracle.lateness import Step, Verdict, judge, taken_in
 from penstock.spark.in_memory.micro_batches import MicroBatch
 from tests.engine.random_streams import Declared, Event, Push, Row
 
@@ -57,10 +57,19 @@ def as_numbered(
     return found
 
 
+class ByBatch(NamedTuple):
+    """Rows on time by batch, late ones, those without a time, and by batch all that have one."""
+
+    on_time: list[list[Row]]
+    late: list[Row]
+    timeless: list[Row]
+    every: list[list[Row]]
+
+
 def judged_by_batch(
     declared: Sequence[Declared], batches: Sequence[MicroBatch]
-) -> dict[str, tuple[list[list[Row]], list[Row], list[Row]]]:
-    """Per stream: rows on time by batch, late ones, and those without a time.
+) -> dict[str, ByBatch]:
+    """What must become of each stream's rows.
 
     Late is what lies below the bound that batches BEFORE its own have promised.
     """
@@ -70,9 +79,10 @@ def judged_by_batch(
         judged = judge(each.stream, steps, by_batch=True)
         on_time = [[dict(r) for v, r in step if v is Verdict.ON_TIME] for step in judged]
         pairs = [pair for step in judged for pair in step]
-        found[each.name] = (
+        found[each.name] = ByBatch(
             on_time,
             [dict(row) for verdict, row in pairs if verdict is Verdict.LATE],
             [dict(row) for verdict, row in pairs if verdict is Verdict.TIMELESS],
+            [[dict(row) for row in taken_in([step], late=True)] for step in judged],
         )
     return found

@@ -115,9 +115,20 @@ class LocalHost:
         self._rebuild()
         return node
 
+    def source_of_all(self, stream: str) -> Node:
+        """A source of the stream's rows with the late ones among them; it makes no promises."""
+        found = self._stream(stream)
+        if found.node_of_all is None:
+            found.node_of_all = self.graph.add_source(f"{stream} and late rows")
+            self._rebuild()
+        return found.node_of_all
+
     def remove_stream(self, name: str) -> None:
         """Forget a stream that no query reads."""
-        self.graph.remove_source(self._stream(name).node.name)
+        stream = self._stream(name)
+        for node in (stream.node, stream.node_of_all):
+            if node is not None:
+                self.graph.remove_source(node.name)
         del self._inputs[name]
         self._rebuild()
 
@@ -150,7 +161,7 @@ class LocalHost:
         """Put rows into a stream; nothing runs yet."""
         fed = self._stream(stream)
         fed.push(rows, self.clock.now())
-        self._fed.append(fed.node)
+        self._fed += [node for node in (fed.node, fed.node_of_all) if node is not None]
 
     def reject(self, stream: str, texts: list[str]) -> None:
         """Set aside what was meant for a stream and is no row."""

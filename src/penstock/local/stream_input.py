@@ -18,7 +18,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.fit import Fitted, Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import LatePolicy, is_ahead
+from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
 from penstock.kernel.state import SavedState, State
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.streams import Stream
@@ -47,12 +47,16 @@ class SetAside:
 
 @dataclass
 class StreamCounts(State):
-    """How many rows went in, and how many were set aside."""
+    """How many rows went in, and how many were late or set aside.
+
+    Late rows are set aside, but for the `passed` ones: no query that reads them has windows.
+    """
 
     rows: int = 0
     late: int = 0
     malformed: int = 0
     ahead: int = 0
+    passed: int = 0
 
 
 class StreamInput:
@@ -67,6 +71,8 @@ class StreamInput:
     ) -> None:
         self.stream = stream
         self.node = node
+        #: A second source, of late rows too, for queries that have nothing to be late for.
+        self.node_of_all: Node | None = None
         self.counts = StreamCounts()
         self.policy = policy
         self._set_aside = set_aside
@@ -119,19 +125,36 @@ class StreamInput:
             self._set_aside(SetAside(self.stream.name, Reason.AHEAD, ahead))
         if parts.timeless.height:
             self._keep_malformed(timeless_as_text(self.stream, parts.timeless))
-        let_in = parts.on_time
+        let_in = of_all = parts.on_time
         if parts.late.height:
-            self.counts.late += parts.late.height
-            if self.policy.lets_in and not self._generator.state.ended:
-                let_in = pl.concat([parts.on_time, parts.late])
-            elif self.policy is not LatePolicy.DROP:
-                self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
+            let_in, of_all = self._with_late(parts)
         self.counts.rows += let_in.height
         self.node.output.batch(Block(self._generator.number(let_in)))
+        if self.node_of_all is not None:
+            self.node_of_all.output.batch(Block(self._generator.number_all(of_all)))
         on = self.stream.timestamp
         came = stamped.get_column(on) if on is not None and parts.late.height else None
         promises = self._generator.after(parts.on_time, now, came)
         self._promise(p for p in promises if self.useful is None or p.on in self.useful)
+
+    def _with_late(self, parts: Split) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Count late rows; gives what goes in where there are windows, and where there are none."""
+        self.counts.late += parts.late.height
+        is_over = self._generator.state.ended
+        if self.policy.lets_in and not is_over:
+            return pl.concat([parts.on_time, parts.late]), parts.dated
+        passes = self.policy is LatePolicy.KEEP and not is_over
+        if passes and self._has_no_windows:
+            self.counts.passed += parts.late.height
+            self.counts.rows += parts.late.height
+        elif self.policy is not LatePolicy.DROP:
+            self._set_aside(SetAside(self.stream.name, Reason.LATE, parts.late))
+        return parts.on_time, parts.dated if passes else parts.on_time
+
+    @property
+    def _has_no_windows(self) -> bool:
+        """Whether all who read the stream take late rows, too."""
+        return is_read(self.node_of_all) and not is_read(self.node)
 
     def reject(self, texts: Sequence[str]) -> None:
         """Set aside what is no row at all, such as a line of a file that cannot be read."""
@@ -177,3 +200,8 @@ class StreamInput:
     def _keep_malformed(self, misfits: pl.DataFrame) -> None:
         self.counts.malformed += misfits.height
         self._set_aside(SetAside(self.stream.name, Reason.MALFORMED, misfits))
+
+
+def is_read(node: Node | None) -> bool:
+    """Whether anybody reads what a node puts out."""
+    return node is not None and bool(node.consumers or node.sinks)

@@ -48,9 +48,13 @@ def judge(
     return [_judge_step(stream, step, promised, by_batch=by_batch) for step in steps]
 
 
-def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]]) -> list[Row]:
-    """The rows that are on time, in the order in which the stream numbers them."""
-    return [row for batch in judged for verdict, row in batch if verdict is Verdict.ON_TIME]
+def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]], *, late: bool = False) -> list[Row]:
+    """The rows that are on time, in the order in which the stream numbers them.
+
+    `late`: late ones among them, as a query has them that waits for nothing (`plan/waiting.py`).
+    """
+    taken = (Verdict.ON_TIME, Verdict.LATE) if late else (Verdict.ON_TIME,)
+    return [row for batch in judged for verdict, row in batch if verdict in taken]
 
 
 def _judge_step(

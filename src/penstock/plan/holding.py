@@ -19,6 +19,7 @@ from penstock.model.timestamps import BEGINNING, END, format_duration, format_ti
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of
+from penstock.plan.waiting import waits
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def holding(
     over = all(each.bound >= END for each in known.values())
     if over:
         summary = "waits for nobody: all inputs are over"
-    elif not _waits(plan, union):
+    elif not waits(plan, union):
         summary = "waits for nobody: every row passes at once"
     else:
         summary = _summary(releases, next_one, known)
@@ -144,14 +145,6 @@ def _summary(
     if next_one.certain:
         return f"the next result waits for {named}"
     return f"the next result waits for {named}, at the least"
-
-
-def _waits(plan: nodes.Node, union: str) -> bool:
-    """Whether anything in the plan ever waits."""
-    passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
-        isinstance(plan, nodes.Union) and union == "meld"
-    )
-    return not passes or any(_waits(node, union) for node in plan.inputs)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import polars as pl
 
 from penstock.model.releases import Releases
+
+#: Late rows that went in, because no query that reads them has windows.
+PASSED = "passed"
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Report:
     awaited: Collection[str]  # streams that something is held for
     #: query -> what lets its next row out; a query that is not here has not said
     releases: Mapping[str, Releases] = field(default_factory=dict)
-    #: (stream, kind) -> rows set aside of which nothing but their number is known
+    #: (stream, kind) -> rows of which nothing but their number is known
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -43,3 +47,11 @@ def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:
         for query, said in group.items():
             found.setdefault(query, []).append(Releases.from_json(said))
     return {query: Releases.of_all(parts) for query, parts in found.items()}
+
+
+def summed(groups: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """What all groups have counted."""
+    found: Counter[str] = Counter()
+    for group in groups:
+        found.update(group)
+    return found

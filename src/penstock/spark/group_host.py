@@ -33,8 +33,10 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.plan.prune import pruned
+from penstock.plan.waiting import waits
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Answers:
     rows: dict[str, int] = field(default_factory=dict)  # of whole streams
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
     late: dict[str, pl.DataFrame] = field(default_factory=dict)
+    #: how many late rows passed, where no query has windows that they are late for
+    passed: dict[str, int] = field(default_factory=dict)
     malformed: dict[str, pl.DataFrame] = field(default_factory=dict)  # as text
 
 
@@ -83,13 +87,21 @@ class GroupHost:
         sources = {stream.name: self.graph.add_source(stream.name) for stream in program.streams}
         self._sources = sources
         self.generators = {stream.name: Generator(stream) for stream in program.streams}
+        plans = pruned(program.queries)
+        # Queries without windows read sources of their own, in which late rows are, too.
+        passing = {name for name, plan in plans.items() if not waits(plan, program.union)}
+        self._sources_of_all = {
+            stream: self.graph.add_source(f"{stream} and late rows")
+            for stream in sorted({s for name in passing for s in streams_of(plans[name])})
+        }
         lowering = Lowering(self.graph, sources)
         lowering.expect(program.queries.values(), aggregation=program.aggregation)
+        lowering_of_all = Lowering(self.graph, self._sources_of_all)
         self._ends = {
-            name: lowering.lower(
+            name: (lowering_of_all if name in passing else lowering).lower(
                 plan, union=program.union, join=program.join, aggregation=program.aggregation
             )
-            for name, plan in pruned(program.queries).items()
+            for name, plan in plans.items()
         }
         self._sinks = {name: self.graph.add_sink(name, end) for name, end in self._ends.items()}
         describe(self.graph)
@@ -130,18 +142,35 @@ class GroupHost:
         """Put rows into their source; gives those without a time, as text."""
         generator = self.generators[stream.name]
         parts = self._judge(stream, rows)
-        if parts.late.height:
-            answers.late[stream.name] = parts.late
-        rows = parts.on_time
         if parts.late.height and self._late is LatePolicy.FAIL:
             raise generator.late_row(parts.late)
-        if parts.late.height and self._late.lets_in and not generator.state.ended:
-            rows = pl.concat([rows, parts.late])
+        rows = of_all = parts.on_time
+        if parts.late.height:
+            rows, of_all = self._with_late(stream, parts, answers)
         if stream.is_ordered and stream.timestamp is not None:
             # Tasks run side by side, so their blocks have no order; operators count on one.
             rows = rows.sort(stream.timestamp, maintain_order=True)
+            of_all = of_all.sort(stream.timestamp, maintain_order=True)
         self._sources[stream.name].output.batch(Block(generator.number(rows)))
+        if stream.name in self._sources_of_all:
+            source = self._sources_of_all[stream.name]
+            source.output.batch(Block(generator.number_all(of_all)))
         return [timeless_as_text(stream, parts.timeless)] if parts.timeless.height else []
+
+    def _with_late(
+        self, stream: Stream, parts: Split, answers: Answers
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """What goes in where there are windows, and where there are none; late rows are noted."""
+        is_over = self.generators[stream.name].state.ended
+        passes = self._late is LatePolicy.KEEP and not is_over
+        source = self._sources[stream.name]
+        if passes and not source.consumers and not source.sinks:
+            answers.passed[stream.name] = parts.late.height
+        else:
+            answers.late[stream.name] = parts.late
+        if self._late.lets_in and not is_over:
+            return pl.concat([parts.on_time, parts.late]), parts.dated
+        return parts.on_time, parts.dated if passes else parts.on_time
 
     def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
         generator, on = self.generators[stream.name], stream.timestamp

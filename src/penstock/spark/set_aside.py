@@ -21,16 +21,28 @@ class StreamCounts:
     rows_by_batch: dict[int, int] = field(default_factory=dict)
     late_by_batch: dict[int, int] = field(default_factory=dict)
     malformed_by_batch: dict[int, int] = field(default_factory=dict)
+    passed_by_batch: dict[int, int] = field(default_factory=dict)
     _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
         """Rows that went in."""
-        return sum(self.rows_by_batch.values()) - self.late - self.malformed
+        return sum(self.rows_by_batch.values()) - self.set_aside
 
     @property
     def late(self) -> int:
-        return sum(self.late_by_batch.values())
+        """Late rows, also those that passed."""
+        return sum(self.late_by_batch.values()) + self.passed
+
+    @property
+    def passed(self) -> int:
+        """Late rows that went in, because no query that reads them has windows."""
+        return sum(self.passed_by_batch.values())
+
+    @property
+    def set_aside(self) -> int:
+        """Rows that did not go in."""
+        return self.late - self.passed + self.malformed
 
     @property
     def malformed(self) -> int:
@@ -49,5 +61,5 @@ class StreamCounts:
 
     def count(self, kind: str, batch: int, rows: int) -> None:
         """Count rows that cannot be looked at."""
-        by_batch = self.late_by_batch if kind == "late" else self.malformed_by_batch
-        by_batch[batch] = rows
+        by_kind = {"late": self.late_by_batch, "passed": self.passed_by_batch}
+        by_kind.get(kind, self.malformed_by_batch)[batch] = rows

@@ -17,6 +17,7 @@ from penstock.oracle.evaluate import close, evaluate
 from penstock.oracle.lateness import Step, judge, taken_in
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.plan.waiting import waits
 from penstock.verification.case import Case, Row
 from penstock.verification.script import Planned
 from penstock.verification.ways import Host
@@ -96,9 +97,10 @@ class Judge:
 def taken(planned: Planned, case: Case, host: Host) -> dict[str, list[Any]]:
     """The rows of each stream that go into a query, in the order in which they are numbered."""
     found = {}
+    late = planned.settings.late == "keep" and not waits(planned.plan, planned.chosen["union"])
     for name, stream in planned.streams.items():
         steps = [Step(batch.of(stream), batch.promises.get(name)) for batch in case.batches]
-        found[name] = taken_in(judge(stream, steps, by_batch=host != "here"))
+        found[name] = taken_in(judge(stream, steps, by_batch=host != "here"), late=late)
     return found
 
 

@@ -40,6 +40,7 @@ class GeneratorState(State):
 
     bound: int = BEGINNING
     numbered: int = 0
+    numbered_all: int = 0  # where late rows are counted in
     ended: bool = False
     newest: int = BEGINNING  # the largest timestamp so far
     arrived: int = 0  # when it came, by the clock
@@ -74,6 +75,15 @@ class Generator:
         """Rows in the stream's schema, numbered on from the last one."""
         first = self.state.numbered + 1
         self.state.numbered += rows.height
+        return self._numbered_from(first, rows)
+
+    def number_all(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The same for those who take late rows as well, which count them in."""
+        first = self.state.numbered_all + 1
+        self.state.numbered_all += rows.height
+        return self._numbered_from(first, rows)
+
+    def _numbered_from(self, first: int, rows: pl.DataFrame) -> pl.DataFrame:
         numbers = pl.int_range(first, first + rows.height, dtype=pl.Int64, eager=True)
         if rows.columns != self._names:
             rows = pl.DataFrame([rows.get_column(name) for name in self._names])
@@ -86,9 +96,9 @@ class Generator:
         """
         nothing = rows.clear()
         if self.state.ended:
-            return Split(nothing, rows, nothing)
+            return Split(nothing, rows, nothing, rows)
         if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
-            return Split(rows, nothing, nothing)
+            return Split(rows, nothing, nothing, rows)
         late = self.stream.timing.rows_late
         if by_block or late is None:
             slack = None if by_block else self.slack
@@ -102,7 +112,7 @@ class Generator:
         if not broken.any():
             return parts
         late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
-        return Split(parts.on_time.filter(~broken), late_rows, parts.timeless)
+        return Split(parts.on_time.filter(~broken), late_rows, parts.timeless, parts.dated)
 
     def late_row(self, late: pl.DataFrame) -> LateRow:
         """The error that these rows are, where late rows are one."""

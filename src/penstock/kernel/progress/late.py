@@ -42,6 +42,7 @@ class Split:
     on_time: pl.DataFrame
     late: pl.DataFrame
     timeless: pl.DataFrame
+    dated: pl.DataFrame  # on time or late
 
 
 def is_ahead(times: pl.Series, now: int, limit: int) -> pl.Series:
@@ -92,8 +93,8 @@ def _split(rows: pl.DataFrame, on: str, is_on_time: Callable[[pl.Series], pl.Ser
         times = times.filter(placed)
     on_time = is_on_time(times)
     if on_time.all():
-        return Split(dated, nothing, timeless)
-    return Split(dated.filter(on_time), dated.filter(~on_time), timeless)
+        return Split(dated, nothing, timeless, dated)
+    return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated)
 
 
 def _is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
