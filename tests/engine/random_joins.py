@@ -13,7 +13,10 @@ from tests.engine.draw import Draw
 from tests.engine.random_streams import MOSTLY_A
 
 KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
-KEYS = ("l.k = r.k", "l.k = r.k", "l.v = r.v", "l.k = r.k AND r.v = l.v", "l.v = r.d", "")
+KEYS = (
+    *("l.k = r.k", "l.k = r.k", "l.v = r.v", "l.k = r.k AND r.v = l.v", "l.v = r.d", ""),
+    *("pmod(l.v, 3) = r.v", "r.d * 2 = l.v AND l.k = r.k"),
+)
 RESIDUALS = (
     "",
     "",

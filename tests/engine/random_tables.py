@@ -13,7 +13,11 @@ from tests.engine.draw import Draw, several
 from tests.engine.random_streams import MOSTLY_A
 
 TABLE_COLUMNS = "k STRING, v BIGINT, w DOUBLE"
-KEYS = ("l.k = t.k", "l.k = t.k", "l.v = t.v", "l.k = t.k AND t.v = l.v", "l.d = t.v", "")
+KEYS = (
+    *("l.k = t.k", "l.k = t.k", "l.v = t.v", "l.k = t.k AND t.v = l.v", "l.d = t.v", ""),
+    *("pmod(l.v, 3) = t.v", "l.v + 1 = t.v - 1", "t.w * 4 = l.v AND l.k = t.k"),
+    "concat(l.k, l.v) = concat(t.k, t.v)",
+)
 CONDITIONS = ("", "", "l.v < t.v", "(t.w > 0 OR l.v IS NULL)", "t.v > 0", "l.v > 0", "t.k <> 'x'")
 KINDS = ("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import CannotJoin, DuplicateName, MalformedRow, NotExecutable, QueryError
 from penstock.kernel.joins import table_index
+from penstock.kernel.joins.pairs import Pairing
+from penstock.kernel.joins.table_index import TableIndex
 from penstock.local_engine import LocalEngine
 from tests.engine.draw import Draw, Drawn, check_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
@@ -176,3 +180,48 @@ def test_columns_that_no_query_could_tell_apart_are_refused(
         engine.table("t", tmp_path / "t.parquet")
     with pytest.raises(DuplicateName, match="needs a name"):
         engine.table("", ITEMS, columns="item STRING, kind STRING")
+
+
+def test_a_key_that_is_computed_is_looked_up_and_not_tried_with_every_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = 0
+    found = TableIndex.candidates
+
+    def counted(index: TableIndex, hashes: Any) -> Iterator[Any]:
+        nonlocal tried
+        for new, old in found(index, hashes):
+            tried += len(new)
+            yield new, old
+
+    monkeypatch.setattr(TableIndex, "candidates", counted)
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (a BIGINT, b BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
+    engine.table("t", [{"k": n, "l": -n} for n in range(1000)], columns="k BIGINT, l BIGINT")
+    query = engine.sql("SELECT s.a, t.k FROM s JOIN t ON mod(s.a + s.b, 1000) = abs(t.l)")
+    engine.push("s", [{"a": n, "b": 7, "ts": n} for n in range(500)])
+    engine.finish()
+    assert query.results().height == tried == 500
+    assert "its hash index is probed" in query.explain()
+
+
+def test_rows_of_streams_find_each_other_by_a_key_that_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+    found = Pairing.find
+
+    def counted(pairing: Pairing, port: int, arrived: Any, stored: Any) -> Any:
+        other = pairing._sides[1 - port]
+        compared.extend(len(new) for _, new, _ in other.store.candidates(stored, arrived.needles))
+        return found(pairing, port, arrived, stored)
+
+    monkeypatch.setattr(Pairing, "find", counted)
+    engine = LocalEngine()
+    for name in ("a", "b"):
+        engine.sql(f"CREATE STREAM {name} (v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 DAY")
+    query = engine.sql("SELECT a.v, b.v FROM a JOIN b ON a.v + 1 = b.v * 2 WITHIN 1 DAY")
+    engine.push("a", [{"v": n, "ts": n} for n in range(300)])
+    engine.push("b", [{"v": n, "ts": n} for n in range(300)])
+    engine.finish()
+    assert query.results().height == sum(compared) == 150

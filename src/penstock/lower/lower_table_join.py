@@ -19,7 +19,7 @@ def lower_table_join(node: nodes.TableJoin) -> Physical:
         node.filter,
         node.kind,
     )
-    by = "its hash index is probed" if node.equalities else "every one of its rows is tried"
+    by = "its hash index is probed" if spec.keys[0] else "every one of its rows is tried"
     return Physical(
         (partial(TableJoin, spec),),
         ("TableJoin",),

@@ -1,4 +1,7 @@
-"""Keys: hashes of the columns that must be equal, the same on both sides of a join.
+"""Keys: hashes of what must be equal, the same on both sides of a join.
+
+That is a column of each side, or something computed from columns of one side alone, as in
+`mod(a.id, 100) = b.id`: to try every pair instead would be as right, and as slow as pairs are many.
 
 Equal keys have equal hashes, also where the sides' types differ: both are cast to the type they
 have in common first. A row with a NULL among its keys equals nothing.
@@ -9,14 +12,14 @@ keeps `HASHED_BY` beside them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.run import HASH_BITS, Codes
-from penstock.model.expressions import Cast, Expression, Ref
+from penstock.model.expressions import Call, Cast, Expression, Ref
 from penstock.model.types import Type, common_type
 
 #: What made the hashes.
@@ -24,20 +27,28 @@ HASHED_BY = f"polars {pl.__version__}"
 
 
 class Keys:
-    """The key columns of one side, in the types that both sides share."""
+    """The keys of one side, in the types that both sides share."""
 
-    def __init__(self, columns: Sequence[Ref], others: Sequence[Ref]) -> None:
-        self.names = [column.name for column in columns]
+    def __init__(self, mine: Sequence[Expression], theirs: Sequence[Expression]) -> None:
+        self._columns = [key.name for key in mine if isinstance(key, Ref)]
+        self._computed = [compile_expression(key) for key in mine if not isinstance(key, Ref)]
         self._exprs = [
-            compile_expression(_as(mine, theirs)).alias(f"__key{place}")
-            for place, (mine, theirs) in enumerate(zip(columns, others, strict=True))
+            compile_expression(_as(*pair)).alias(f"__key{place}")
+            for place, pair in enumerate(zip(mine, theirs, strict=True))
         ]
 
     def without_null(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that can have an equal at all."""
-        if not any(rows.get_column(name).null_count() for name in self.names):
-            return rows
-        return rows.drop_nulls(self.names)
+        if any(rows.get_column(name).null_count() for name in self._columns):
+            rows = rows.drop_nulls(self._columns)
+        if self._computed:
+            rows = rows.filter(*(key.is_not_null() for key in self._computed))
+        return rows
+
+    @property
+    def missing(self) -> list[pl.Expr]:
+        """What is true of the rows that `without_null` leaves out, one of them at least."""
+        return [key.is_null() for key in (*map(pl.col, self._columns), *self._computed)]
 
     def hashes(self, rows: pl.DataFrame) -> Codes:
         """A hash of each row's keys, of as many bits as a code has room for."""
@@ -49,6 +60,36 @@ class Keys:
         return hashes
 
 
-def _as(mine: Ref, theirs: Ref) -> Expression:
+def computed_keys(
+    residual: Expression | None, mine: Iterable[str], theirs: Iterable[str]
+) -> list[tuple[Expression, Expression]]:
+    """What a condition on pairs says to be equal of one side and of the other, mine first.
+
+    `mine` and `theirs` are the columns of the sides.
+    """
+    sides = (frozenset(mine), frozenset(theirs))
+    found = []
+    for part in _conjuncts(residual):
+        if not isinstance(part, Call) or part.function != "=":
+            continue
+        for first, second in (part.args, reversed(part.args)):
+            on = (first.refs, second.refs)
+            if all(refs and refs <= side for refs, side in zip(on, sides, strict=True)):
+                found.append((first, second))
+    return found
+
+
+def _conjuncts(condition: Expression | None) -> Iterator[Expression]:
+    """The parts of a conjunction, however deeply it is nested."""
+    waiting = [] if condition is None else [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Call) and part.function == "and":
+            waiting += reversed(part.args)
+        else:
+            yield part
+
+
+def _as(mine: Expression, theirs: Expression) -> Expression:
     common = common_type(mine.type, theirs.type)
     return mine if common in (mine.type, None, Type.NULL) else Cast(mine, common)

@@ -57,8 +57,7 @@ class Side:
 
     def cannot_match(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that `can_match` leaves out."""
-        asked = [*self._keys.names, self.on]
-        return rows.filter(pl.any_horizontal(pl.col(asked).is_null()))
+        return rows.filter(pl.any_horizontal(*self._keys.missing, pl.col(self.on).is_null()))
 
     def arrive(self, rows: pl.DataFrame) -> Arrived:
         """Make rows that can match ready to look for partners, and to be stored."""

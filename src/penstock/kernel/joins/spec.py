@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.kernel.joins.keys import computed_keys
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
@@ -27,6 +28,11 @@ class SideSpec:
         """What a column is called in the join."""
         return f"{self.name}.{name}"
 
+    @property
+    def names(self) -> list[str]:
+        """What its columns are called in the join."""
+        return [self.column(column.name) for column in self.columns]
+
     def ref(self, name: str) -> Ref:
         """The column as an expression over the join's own columns."""
         of = next(column.type for column in self.columns if column.name == name)
@@ -44,16 +50,22 @@ class JoinSpec:
     kind: JoinKind = JoinKind.INNER
 
     @cached_property
-    def keys(self) -> tuple[tuple[Ref, ...], tuple[Ref, ...]]:
-        """The columns that must be equal, of each side."""
+    def keys(self) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+        """What must be equal, of each side: the columns first, then what is computed."""
         left, right = self.sides
+        computed = computed_keys(self.residual, left.names, right.names)
         return (
-            tuple(left.ref(name) for name, _ in self.equalities),
-            tuple(right.ref(name) for _, name in self.equalities),
+            (*(mine for mine, _ in self._columns), *(mine for mine, _ in computed)),
+            (*(theirs for _, theirs in self._columns), *(theirs for _, theirs in computed)),
         )
+
+    @property
+    def _columns(self) -> list[tuple[Ref, Ref]]:
+        left, right = self.sides
+        return [(left.ref(mine), right.ref(theirs)) for mine, theirs in self.equalities]
 
     @cached_property
     def conditions(self) -> tuple[Expression, ...]:
         """Everything a pair within the band must satisfy."""
-        equal = (Call("=", pair) for pair in zip(*self.keys, strict=True))
+        equal = (Call("=", pair) for pair in self._columns)
         return (*equal, *(() if self.residual is None else (self.residual,)))

@@ -18,7 +18,7 @@ import polars as pl
 from penstock.errors import PenstockBug
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_expression
-from penstock.kernel.joins.keys import Keys
+from penstock.kernel.joins.keys import Keys, computed_keys
 from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.table_index import TableIndex
 from penstock.kernel.operator import Operator, Output
@@ -46,21 +46,35 @@ class TableJoinSpec:
     kind: JoinKind = JoinKind.INNER
 
     @cached_property
-    def keys(self) -> tuple[list[Ref], list[Ref]]:
-        """The columns that must be equal, of the stream and of the table."""
-        mine = {column.name: column.type for column in self.columns}
-        theirs = {column.name: column.type for column in self.table.columns}
-        stream, table = self.names
-        return (
-            [Ref(f"{stream}.{name}", mine[name]) for name, _ in self.equalities],
-            [Ref(f"{table}.{name}", theirs[name]) for _, name in self.equalities],
-        )
+    def keys(self) -> tuple[list[Expression], list[Expression]]:
+        """What must be equal, of the stream and of the table: columns, then what is computed."""
+        mine, theirs = self._refs
+        pairs: list[tuple[Expression, Expression]] = [*self._equal]
+        pairs += computed_keys(self.residual, mine, theirs)
+        return [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
 
     @property
     def conditions(self) -> list[Expression]:
         """Everything that a row and a row of the table with equal hashes must satisfy."""
-        equal = [Call("=", pair) for pair in zip(*self.keys, strict=True)]
+        equal = [Call("=", pair) for pair in self._equal]
         return [*equal, *([] if self.residual is None else [self.residual])]
+
+    @property
+    def _refs(self) -> tuple[dict[str, Ref], dict[str, Ref]]:
+        """The columns of both by what the join calls them."""
+        stream, table = (
+            {f"{name}.{column.name}": column.type for column in columns}
+            for name, columns in zip(self.names, (self.columns, self.table.columns), strict=True)
+        )
+        return (
+            {name: Ref(name, of) for name, of in stream.items()},
+            {name: Ref(name, of) for name, of in table.items()},
+        )
+
+    @property
+    def _equal(self) -> list[tuple[Ref, Ref]]:
+        (stream, table), (mine, theirs) = self.names, self._refs
+        return [(mine[f"{stream}.{a}"], theirs[f"{table}.{b}"]) for a, b in self.equalities]
 
 
 #: Indexes that some operator of this process uses: groups and queries share them.
