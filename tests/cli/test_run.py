@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.cli.run import seconds_in
+from penstock.errors import HostError
+from penstock.spark.session import settings_of
 
 STREAM = (
     "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) FROM csv '{folder}' "
@@ -83,6 +86,26 @@ def test_options_for_spark_are_refused_without_it(script: Path) -> None:
     code, said = call("run", "--local", "--for", "3s", str(script))
     assert code == 2
     assert "--local" in said
+
+
+def test_settings_and_packages_reach_spark(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def refuse(cores: int | None = None, **given: Any) -> None:
+        begun.append(given["conf"])
+        raise HostError("no Spark here")
+
+    monkeypatch.setattr("penstock.spark.engine.local_session", refuse)
+    options = ["--packages", "org:name:1", "--conf", "spark.ui.enabled=true", "--conf", "a.b=x=y"]
+    code, said = call("run", *options, str(script))
+    assert (code, "no Spark here" in said) == (1, True)
+    assert begun == [
+        {"spark.ui.enabled": "true", "a.b": "x=y", "spark.jars.packages": "org:name:1"}
+    ]
+    assert settings_of(2, conf=begun[0])["spark.ui.enabled"] == "true"
+    for wrong in ("novalue", "=x"):
+        code, said = call("run", "--conf", wrong, str(script))
+        assert (code, "KEY=VALUE" in said) == (2, True)
 
 
 @pytest.mark.parametrize("text", ["", "3", "s", "3 parsecs"])

@@ -46,6 +46,14 @@ def run(
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Leave the last windows pending.")
     ] = False,
+    packages: Annotated[
+        str | None,
+        typer.Option("--packages", metavar="G:N:V,…", help="Packages that Spark fetches first."),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; several times."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Run the queries of a file: finite inputs to their end, endless ones until stopped."""
@@ -53,14 +61,17 @@ def run(
     # What goes INTO console meanwhile must not stand among the JSON.
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if local:
-            if master or checkpoint or seconds or keep_open:
+            if master or checkpoint or seconds or keep_open or packages or conf:
                 raise typer.BadParameter(
                     "--local reads files to their end; it takes no other options"
                 )
             engine, explained = run_here(file.read_text())
         else:
             limit = None if seconds is None else seconds_in(seconds)
-            engine, explained = run_on_spark(file.read_text(), master, checkpoint, limit, keep_open)
+            settings = spark_settings(conf or [], packages)
+            engine, explained = run_on_spark(
+                file.read_text(), master, checkpoint, limit, keep_open, settings
+            )
     if as_json:
         print(json.dumps(summary(engine), indent=2, default=str))
         return
@@ -79,12 +90,17 @@ def run_here(text: str) -> tuple[LocalEngine, Any]:
 
 
 def run_on_spark(
-    text: str, master: str | None, checkpoint: Path | None, seconds: float | None, keep_open: bool
+    text: str,
+    master: str | None,
+    checkpoint: Path | None,
+    seconds: float | None,
+    keep_open: bool,
+    conf: dict[str, str] | None = None,
 ) -> tuple[Engine, Any]:
     from penstock.cli.watch import watch
     from penstock.spark.engine import Engine
 
-    engine = Engine(master=master, checkpoint=checkpoint)
+    engine = Engine(master=master, checkpoint=checkpoint, conf=conf)
     explained = engine.sql(text)
     if not engine.queries:
         return engine, explained
@@ -101,6 +117,24 @@ def run_on_spark(
     for place in kept:
         print(f"the same call continues from {place}", file=sys.stderr)
     return engine, explained
+
+
+def spark_settings(given: list[str], packages: str | None) -> dict[str, str]:
+    """What --conf and --packages say, as Spark's settings.
+
+    >>> spark_settings(["spark.ui.enabled=true"], "org:name:1")
+    {'spark.ui.enabled': 'true', 'spark.jars.packages': 'org:name:1'}
+    """
+    settings = {}
+    for text in given:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise typer.BadParameter(f"`{text}` is no KEY=VALUE", param_hint="--conf")
+        settings[key.strip()] = value.strip()
+    if packages is not None:
+        already = settings.get("spark.jars.packages")
+        settings["spark.jars.packages"] = f"{already},{packages}" if already else packages
+    return settings
 
 
 def seconds_in(text: str) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.console import CONSOLE, check_console
 from penstock.declarations import Declarations, Slack
-from penstock.errors import NotExecutable, UnknownName
+from penstock.errors import HostError, NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply
 from penstock.lower.late_rows import check_takes_late_rows
@@ -65,14 +65,21 @@ class Engine(Declarations):
         *,
         master: str | None = None,
         checkpoint: str | Path | None = None,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         if spark is not None:
+            if conf:
+                raise HostError(
+                    "settings for a Spark session that is there already cannot be given with it",
+                    hint="set them where the session is made, or leave out spark=",
+                )
             check_usable(spark)
             ship_package(spark)
         self._spark = spark
         self._session: SparkSession | None = None
         self._master = master
+        self._conf = dict(conf or {})
         self._checkpoint = Path(checkpoint) if checkpoint is not None else None
         self._frames: dict[str, DataFrame] = {}
         self._supplies: dict[str, Supply] = {}
@@ -87,7 +94,7 @@ class Engine(Declarations):
     def spark(self) -> SparkSession:
         """The session; a local one is made when it is first needed."""
         if self._spark is None:
-            self._spark = local_session(master=self._master)
+            self._spark = local_session(master=self._master, conf=self._conf)
         return self._spark
 
     @property

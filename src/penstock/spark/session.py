@@ -61,8 +61,32 @@ LOCAL_TUNING = {
 }
 
 
-def local_session(cores: int | None = None, *, master: str | None = None) -> SparkSession:
-    """A quiet local session on all cores, or one on `master`."""
+def settings_of(
+    cores: int, master: str | None = None, conf: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """What a session of ours is started with; `conf` are the user's own, which come last.
+
+    >>> settings_of(2, conf={"spark.ui.enabled": "true"})["spark.ui.enabled"]
+    'true'
+    """
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.maxResultSize": "4g",
+        "spark.driver.memory": f"{_driver_gigabytes()}g",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.executorEnv.POLARS_MAX_THREADS": "1",
+        **TUNING,
+        **({} if master else LOCAL_TUNING),
+        **(conf or {}),
+    }
+
+
+def local_session(
+    cores: int | None = None, *, master: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A quiet local session on all cores, or one on `master`; `conf` are further settings."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
     paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -70,18 +94,8 @@ def local_session(cores: int | None = None, *, master: str | None = None) -> Spa
     if master is not None:
         check_reachable(master)
     cores = cores or os.cpu_count() or 1
-    builder = (
-        SparkSession.builder.appName("penstock")
-        .master(master or f"local[{cores},4]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.driver.maxResultSize", "4g")
-        .config("spark.driver.memory", f"{_driver_gigabytes()}g")
-        .config("spark.sql.shuffle.partitions", str(cores))
-        .config("spark.executorEnv.POLARS_MAX_THREADS", "1")
-    )
-    for key, value in {**TUNING, **({} if master else LOCAL_TUNING)}.items():
+    builder = SparkSession.builder.appName("penstock").master(master or f"local[{cores},4]")
+    for key, value in settings_of(cores, master, conf).items():
         builder = builder.config(key, value)
     log = new_log()
     try:

@@ -75,9 +75,14 @@ def _way_to(format: str) -> str:
     package = PACKAGES.get(format)
     if package is None:
         return (
-            "is it spelled as Spark spells it? Else Spark needs its package (spark.jars.packages)"
+            "is it spelled as Spark spells it? Else Spark needs its package: "
+            "run --packages GROUP:NAME:VERSION"
         )
-    return f"Spark needs its package: spark.jars.packages {package}:{pyspark.__version__}"
+    found = f"{package}:{pyspark.__version__}"
+    return (
+        f"Spark needs its package: run --packages {found}; in Python: "
+        f'Engine(conf={{"spark.jars.packages": "{found}"}})'
+    )
 
 
 def is_finite(stream: Stream) -> bool:
