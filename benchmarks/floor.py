@@ -4,9 +4,8 @@ Ten rows a batch, counted and summed by key in tumbling windows of ten seconds, 
 fast as they go; what counts is the median duration of a batch once the first ones have warmed up.
 Spark's aggregation runs once with its default state store and checkpoint files, and once with the
 settings that ours uses. Both have one source partition and as many state partitions as there are
-cores: with Spark's default of 200 it would take many times as long. Left to itself the engine
-chooses the native lowering for this query; the cases that begin with `kernel` forbid it that, and
-show what the two hops to Python and back cost.
+cores: with Spark's default of 200 it would take many times as long. The engine is asked for the
+native lowering; the cases that begin with `kernel` show what the two hops to Python and back cost.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ def cases(quick: bool) -> Iterator[Case]:
     batches = 20 if quick else 40
     spark = local_session()
     for name, lowering, tuned in (
-        ("empty-batch", "auto", False),
-        ("empty-batch-tuned", "auto", True),
+        ("empty-batch", "native", False),
+        ("empty-batch-tuned", "native", True),
         ("kernel-empty-batch", "kernel", False),
         ("kernel-empty-batch-tuned", "kernel", True),
     ):

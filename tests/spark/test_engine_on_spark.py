@@ -146,13 +146,19 @@ def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Pat
         f"LATE INTO parquet '{tmp_path / 'aside'}'"
     )
     query = engine.sql("SELECT sum(v) AS total, count(*) AS n FROM s [RANGE 1000 SECONDS]")
+    # One that is spread by v has a pipeline of its own, which judges and counts for itself.
+    other = engine.sql("SELECT v, count(*) AS n FROM s [RANGE 1000 SECONDS] GROUP BY v")
     engine.start()
     engine.finish()
     counts = engine.counts("s")
     assert (counts.rows, counts.late) == (5, 2)
+    assert counts.late_by_pipeline == {query.name: 2, other.name: 2}
     late = [v for kind, rows in counts.latest if kind == "late" for v in rows["v"]]
-    assert sorted(late) == [50, 150]
+    assert sorted(late) == [50, 50, 150, 150]
     assert query.results()["total"].sum() == 0 + 100 + 98 + 200 + 300
+    assert sorted(other.results()["v"]) == [0, 98, 100, 200, 300]
+    theirs = pl.read_parquet(tmp_path / "aside" / other.name / "*.parquet").sort("v")
+    assert theirs.select("v", "why").rows() == [(50, "late"), (150, "late")]
     aside = pl.read_parquet(tmp_path / "aside" / "*.parquet").sort("v")
     assert aside.select("v", "why").rows() == [(50, "late"), (150, "late")]
     assert aside["ts"].to_list() == [datetime(2026, 1, 1, 0, 0, 50), datetime(2026, 1, 1, 0, 2, 30)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +18,7 @@ from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
 from penstock.local_engine import LocalEngine
 from penstock.model.expressions import Expression, Literal, Named, Ref
+from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type
 from penstock.oracle.evaluate import close
 from penstock.oracle.expressions import value_of
@@ -168,6 +169,64 @@ def test_rows_that_do_not_go_in_are_counted(spark: SparkSession, tmp_path: Path)
     assert (counts.rows, counts.late, counts.malformed) == (5, 1, 2)
 
 
+def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    begin = datetime(1960, 1, 1, tzinfo=timezone.utc)
+    end = datetime(9999, 12, 31, 12, 0, 1, tzinfo=timezone.utc)
+
+    def after(seconds: float) -> datetime:
+        return begin + timedelta(seconds=seconds)
+
+    # 26.0005 promises 21.0005: a microsecond less is late, though its window is open.
+    files = [[after(1), after(26.0005)], [after(21.000499), after(21.0005)], [end]]
+    for number, times in enumerate(files):
+        rows = pl.DataFrame({"k": [7] * len(times), "ts": times})
+        write_file(tmp_path / f"{number}.parquet", rows, number)
+    expected = [(1, begin), (2, after(20)), (1, datetime(9999, 12, 31, 12))]
+    for lowering in ("auto", "kernel"):
+        engine = Engine(spark)
+        engine.sql(
+            f"SET lowering = {lowering};"
+            f"CREATE STREAM s (k BIGINT, ts TIMESTAMP) FROM parquet '{tmp_path}' "
+            "OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts SLACK 5 SECONDS;"
+            "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 SECONDS]"
+        )
+        engine.start()
+        assert engine.explain(engine.query("q").plan).count("native:") == (lowering == "auto")
+        engine.finish()
+        answer = engine.query("q").results().select("n", "window_start").rows()
+        assert answer == [(n, start.replace(tzinfo=None)) for n, start in expected], lowering
+        counts = engine.counts("s")
+        assert (counts.rows, counts.late, counts.malformed) == (4, 1, 0)
+        ((kind, late),) = counts.latest
+        assert kind == "late" and late.get_column("ts").to_list() == [to_ticks(after(21.000499))]
+        progress = engine.query("q").lastProgress
+        assert progress is not None and progress["penstock"]["rows"] == {"s": 0}
+
+
+def test_native_where_spark_reads_the_rows_has_both_ends_of_time(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = pl.DataFrame(
+        {"k": [1, 3, 5], "ts": [datetime(1960, 1, 1, 0, 0, s) for s in (1, 2, 3)]}
+    ).vstack(pl.DataFrame({"k": [9], "ts": [datetime(9999, 12, 31, 12, 0, 1)]}))
+    rows = rows.with_columns(pl.col("ts").dt.replace_time_zone("UTC"))
+    write_file(tmp_path / "0.parquet", rows, 0)
+    engine = Engine(spark)
+    engine.sql(
+        "SET lowering = native;"
+        f"CREATE STREAM s (k BIGINT, ts TIMESTAMP) FROM parquet '{tmp_path}' TIMESTAMP BY ts;"
+        "CREATE QUERY q AS SELECT stddev(k) AS d, max(ts) AS m FROM s UNION s [RANGE 10 SECONDS] "
+        "WHERE k <> 3"
+    )
+    engine.start()
+    engine.finish()
+    answer = engine.query("q").results().select("d", "m", "window_start").rows()
+    first = (pytest.approx(2.309401), datetime(1960, 1, 1, 0, 0, 3), datetime(1960, 1, 1))
+    assert answer == [first, (0.0, datetime(9999, 12, 31, 12, 0, 1), datetime(9999, 12, 31, 12))]
+
+
 def plan(sql: str, stream: str = "TIMESTAMP BY ts SLACK 5 SECONDS") -> Any:
     engine = LocalEngine()
     engine.sql(
@@ -209,10 +268,20 @@ def test_what_spark_cannot_do_by_itself_has_a_reason(sql: str, stream: str, reas
 
 
 def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
-    one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]")
+    files = "FROM parquet 'x' TIMESTAMP BY ts SLACK 5 SECONDS"
+    one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", files)
     assert choose({"a": one}, "auto").lowering == "native"
     assert choose({"a": one, "b": one}, "auto").lowering == "kernel"
     assert choose({"a": one}, "kernel").lowering == "kernel"
+
+
+def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted() -> None:
+    for sql, stream in (
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM rate TIMESTAMP BY ts"),
+        ("SELECT stddev(k) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"),
+    ):
+        assert choose({"a": plan(sql, stream)}, "auto").lowering == "kernel"
+        assert choose({"a": plan(sql, stream)}, "native").lowering == "native"
 
 
 def test_native_is_refused_where_it_is_not_possible() -> None:

@@ -33,3 +33,20 @@ def test_the_latest_are_kept_and_all_are_counted() -> None:
         counts.add("late", batch, some(batch))
     assert [rows.height for _, rows in counts.latest] == list(range(5, KEPT + 5))
     assert counts.late == sum(range(KEPT + 5))
+
+
+def test_pipelines_over_one_stream_count_their_late_rows_apart() -> None:
+    first = StreamCounts("a")
+    second = first.of("b, c")
+    for batch in range(2):
+        first.rows_by_batch[batch] = 50
+        second.rows_by_batch[batch] = 50
+    first.add("late", 0, some(8))
+    second.add("late", 0, some(8))
+    second.add("late", 1, some(4))  # late in one, on time in the other
+    for counts in (first, second):
+        counts.count("malformed", 1, 3)
+    assert first.of("a") is first and first.of("b, c") is second
+    assert first.late_by_pipeline == {"a": 8, "b, c": 12}
+    assert (first.rows, first.late, first.malformed) == (85, 12, 3)
+    assert [rows.height for _, rows in first.latest] == [8, 8, 4]

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -170,13 +171,27 @@ def show(engine: LocalEngine | Engine) -> None:
         show_query(query)
     for entry in engine.catalog.streams:
         counts = engine.counts(entry.name)
+        late = "late" + by_pipeline(counts.late_by_pipeline)
         aside = [
             f"{n:,} {what}"
-            for n, what in ((counts.late, "late"), (counts.malformed, "malformed"))
+            for n, what in ((counts.late, late), (counts.malformed, "malformed"))
             if n
         ]
         print(f"{entry.name}: {_count(counts.rows, 'row')} in", end="")
         print(f", set aside: {', '.join(aside)}" if aside else "")
+
+
+def by_pipeline(late: Mapping[str, int]) -> str:
+    """Which queries lack how many late rows, if they differ in that.
+
+    >>> by_pipeline({"talkers": 80, "ports, sizes": 94})
+    ' (talkers: 80; ports, sizes: 94)'
+    >>> by_pipeline({"talkers": 80, "ports": 80})
+    ''
+    """
+    if len(set(late.values())) < 2:
+        return ""
+    return f" ({'; '.join(f'{queries}: {n:,}' for queries, n in late.items())})"
 
 
 def show_query(query: LocalQuery | Query) -> None:
@@ -247,7 +262,12 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
             for query in engine.queries
         },
         "streams": {
-            entry.name: {"rows": counts.rows, "late": counts.late, "malformed": counts.malformed}
+            entry.name: {
+                "rows": counts.rows,
+                "late": counts.late,
+                "malformed": counts.malformed,
+            }
+            | ({"late_by_pipeline": late} if len(late := counts.late_by_pipeline) > 1 else {})
             for entry in engine.catalog.streams
             for counts in [engine.counts(entry.name)]
         },

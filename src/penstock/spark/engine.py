@@ -203,11 +203,11 @@ class Engine(Declarations):
         """Rows of a stream that were set aside since `start`."""
         for running in self._running:
             running.pipeline.refresh()
-        return self.counting(self.declared_stream(stream).name)
+        return self._counts.get(self.declared_stream(stream).name, StreamCounts())
 
-    def counting(self, stream: str) -> StreamCounts:
-        """Where rows of a declared stream are counted."""
-        return self._counts.setdefault(stream, StreamCounts())
+    def counting(self, stream: str, pipeline: str) -> StreamCounts:
+        """Where a pipeline counts the rows of a declared stream."""
+        return self._counts.setdefault(stream, StreamCounts(pipeline)).of(pipeline)
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""

@@ -7,10 +7,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 from py4j.protocol import Py4JError
@@ -35,12 +37,16 @@ from penstock.spark.fitting import MALFORMED
 from penstock.spark.group_host import Program
 from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
+from penstock.spark.native.times import shown
 from penstock.spark.outputs import Outputs, late_rows, query_rows
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import LATE, RESULT
+from penstock.spark.processor import MALFORMED as MALFORMED_ROWS
 from penstock.spark.segment_cache import forget_shared
+from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share
 from penstock.spark.uncommitted import remove_uncommitted
+from penstock.sql.statements import Sink
 from penstock.storage.places import would_read
 
 if TYPE_CHECKING:
@@ -86,8 +92,8 @@ class Running:
             engine.chosen_aggregation,
             settings.late,
         )
-        # A stream that several pipelines read is counted by the first of them.
-        self._counted = streams.keys() - engine.streams_read()
+        # Of streams that several pipelines read, the first of them hands in what is no row at all.
+        self._first_of = streams.keys() - engine.streams_read()
         place = engine.checkpoint_of(share)
         _check_is_not_read(place, streams.values())
         self._temporary = None if place else Path(tempfile.mkdtemp(prefix="penstock-"))
@@ -173,7 +179,8 @@ class Running:
     @property
     def spark_progress(self) -> Any:
         """Spark's figures of the last micro-batch, if there was one."""
-        return self.query.lastProgress if self._last is None else self._last[1]
+        latest = self.query.lastProgress if self._last is None else self._last[1]
+        return shown(latest) if latest is not None and self.choice.lowering == NATIVE else latest
 
     def check(self) -> None:
         """Raise what the pipeline failed with, if it did."""
@@ -252,8 +259,8 @@ class Running:
             query_rows(name): (name, self._engine.query(name).sink) for name in self.share.queries
         }
         found |= {
-            late_rows(name): (name, self._engine.declared_stream(name).late)
-            for name in self._counted
+            late_rows(stream.name): (stream.name, self._late_sink(stream.name))
+            for stream in self.program.streams
         }
         sinks = {whose: (name, sink) for whose, (name, sink) in found.items() if sink is not None}
         outputs = Outputs(self.checkpoint, {whose: sink for whose, (_, sink) in sinks.items()})
@@ -262,6 +269,16 @@ class Running:
             whose: BatchSink(self._engine, name, sink, outputs.manifest(whose))
             for whose, (name, sink) in sinks.items()
         }
+
+    def _late_sink(self, stream: str) -> Sink | None:
+        """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
+        sink = self._engine.declared_stream(stream).late
+        if sink is None or sink.path is None or stream in self._first_of:
+            return sink
+        return replace(sink, path=str(Path(sink.path) / quote(next(iter(self.share.queries)))))
+
+    def _counting(self, stream: str) -> StreamCounts:
+        return self._engine.counting(stream, ", ".join(self.share.queries))
 
     def _release(self) -> None:
         if self._outputs is not None:
@@ -284,9 +301,11 @@ class Running:
                 for _ in step("deliver.query"):
                     self._engine.query(name).receive(delivery.batch, answer, into)
         for (stream, kind), parts in list(aside.items()):
-            if stream not in self._counted:
+            rows, counting = pl.concat(parts), self._counting(stream)
+            if kind == MALFORMED_ROWS and stream not in self._first_of:
+                counting.count(kind, delivery.batch, rows.height)
+                del aside[stream, kind]
                 continue
-            rows, counting = pl.concat(parts), self._engine.counting(stream)
             if kind == LATE and self.program.late != "keep":
                 counting.count(kind, delivery.batch, rows.height)
                 del aside[stream, kind]
@@ -297,11 +316,9 @@ class Running:
     def _report(self, report: Report) -> None:
         self.rows_read.update(report.rows)
         for stream, rows in report.rows.items():
-            if stream in self._counted:
-                self._engine.counting(stream).rows_by_batch[report.batch] = rows
+            self._counting(stream).rows_by_batch[report.batch] = rows
         for (stream, kind), number in report.aside.items():
-            if stream in self._counted:
-                self._engine.counting(stream).count(kind, report.batch, number)
+            self._counting(stream).count(kind, report.batch, number)
         if self._beat is not None:
             self.enabling.is_prompt = self._pulse_is_first
             self._beat.report(report)

@@ -2,6 +2,9 @@
 
 Late and malformed rows are counted for good, and the latest are kept to be looked at. Counts are by
 batch, because Spark may repeat one.
+
+A stream may be read by several pipelines, each at its own pace: a row may be late in one and on
+time in another. Each counts what it has set aside, and of all of them the most is told.
 """
 
 from __future__ import annotations
@@ -16,28 +19,44 @@ KEPT = 100
 
 @dataclass
 class StreamCounts:
-    """Counts since the engine started."""
+    """Counts since the engine started; `pipeline` names the queries that run in it."""
 
+    pipeline: str = ""
     rows_by_batch: dict[int, int] = field(default_factory=dict)
     late_by_batch: dict[int, int] = field(default_factory=dict)
     malformed_by_batch: dict[int, int] = field(default_factory=dict)
     passed_by_batch: dict[int, int] = field(default_factory=dict)
+    others: dict[str, StreamCounts] = field(default_factory=dict)  # by pipeline
     _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
+
+    def of(self, pipeline: str) -> StreamCounts:
+        """Where a pipeline counts."""
+        if pipeline == self.pipeline:
+            return self
+        return self.others.setdefault(pipeline, StreamCounts(pipeline))
 
     @property
     def rows(self) -> int:
-        """Rows that went in."""
-        return sum(self.rows_by_batch.values()) - self.set_aside
+        """Rows that went in, in all pipelines."""
+        return max(sum(each.rows_by_batch.values()) for each in self._all) - self.set_aside
 
     @property
     def late(self) -> int:
-        """Late rows, also those that passed."""
-        return sum(self.late_by_batch.values()) + self.passed
+        """Late rows, also those that passed; of several pipelines, the most that any has seen."""
+        return max(
+            sum(each.late_by_batch.values()) + sum(each.passed_by_batch.values())
+            for each in self._all
+        )
 
     @property
     def passed(self) -> int:
-        """Late rows that went in, because no query that reads them has windows."""
-        return sum(self.passed_by_batch.values())
+        """Late rows that went in everywhere, because no query that reads them has windows."""
+        return self.late - max(self.late_by_pipeline.values())
+
+    @property
+    def late_by_pipeline(self) -> dict[str, int]:
+        """Late rows by the queries whose answers lack them."""
+        return {each.pipeline: sum(each.late_by_batch.values()) for each in self._all}
 
     @property
     def set_aside(self) -> int:
@@ -46,12 +65,25 @@ class StreamCounts:
 
     @property
     def malformed(self) -> int:
-        return sum(self.malformed_by_batch.values())
+        return max(sum(each.malformed_by_batch.values()) for each in self._all)
+
+    @property
+    def _all(self) -> list[StreamCounts]:
+        return [self, *self.others.values()]
 
     @property
     def latest(self) -> list[tuple[str, pl.DataFrame]]:
-        """The rows of the last batches that had any, oldest first, each with what they are."""
-        return [(kind, rows) for (kind, _), rows in self._kept.items()]
+        """The rows of the last batches that had any, oldest first, each with what they are.
+
+        A row that is late in several pipelines comes once for each; a malformed one comes once.
+        """
+        mine = [(kind, rows) for (kind, _), rows in self._kept.items()]
+        return mine + [
+            (kind, rows)
+            for other in self.others.values()
+            for kind, rows in other.latest
+            if kind == "late"
+        ]
 
     def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
         self.count(kind, batch, rows.height)

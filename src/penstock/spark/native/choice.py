@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node
-from penstock.spark.native.lowering import objection, slides
+from penstock.spark.native.folding import source_of
+from penstock.spark.native.lowering import aggregate_of, objection, slides
 
 NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
 MAY_NOT_FIT = "rows of `{name}` may be malformed"
 LATE_POLICY = "late rows are treated as `{late}`, which only the kernel can"
+JUDGED_BY_WINDOWS = "Spark takes late rows in while their window is open, if it reads them itself"
 LATE_INTO = "`{name}` is declared LATE INTO, and Spark lets no late row be seen"
 
 
@@ -45,6 +47,11 @@ def choose(
         return Choice(NATIVE, "as SET lowering wants it")
     if against is None and slides(plan):
         return Choice(KERNEL, "panes and the windows made of them cost less in the kernel")
+    if against is None and source_of(aggregate_of(plan)) is None:
+        return Choice(
+            KERNEL,
+            "of rows that it reads itself, Spark takes late ones in while their window is open",
+        )
     if against is None:
         return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
     if wanted == NATIVE:

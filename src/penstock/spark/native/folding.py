@@ -6,14 +6,16 @@ line goes on, with the parts of its functions and its newest time; Spark makes p
 those as it would of rows. Which window a line belongs to, and whether that is closed already, does
 not change: all rows of a line have the same answer to both.
 
-Beside them every block sends a line like a promise, with the newest time of all its rows, however
-few a selection leaves over; and with the counts of what was read.
+Which rows go in at all is judged here as well, as in the kernel: late ones, those that do not fit
+and those without a time go into `books`, to be counted and looked at.
 
-    column             a folded line        the line of a block
-    penstock_time      newest in it         newest of the block
+Promises from outside come through here too, because they raise the bound of later batches. And
+every block sends a line like a promise, with its newest time, however few a selection leaves over.
+
+    column             a folded line        promises, blocks
+    penstock_time      newest in it         theirs
     groups, parts      theirs               NULL
     penstock_promise   false                true
-    penstock_rows …    NULL                 rows read, rows without a place in time, newest in ticks
 """
 
 from __future__ import annotations
@@ -27,22 +29,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.kernel.expressions import compile_columns, compile_expression
-from penstock.kernel.fit import Fitted
+from penstock.kernel.fit import Fitted, timeless_as_text
 from penstock.kernel.progress.late import split
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
 from penstock.spark.faults import reach
+from penstock.spark.native.books import LATE, MALFORMED, Books, Note
 from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
-from penstock.spark.native.promises import PROMISE
-from penstock.spark.native.sliding import PANE, TIME, pane_length
+from penstock.spark.native.promises import PROMISE, watermarked
+from penstock.spark.native.sliding import PANE, pane_length
+from penstock.spark.native.times import FIRST, SHIFT, TIME, spoken
 from penstock.windows import Sliding
 
-ROWS, TIMELESS, NEWEST = "penstock_rows", "penstock_timeless", "penstock_newest"
+#: A promise from outside, where a file has its path.
+BOUND = "penstock_bound"
 
 #: Functions whose parts we can make as well as Spark.
 _FOLDED = FUNCTIONS - {SKETCH}
@@ -76,23 +80,27 @@ def source_of(node: nodes.WindowAggregate) -> Stream | None:
     return below.stream if can and all(type_ in _ARROW_TYPES for type_ in types) else None
 
 
-def folded(spark: SparkSession, node: nodes.WindowAggregate, stream: Stream) -> DataFrame:
-    """The stream in lines, counted on their way."""
+def folded(
+    spark: SparkSession,
+    node: nodes.WindowAggregate,
+    stream: Stream,
+    promises: DataFrame,
+    books: Books,
+) -> DataFrame:
+    """The stream in lines, with Spark's watermark; `promises` has one column, `bound`."""
     columns = (
         (TIME, Type.TIMESTAMP),
         *((name, node.input.schema[name].type) for name in node.groups),
         *(column for part in parts_of(node) for column in part.columns),
         (PROMISE, Type.BOOLEAN),
-        *((name, Type.BIGINT) for name in (ROWS, TIMELESS, NEWEST)),
     )
     ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns)
-    lines = new_files(spark, stream).mapInArrow(Folder(node, stream, columns), ddl)
-    return lines.observe(
-        stream.name,
-        F.coalesce(F.sum(ROWS), F.lit(0)).alias("rows"),
-        F.coalesce(F.sum(TIMELESS), F.lit(0)).alias("timeless"),
-        F.max(NEWEST).alias("newest"),
-    )
+    # Promises come first: Spark looks for new ones before it looks for new files.
+    both = promises.select(
+        F.lit(None).cast("string").alias(PATH), F.col("bound").alias(BOUND)
+    ).union(new_files(spark, stream).select(PATH, F.lit(None).cast("bigint").alias(BOUND)))
+    assert stream.slack is not None
+    return watermarked(both.mapInArrow(Folder(node, stream, columns, books), ddl), stream.slack)
 
 
 @dataclass(frozen=True)
@@ -102,27 +110,70 @@ class Folder:
     node: nodes.WindowAggregate
     stream: Stream
     columns: Sequence[tuple[str, Type]]
+    books: Books
 
     def __call__(self, batches: Batches) -> Batches:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        number = int(str(context.getLocalProperty("streaming.sql.batchId")))
+        yield from self.run(batches, number, context.partitionId())
+
+    def run(self, batches: Batches, number: int, task: int) -> Batches:
+        """The lines of one task of a micro-batch; what else there is to say goes into the books."""
         schema = pa.schema([(name, _ARROW_TYPES[type_]) for name, type_ in self.columns])
         reach("fold.begin")
+        bound, note = self.books.before(number).bound, Note()
         for batch in batches:
-            for path in batch.column(PATH).to_pylist():
-                for block in read_file(path, self.stream):
-                    lines = self.fold(block).to_arrow(compat_level=pl.CompatLevel.oldest())
-                    yield from lines.cast(schema).to_batches()
+            for path, promised in zip(
+                batch.column(PATH).to_pylist(), batch.column(BOUND).to_pylist(), strict=True
+            ):
+                for lines in self._lines(path, promised, bound, note):
+                    table = lines.to_arrow(compat_level=pl.CompatLevel.oldest())
+                    yield from table.cast(schema).to_batches()
+        if note != Note():
+            self.books.write(number, task, note)
         reach("fold.over")
 
-    def fold(self, block: Fitted) -> pl.DataFrame:
-        """The lines of a block; times are ticks."""
+    def _lines(
+        self, path: str | None, promised: int | None, bound: int, note: Note
+    ) -> Iterator[pl.DataFrame]:
+        """The lines of a promise, or those of a file, block by block."""
+        if promised is not None:
+            note.bound = max(note.bound, promised)
+            assert self.stream.slack is not None
+            yield self._promise(spoken(promised, self.stream.slack))
+        elif path is not None:
+            for block in read_file(path, self.stream):
+                yield self.fold(block, bound, note)
+
+    def fold(self, block: Fitted, bound: int, note: Note) -> pl.DataFrame:
+        """The lines of a block; rows below `bound` are late."""
         on = str(self.stream.timestamp)
-        read = block.rows.height + (block.misfits.height if block.misfits is not None else 0)
-        rows = split(block.rows, on, BEGINNING, None).on_time  # Spark judges lateness by windows
+        note.rows += block.rows.height + (block.misfits.height if block.misfits is not None else 0)
+        note.set_aside(MALFORMED, block.misfits)
+        parts = split(block.rows, on, bound, None)
+        if parts.timeless.height:
+            note.set_aside(MALFORMED, timeless_as_text(self.stream, parts.timeless))
+        note.set_aside(LATE, parts.late)
+        rows = parts.on_time
+        too_early = rows.get_column(on) < FIRST
+        if too_early.any():
+            note.set_aside(MALFORMED, timeless_as_text(self.stream, rows.filter(too_early)))
+            rows = rows.filter(~too_early)
         newest = rows.get_column(on).max()
-        told = {TIME: newest, PROMISE: True, ROWS: read, TIMELESS: read - rows.height}
+        if not isinstance(newest, int):
+            return self._promise(None).clear()
+        note.newest = max(note.newest, newest)
+        line = self._promise(newest + SHIFT)
+        return pl.concat([line, self._folded(rows)], how="diagonal").select(line.columns)
+
+    def _promise(self, time: int | None) -> pl.DataFrame:
+        """A line that tells Spark how far the stream has come."""
         types = {name: polars_type(type_) for name, type_ in self.columns}
-        line = pl.DataFrame({**told, NEWEST: newest}).cast({n: types[n] for n in (*told, NEWEST)})
-        return pl.concat([line, self._folded(rows)], how="diagonal").select(list(types))
+        told = {**dict.fromkeys(types), TIME: time, PROMISE: True}
+        return pl.DataFrame({name: [value] for name, value in told.items()}, schema=types)
 
     def _folded(self, rows: pl.DataFrame) -> pl.DataFrame:
         node, window = self.node, self.node.window
@@ -144,7 +195,7 @@ class Folder:
             ),
         )
         lines = rows.group_by(*node.groups, PANE).agg(
-            pl.col(window.on).max().alias(TIME),
+            (pl.col(window.on).max() + SHIFT).alias(TIME),
             *(
                 column
                 for number, aggregate in enumerate(aggregates)

@@ -6,8 +6,9 @@ there is no row to copy into several windows. Sliding ones are put together from
 
 What stays ours is progress (`promises`), and reading files (`folding`).
 
-Spark counts in milliseconds, so times of windows and slack must be whole ones. And it judges
-lateness by windows: a row below the bound is still taken in while its window is open.
+Spark counts in milliseconds, so times of windows and slack must be whole ones. And of rows that it
+reads itself it judges lateness by windows: one below the bound is still taken in while its window
+is open. So only streams that are folded run here unless that is asked for (`choice`).
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from penstock.errors import PenstockBug
 from penstock.model.expressions import Expression, Ref
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
-from penstock.model.timestamps import BEGINNING, MILLISECOND
+from penstock.model.timestamps import MILLISECOND
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.native import expressions, sliding
 from penstock.spark.native.parts import FUNCTIONS, SKETCH, WHOLE, can_sketch
+from penstock.spark.native.times import TIME
 from penstock.windows import Sliding
 
 #: Types that leave a query as they are, or as ticks.
@@ -172,46 +174,33 @@ def _lowered(node: nodes.Node, aggregated: DataFrame) -> DataFrame:
 
 def aggregated_rows(node: nodes.WindowAggregate, streams: Mapping[str, DataFrame]) -> DataFrame:
     """The aggregate, with what is below it, over streams that `promising` has prepared."""
-    return sliding.of_rows(node, _below(node.input, node.window.on, streams))
+    return sliding.of_rows(node, _below(node.input, streams))
 
 
-def _below(node: nodes.Node, on: str, streams: Mapping[str, DataFrame]) -> DataFrame:
-    """What is below the aggregate; `on` is the column of the event time."""
+def _below(node: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """What is below the aggregate, with the column that Spark watches."""
     match node:
         case nodes.Source():
             return streams[node.stream.name]
         case nodes.Select():
             # It looks at the time as well, or Spark would filter before it has seen how far the
             # stream has come, and throw out the promises.
-            never = F.col(f"`{on}`") < F.timestamp_micros(F.lit(BEGINNING))
-            return _below(node.input, on, streams).where(expressions.column(node.predicate) | never)
+            never = F.col(TIME) < F.timestamp_micros(F.lit(0))
+            return _below(node.input, streams).where(expressions.column(node.predicate) | never)
         case nodes.Project():
-            return _below(node.input, _renamed(node, on), streams).select(
-                *map(expressions.column, node.columns)
+            return _below(node.input, streams).select(
+                *map(expressions.column, node.columns), F.col(TIME)
             )
         case nodes.Union():
-            return reduce(DataFrame.union, (_part(node, part, on, streams) for part in node.parts))
+            return reduce(DataFrame.union, (_part(node, part, streams) for part in node.parts))
     raise PenstockBug(f"{type(node).__name__} was let through")
 
 
-def _renamed(project: nodes.Project, name: str) -> str:
-    """The column that is called `name` above it, by its name below."""
-    value = next(c.value for c in project.columns if c.name == name)
-    assert isinstance(value, Ref)
-    return value.name
-
-
-def _part(
-    union: nodes.Union, part: nodes.Node, on: str, streams: Mapping[str, DataFrame]
-) -> DataFrame:
-    below = _below(part, part.schema.names[union.schema.names.index(on)], streams)
+def _part(union: nodes.Union, part: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
     columns = []
     for mine, *others in zip(union.schema, *(p.schema for p in union.parts), strict=True):
         if any(other.name == ROW_NUM for other in others):
             continue  # rows have no numbers here, and nobody looks at them
         theirs = others[union.parts.index(part)]
-        column = F.col(f"`{theirs.name}`")
-        # A cast that changes nothing would hide from Spark that it is the time.
-        cast = column if theirs.type is mine.type else column.cast(str(mine.type))
-        columns.append(cast.alias(mine.name))
-    return below.select(*columns)
+        columns.append(F.col(f"`{theirs.name}`").cast(str(mine.type)).alias(mine.name))
+    return _below(part, streams).select(*columns, F.col(TIME))

@@ -6,13 +6,13 @@
 Files that we can read ourselves come folded: what is below the aggregate is done then (`folding`).
 
 It has the face of `Pipeline`. What Spark says of a batch comes after the batch, so reports are
-taken from Spark's own as they appear, each once.
+taken from Spark's own as they appear, each once; what tasks say comes through `books`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,22 +20,26 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.errors import PenstockBug
 from penstock.kernel.types import polars_type
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING, to_ticks
+from penstock.model.timestamps import BEGINNING
 from penstock.plan.releasing import next_window
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.native import sliding
+from penstock.spark.native.books import Books, Note, Standing, standing_after
 from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
 from penstock.spark.native.promises import promising
+from penstock.spark.native.times import bound_of, watched
 from penstock.spark.processor import LATE, MALFORMED, RESULT
 from penstock.spark.pulse import Pulse
 from penstock.spark.session import changed
+from penstock.spark.spark_files import damaged
 
 #: Without batches for the watermark's sake the last windows would wait for the next row.
 _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -61,6 +65,9 @@ class NativePipeline:
         self._report = report
         self._reported = -1
         self._promised: dict[str, int] = {}  # by each stream
+        self._books: Books | None = None  # of the stream that is folded
+        self._noted: dict[int, tuple[Note, Standing]] = {}  # by batch, until it is reported
+        _prepare(_books(checkpoint), checkpoint)
         self.pulse = Pulse(checkpoint.pulse)
         self._answers = lowered(self._plan, self._aggregated(frames))
         self.query: StreamingQuery | None = None
@@ -70,19 +77,20 @@ class NativePipeline:
         node = aggregate_of(self._plan)
         source = source_of(node)
         if source is not None:
-            lines = folded(self._spark, node, source)
-            return sliding.of_lines(node, self._promising(lines, source, sliding.TIME))
+            self._books = Books(str(_books(self._checkpoint)))
+            promises = self.pulse.bounds(self._spark, source.name)
+            lines = folded(self._spark, node, source, promises, self._books)
+            return sliding.of_lines(node, lines)
         streams = {
-            stream.name: self._promising(
-                _observed(frames[stream.name], stream), stream, str(stream.timestamp)
-            )
+            stream.name: self._promising(_observed(frames[stream.name], stream), stream)
             for stream in self._streams
         }
         return aggregated_rows(node, streams)
 
-    def _promising(self, frame: DataFrame, stream: Stream, on: str) -> DataFrame:
-        assert stream.slack is not None
-        return promising(frame, self.pulse.bounds(self._spark, stream.name), on, stream.slack)
+    def _promising(self, frame: DataFrame, stream: Stream) -> DataFrame:
+        assert stream.slack is not None and stream.timestamp is not None
+        promises = self.pulse.bounds(self._spark, stream.name)
+        return promising(frame, promises, stream.timestamp, stream.slack)
 
     def start(self, *, interval: str = "0 seconds") -> StreamingQuery:
         with changed(self._spark, {_EXTRA_BATCHES: "true"}):
@@ -105,13 +113,25 @@ class NativePipeline:
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
         reach("deliver.begin")
+        before = self._books.open(batch) if self._books is not None else Standing()
         rows = pl.from_arrow(frame.toArrow())
         assert isinstance(rows, pl.DataFrame)
         reach("deliver.computed")
+        lines = []
         if rows.height:
             typed = rows.select(pl.col(c.name).cast(polars_type(c.type)) for c in self._plan.schema)
-            self._deliver(Delivery(batch, [(0, self._name, RESULT, typed)]))
-        reach("deliver.over")
+            lines.append((0, self._name, RESULT, typed))
+        if self._books is None:
+            self._deliver(Delivery(batch, lines))
+            reach("deliver.over")
+        else:
+            (stream,), note = self._streams, self._books.noted(batch)
+            lines += [(0, stream.name, kind, pl.concat(rows)) for kind, rows in note.aside.items()]
+            self._deliver(Delivery(batch, lines))
+            reach("deliver.over")
+            after = standing_after(before, note, stream)
+            self._books.close(batch, after)
+            self._noted[batch] = (note, after)
         latest = self.query.lastProgress if self.query else None
         if latest is not None:
             self._pass_on(latest)
@@ -122,28 +142,44 @@ class NativePipeline:
         if batch <= self._reported:
             return
         self._reported = batch
-        observed = progress.get("observedMetrics", {})
         state = progress["stateOperators"]  # panes and windows, where windows slide
+        kept = sum(int(part["numRowsTotal"]) for part in state)
+        size = sum(int(part["memoryUsedBytes"]) for part in state)
+        dropped = sum(int(part["numRowsDroppedByWatermark"]) for part in state)
+        names = [stream.name for stream in self._streams]
+        awaited = names if kept else ()
+        if self._books is not None:
+            if dropped:
+                raise PenstockBug(f"Spark has dropped {dropped} lines of `{names[0]}` as late")
+            noted = self._noted.pop(batch, None)
+            if noted is None:
+                return  # another thread was faster
+            note, after = noted
+            rows, newest = {names[0]: note.rows}, {names[0]: after.newest}
+            bounds = {names[0]: after.bound}
+            releases = {self._name: next_window(self._plan, bounds) if kept else Releases()}
+            self._report(Report(batch, rows, bounds, kept, size, newest, awaited, releases))
+            return
+        observed = progress.get("observedMetrics", {})
+        bound = bound_of(progress.get("eventTime", {}).get("watermark"))
         aside = {
             (name, MALFORMED): int(counts["timeless"])
             for name, counts in observed.items()
             if counts["timeless"]
         }
-        late = sum(int(part["numRowsDroppedByWatermark"]) for part in state)
-        if late:
-            aside[self._streams[0].name, LATE] = late
-        kept = sum(int(part["numRowsTotal"]) for part in state)
-        newest = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
-        bounds = self._bounds(newest, _bound(progress.get("eventTime", {}).get("watermark")))
+        if dropped:
+            aside[names[0], LATE] = dropped
+        said = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
+        bounds = self._bounds(said, bound)
         self._report(
             Report(
                 batch,
                 {name: int(counts["rows"]) for name, counts in observed.items()},
                 bounds,
                 kept,
-                sum(int(part["memoryUsedBytes"]) for part in state),
-                newest,
-                observed.keys() if kept else (),
+                size,
+                said,
+                awaited,
                 {self._name: next_window(self._plan, bounds) if kept else Releases()},
                 aside,
             )
@@ -159,18 +195,23 @@ class NativePipeline:
         return dict(self._promised)
 
 
+def _books(checkpoint: Checkpoint) -> Path:
+    return checkpoint.folder / "books"
+
+
+def _prepare(books: Path, checkpoint: Checkpoint) -> None:
+    """The folder of the books, which a checkpoint that is continued must have."""
+    if not checkpoint.is_new and not books.exists():
+        raise damaged(books, "is gone")
+    books.mkdir(parents=True, exist_ok=True)
+
+
 def _observed(frame: DataFrame, stream: Stream) -> DataFrame:
     """The stream, with its rows counted on their way."""
     on = F.col(f"`{stream.timestamp}`")
     return frame.observe(
         stream.name,
         F.count(F.lit(1)).alias("rows"),
-        F.count_if(on.isNull()).alias("timeless"),
+        F.count_if(watched(on).isNull()).alias("timeless"),
         F.unix_micros(F.max(on)).alias("newest"),
     )
-
-
-def _bound(watermark: str | None) -> int:
-    if watermark is None or watermark.startswith("1970-01-01T00:00:00.000"):
-        return BEGINNING
-    return to_ticks(datetime.fromisoformat(watermark.replace("Z", "")))

@@ -7,36 +7,39 @@ as a row with the time b + slack, which Spark turns back into b.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from penstock.model.timestamps import MILLISECOND, to_ticks
-
-#: The last time that Spark can print: a promise to it closes everything.
-LAST = to_ticks(datetime(9999, 12, 31))
+from penstock.model.timestamps import END, MILLISECOND
+from penstock.spark.native.times import LAST, SHIFT, TIME, watched
 
 #: Where a row is one.
 PROMISE = "penstock_promise"
 
 
 def promising(frame: DataFrame, promises: DataFrame, on: str, slack: int) -> DataFrame:
-    """A stream with the promises made for it, and Spark's watermark on its time over both.
+    """A stream with the promises made for it, and TIME with Spark's watermark over both.
 
-    `promises` has one column, `bound`, in ticks. Rows of the stream that are promises themselves
-    are marked in a column of their own.
+    `promises` has one column, `bound`, in ticks.
     """
-    spoken = F.timestamp_micros(F.least(F.col("bound") + F.lit(slack), F.lit(LAST)))
-    columns = [field for field in frame.schema if field.name != PROMISE]
-    silent = [
-        (spoken if c.name == on else F.lit(None).cast(c.dataType)).alias(c.name) for c in columns
-    ]
-    is_promise = F.col(PROMISE) if PROMISE in frame.columns else F.lit(False)
+    bound = F.col("bound")
+    said = F.when(bound >= END, F.lit(LAST)).otherwise(bound + F.lit(slack + SHIFT))
+    silent = [F.lit(None).cast(field.dataType).alias(field.name) for field in frame.schema]
     # Promises come first: Spark looks for new ones before it looks for new rows.
-    both = promises.select(*silent, F.lit(True).alias(PROMISE)).union(
-        frame.select(*(f"`{c.name}`" for c in columns), is_promise.alias(PROMISE))
+    both = promises.select(
+        *silent, F.timestamp_micros(said).alias(TIME), F.lit(True).alias(PROMISE)
+    ).union(
+        frame.select(
+            *(f"`{field.name}`" for field in frame.schema),
+            watched(F.col(f"`{on}`")).alias(TIME),
+            F.lit(False).alias(PROMISE),
+        )
     )
-    marked = both.withWatermark(on, f"{slack // MILLISECOND} milliseconds")
+    return watermarked(both, slack)
+
+
+def watermarked(frame: DataFrame, slack: int) -> DataFrame:
+    """Rows with Spark's watermark on TIME, without those that are promises."""
+    marked = frame.withWatermark(TIME, f"{slack // MILLISECOND} milliseconds")
     # It looks at the time, or else Spark would filter before the watermark sees the promises.
-    return marked.where(~(F.col(PROMISE) & F.col(f"`{on}`").isNotNull())).drop(PROMISE)
+    return marked.where(~(F.col(PROMISE) & F.col(TIME).isNotNull())).drop(PROMISE)

@@ -17,10 +17,8 @@ from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import MILLISECOND
 from penstock.plan.nodes import WindowAggregate
 from penstock.spark.native.parts import parts_of
+from penstock.spark.native.times import SHIFT, TIME, ours
 from penstock.windows import Sliding, Window
-
-#: The time of a line that `folding` has made of rows.
-TIME = "penstock_time"
 
 PANE, _WINDOW = "penstock_pane", "penstock_window"
 
@@ -31,31 +29,30 @@ def pane_length(window: Window) -> int:
 
 
 def of_rows(node: WindowAggregate, frame: DataFrame) -> DataFrame:
-    """The aggregate over rows whose time has a watermark."""
+    """The aggregate over rows; their TIME has a watermark."""
     functions = [column for part in parts_of(node) for column in part.of_rows]
-    return _aggregated(node, frame, F.col(f"`{node.window.on}`"), functions)
+    return _aggregated(node, frame, functions)
 
 
 def of_lines(node: WindowAggregate, frame: DataFrame) -> DataFrame:
     """The same over lines that rows were folded into."""
     functions = [column for part in parts_of(node) for column in part.of_parts]
-    return _aggregated(node, frame, F.col(TIME), functions)
+    return _aggregated(node, frame, functions)
 
 
-def _aggregated(
-    node: WindowAggregate, frame: DataFrame, time: Column, functions: list[Column]
-) -> DataFrame:
+def _aggregated(node: WindowAggregate, frame: DataFrame, functions: list[Column]) -> DataFrame:
     window, pane = node.window, pane_length(node.window)
     assert isinstance(window, Sliding)
     parts = parts_of(node)
     groups = [F.col(f"`{name}`") for name in node.groups]
-    by = F.window(time, _span(pane), startTime=_span(window.origin % pane)).alias(PANE)
+    origin = window.origin + SHIFT
+    by = F.window(TIME, _span(pane), startTime=_span(origin % pane)).alias(PANE)
     # Spark needs something to aggregate, also where only the groups are asked for.
     panes = frame.groupBy(*groups, by).agg(*(functions or [F.count(F.lit(1))]))
     if window.is_tumbling:
         windows = panes.withColumnRenamed(PANE, _WINDOW)
     else:
-        start = _span((window.origin - window.range) % window.slide)
+        start = _span((origin - window.range) % window.slide)
         over = F.window(
             F.window_time(PANE), _span(window.range), _span(window.slide), startTime=start
         ).alias(_WINDOW)
@@ -64,8 +61,8 @@ def _aggregated(
     return windows.select(
         *groups,
         *(part.final.alias(r.name) for part, r in zip(parts, node.results, strict=True)),
-        F.col(f"{_WINDOW}.start").alias(WINDOW_START),
-        F.col(f"{_WINDOW}.end").alias(WINDOW_END),
+        ours(F.col(f"{_WINDOW}.start")).alias(WINDOW_START),
+        ours(F.col(f"{_WINDOW}.end")).alias(WINDOW_END),
     )
 
 

@@ -1,0 +1,137 @@
+"""Books of a stream that is folded: what its batches have promised, and what each left out.
+
+A row is late when it lies below the bound that earlier micro-batches promised, here as in the
+kernel. Spark's watermark does not say which rows those are: it is a number of milliseconds, and
+judges windows. So tasks judge by a bound of ours, which the driver keeps in the checkpoint:
+
+    books/
+      7.json             what the batches before 7 have promised
+      7/RUN-2.json       noted in batch 7 by task 2: rows, their newest time, promises it read
+      7/RUN-2.late       … rows it set aside, as Arrow IPC
+      7/RUN-2.malformed
+
+`8.json` is written when batch 7 has been handed out, before Spark commits it. So it is there when
+batch 8 begins, and says the same when Spark repeats batch 8. Notes carry the name of the run, so
+that a task of an earlier one that is still alive somewhere is not mistaken for one of this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from penstock.kernel.state import from_ipc, to_ipc
+from penstock.model.streams import Stream
+from penstock.model.timestamps import BEGINNING
+from penstock.storage.sealed import read_sealed, write_sealed
+
+#: As many batches as Spark keeps itself.
+KEPT = 100
+
+LATE, MALFORMED = "late", "malformed"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a stream has promised, and the newest time it has brought."""
+
+    bound: int = BEGINNING
+    newest: int = BEGINNING
+
+
+@dataclass
+class Note:
+    """What tasks have seen of a stream in one batch."""
+
+    rows: int = 0
+    newest: int = BEGINNING
+    bound: int = BEGINNING  # promised from outside
+    aside: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # by kind
+
+    def set_aside(self, kind: str, rows: pl.DataFrame | None) -> None:
+        if rows is not None and rows.height:
+            self.aside.setdefault(kind, []).append(rows)
+
+
+def standing_after(before: Standing, note: Note, stream: Stream) -> Standing:
+    """What a stream has promised when a batch is over; as the kernel's generators have it."""
+    newest = max(before.newest, note.newest)
+    bounds = [before.bound, note.bound]
+    if stream.slack is not None and newest > BEGINNING:
+        bounds.append(newest - stream.slack)
+    return Standing(max(bounds), newest)
+
+
+@dataclass(frozen=True)
+class Books:
+    """The books in a folder; tasks get a copy."""
+
+    folder: str
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+    def before(self, batch: int) -> Standing:
+        """What the batches before this one have promised."""
+        if batch == 0:
+            return Standing()
+        kept = read_sealed(Path(self.folder) / f"{batch}.json")
+        return Standing(int(kept["bound"]), int(kept["newest"]))
+
+    # -- tasks --------------------------------------------------------------------------------
+
+    def write(self, batch: int, task: int, note: Note) -> None:
+        """Keep what a task has noted; a task that is tried again writes the same."""
+        place = Path(self.folder) / str(batch)
+        place.mkdir(parents=True, exist_ok=True)
+        name = f"{self.run}-{task}"
+        for kind, parts in note.aside.items():
+            _write(place / f"{name}.{kind}", to_ipc(pl.concat(parts)))
+        said = {"rows": note.rows, "newest": note.newest, "bound": note.bound}
+        _write(place / f"{name}.json", json.dumps(said).encode())
+
+    # -- driver -------------------------------------------------------------------------------
+
+    def open(self, batch: int) -> Standing:
+        """Make room for the notes of a batch; gives what it is judged by."""
+        shutil.rmtree(Path(self.folder) / str(batch), ignore_errors=True)
+        return self.before(batch)
+
+    def noted(self, batch: int) -> Note:
+        """What all tasks of a batch have noted."""
+        whole = Note()
+        place = Path(self.folder) / str(batch)
+        for file in sorted(place.glob(f"{self.run}-*.json"), key=_task):
+            said = json.loads(file.read_text())
+            whole.rows += said["rows"]
+            whole.newest = max(whole.newest, said["newest"])
+            whole.bound = max(whole.bound, said["bound"])
+            for kind in (LATE, MALFORMED):
+                rows = file.with_suffix(f".{kind}")
+                if rows.exists():
+                    whole.set_aside(kind, from_ipc(rows.read_bytes()))
+        return whole
+
+    def close(self, batch: int, after: Standing) -> None:
+        """A batch is over: keep what it leaves for the next one, forget its notes."""
+        folder = Path(self.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        said = {"bound": after.bound, "newest": after.newest}
+        write_sealed(folder / f"{batch + 1}.json", said)
+        shutil.rmtree(folder / str(batch), ignore_errors=True)
+        (folder / f"{batch + 1 - KEPT}.json").unlink(missing_ok=True)
+
+
+def _task(file: Path) -> int:
+    return int(file.stem.rpartition("-")[2])
+
+
+def _write(file: Path, content: bytes) -> None:
+    """In one piece, whoever else may be writing it."""
+    hidden = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    hidden.write_bytes(content)
+    os.replace(hidden, file)
