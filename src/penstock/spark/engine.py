@@ -14,6 +14,7 @@ continued.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import time
@@ -52,7 +53,7 @@ from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
 from penstock.spark.spool import Spool
-from penstock.spark.working_session import adopted, check_usable, working_session
+from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
 from penstock.sql.statements import Sink
 
 
@@ -75,6 +76,8 @@ class Engine(Declarations):
                     hint="set them where the session is made, or leave out spark=",
                 )
             check_usable(spark)
+            if warning := warning_about(str(spark.sparkContext.master)):
+                logging.getLogger("penstock").warning(warning)
             ship_package(spark)
         self._spark = spark
         self._session: SparkSession | None = None

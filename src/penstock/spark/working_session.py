@@ -10,6 +10,7 @@ ANSI's errors, they go on computing so. Only what is put on top of them is analy
 
 from __future__ import annotations
 
+import re
 import uuid
 from contextlib import suppress
 
@@ -36,6 +37,24 @@ def check_usable(spark: SparkSession) -> None:
         raise HostError(
             "this Spark session has been stopped", hint="SparkSession.builder.getOrCreate()"
         )
+
+
+def warning_about(master: str) -> str | None:
+    """What a session cannot do for us that no setting of ours can change.
+
+    >>> print(warning_about("local[*]"))
+    this Spark session tries a task once, so one that fails ends its query; .master("local[*,4]") \
+has it tried four times
+    >>> warning_about("local[2, 4]"), warning_about("spark://host:7077")
+    (None, None)
+    """
+    found = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
+    if found is None:
+        return None
+    return (
+        "this Spark session tries a task once, so one that fails ends its query; "
+        f'.master("local[{found[1] or 1},4]") has it tried four times'
+    )
 
 
 def working_session(spark: SparkSession) -> SparkSession:
