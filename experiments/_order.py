@@ -105,14 +105,20 @@ def split_plan(mode: str, behind: int, seconds: int = 240) -> tuple[int, int]:
     return most, int(engine.query("q").results()["n"].sum())
 
 
-def late_input(mode: str) -> dict[str, int]:
-    """Case 3: minutes of rows held in the steady state, by where they are."""
+def late_input(mode: str) -> dict[str, tuple[int, int]]:
+    """Case 3: rows (one a minute) held in the steady state by where they are, least and most."""
     engine = engine_in(mode, LATE)
-    for minute in range(40):
+    seen: dict[str, list[int]] = {"sort of S0": [], "S0": [], "S1": []}
+    for minute in range(60):
         for name in ("s0", "s1"):
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
-    tables = {table: rows for name, table, rows, _ in engine.state() if name == "OAJoin"}
-    return {"sort of S0": held(engine, "Order"), "S0": tables["left"], "S1": tables["right"]}
+        if minute < 20:
+            continue
+        tables = {table: rows for name, table, rows, _ in engine.state() if name == "OAJoin"}
+        now = (held(engine, "Order"), tables["left"], tables["right"])
+        for rows, count in zip(seen.values(), now, strict=True):
+            rows.append(count)
+    return {where: (min(rows), max(rows)) for where, rows in seen.items()}
 
 
 def ordered_output(ordered: bool, r0: int, r1: int) -> tuple[int, list[int]]:

@@ -77,7 +77,7 @@ def run(quick: bool, seed: int) -> Outcome:
         checks=(
             Check(
                 "with 66K groups all are about equal",
-                0.75 <= gain(SMALL) <= 1.33,
+                0.8 <= gain(SMALL) <= 1.25,
                 f"out of order {gain(SMALL):.2f} times the rate of in order",
             ),
             Check(

@@ -39,7 +39,7 @@ PUNCTUATION = "punctuation"
 
 
 def run(quick: bool, seed: int) -> Outcome:
-    stream = band_disorder(600 if quick else 3000, seed)
+    stream = band_disorder(3000 if quick else 6000, seed)
     found: dict[str, dict[int, Quality]] = {
         late: {
             slack: judge(buffering(late), MEAN, WINDOW, stream, by_slack(stream, slack * 1000))
