@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark import attempts
@@ -28,7 +29,13 @@ class FakeQuery:
         return self.cause is None
 
     def exception(self) -> Exception | None:
-        return Exception(self.cause)
+        return None if self.cause is None else StreamingQueryException(self.cause)
+
+    def awaitTermination(self, timeout: int | None) -> bool:
+        if self.cause is not None:
+            raise StreamingQueryException(self.cause)
+        assert timeout == 1  # a second that has begun counts as one
+        return False
 
 
 def started(*queries: FakeQuery) -> tuple[Attempts, Callable[[], int]]:
@@ -65,6 +72,17 @@ def test_a_query_that_has_put_out_a_batch_is_not_started_again() -> None:
     made.settle()
     first.cause = SLOW
     assert not replaces(made, first) and number() == 1
+
+
+def test_whoever_waits_for_a_query_waits_for_the_one_that_replaces_it() -> None:
+    made, number = started(FakeQuery(SLOW), FakeQuery())
+    assert made.await_termination(1) is False and number() == 2
+    assert made.exception() is None
+    made.settle()
+    broken, _ = started(FakeQuery("ValueError: bad"))
+    with pytest.raises(StreamingQueryException, match="bad"):
+        broken.await_termination(1)
+    assert "bad" in str(broken.exception())
 
 
 @pytest.mark.parametrize("cause", ["No space left on device", "ValueError: bad"])

@@ -9,11 +9,14 @@ starting it again from its checkpoint.
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark.failures import is_slow_worker
@@ -22,6 +25,8 @@ from penstock.spark.failures import is_slow_worker
 RETRIES = 5
 #: Seconds between two looks.
 POLL = 0.1
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("penstock")
 
@@ -47,11 +52,41 @@ class Attempts:
         with self._lock:
             self._settled.set()
 
+    def process_available(self) -> None:
+        """Wait until everything that is there now has been processed."""
+        self._of_the_last(lambda query: query.processAllAvailable())
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait until the query has ended, so many seconds; gives whether it has."""
+        end = None if timeout is None else time.monotonic() + timeout
+
+        def wait(query: StreamingQuery) -> bool:
+            left = None if end is None else max(0, math.ceil(end - time.monotonic()))
+            return bool(query.awaitTermination(left))
+
+        return self._of_the_last(wait)
+
+    def exception(self) -> StreamingQueryException | None:
+        """What the query has failed with for good."""
+        query = self.query
+        cause = query.exception()
+        return None if cause is not None and self.replaces(query) else cause
+
     def replaces(self, query: StreamingQuery) -> bool:
         """Whether a query that has failed was started again; waits until that is known."""
         while self.query is query and not self._settled.wait(POLL):
             pass
         return self.query is not query
+
+    def _of_the_last(self, do: Callable[[StreamingQuery], T]) -> T:
+        """What is done with the query, and again with the one that replaces it."""
+        while True:
+            query = self.query
+            try:
+                return do(query)
+            except StreamingQueryException:
+                if not self.replaces(query):
+                    raise
 
     def _watch(self) -> None:
         left = RETRIES

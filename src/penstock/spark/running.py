@@ -139,32 +139,15 @@ class Running:
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
-        while True:
-            query = self.query
-            try:
-                query.processAllAvailable()
-                return
-            except StreamingQueryException:
-                if not self._attempts.replaces(query):
-                    raise
+        self._attempts.process_available()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait until it has ended, so many seconds; gives whether it has."""
-        end = None if timeout is None else time.monotonic() + timeout
-        while True:
-            query = self.query
-            left = None if end is None else max(0, int(end - time.monotonic()))
-            try:
-                return bool(query.awaitTermination(left))
-            except StreamingQueryException:
-                if not self._attempts.replaces(query):
-                    raise
+        return self._attempts.await_termination(timeout)
 
     def exception(self) -> StreamingQueryException | None:
         """What it has failed with for good."""
-        query = self.query
-        cause = query.exception()
-        return None if cause is not None and self._attempts.replaces(query) else cause
+        return self._attempts.exception()
 
     def is_idle(self) -> bool:
         status = self.query.status

@@ -79,7 +79,8 @@ def adopted(frame: DataFrame, session: SparkSession) -> DataFrame:
     name = f"penstock_{uuid.uuid4().hex}"
     frame.createOrReplaceGlobalTempView(name)
     try:
-        return session.table(f"global_temp.{name}")
+        views = session.conf.get("spark.sql.globalTempDatabase", "global_temp")
+        return session.table(f"{views}.{name}")
     finally:
         session.catalog.dropGlobalTempView(name)
 

@@ -16,7 +16,7 @@ NATIVE, KERNEL = "native", "kernel"
 MAY_NOT_FIT = "rows of `{name}` may be malformed"
 LATE_POLICY = "late rows are treated as `{late}`, which only the kernel can"
 JUDGED_BY_WINDOWS = "Spark takes late rows in while their window is open, if it reads them itself"
-LATE_INTO = "`{name}` is declared LATE INTO, and Spark lets no late row be seen"
+LATE_INTO = "`{name}` is declared LATE INTO, and its late rows are written by the kernel"
 
 
 @dataclass(frozen=True)
