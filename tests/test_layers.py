@@ -79,6 +79,7 @@ ALLOWED = {
         "sql",
     },
     "version": set(),
+    "notices": {"plan", "windows"},
     "scripts": set(),
     "benchmarking": {"version"},
     "experimenting": set(),
@@ -101,6 +102,7 @@ ALLOWED = {
         "windows",
     },
     "cli": {
+        "notices",
         "benchmarking",
         "catalog",
         "definition",

@@ -3,7 +3,7 @@
     the stream's columns    as the row had them; NULL in a malformed row
     why                     late, ahead, malformed
     reason                  what is wrong with a malformed row
-    row_text                a malformed row's values as text, as a JSON object
+    row_text                the text of a malformed row: its values as a JSON object, or the line
     set_aside_at            when
 
 All kinds have these columns, so that they can lie in one directory. Where the stream has a column
@@ -12,11 +12,11 @@ of such a name itself, ours gets a number: `why_2`.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import polars as pl
 
+from penstock.kernel.rejected import row_text
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import Stream
@@ -47,9 +47,10 @@ def as_late_rows(stream: Stream, why: str, rows: pl.DataFrame, now: int) -> pl.D
     values: dict[str, Any]
     ours: list[Any]
     if why == MALFORMED:
-        texts = rows.drop("reason").to_dicts()
+        reasons = rows.get_column("reason").to_list()
+        texts = map(row_text, rows.drop("reason").to_dicts(), reasons)
         values = {c.name: [None] * rows.height for c in stream.columns}
-        ours = [rows.get_column("reason"), [json.dumps(row, ensure_ascii=False) for row in texts]]
+        ours = [reasons, list(texts)]
     else:
         values = {c.name: rows.get_column(c.name) for c in stream.columns}
         ours = [[None] * rows.height, [None] * rows.height]

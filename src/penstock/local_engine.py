@@ -204,9 +204,14 @@ class LocalEngine(Declarations):
     def _stream_progress(self) -> dict[str, StreamProgress]:
         return {
             name: StreamProgress(
-                self._host.bound(name), self._host.heard(name), self._host.counts(name).rows
+                self._host.bound(name),
+                self._host.heard(name),
+                counts.rows,
+                counts.late,
+                counts.lateness,
             )
             for name in self._host.streams
+            for counts in [self._host.counts(name)]
         }
 
     def _releases(self, query: str) -> Releases:

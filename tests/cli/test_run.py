@@ -48,7 +48,13 @@ def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> No
     code, said = call("run", "--local", str(script))
     assert code == 0
     assert "sums: 1 row\n" in said
-    assert "s: 2 rows in, set aside: 1 late, 1 malformed" in said
+    assert (
+        "s: 2 rows in, set aside: 1 late, 1 malformed\n"
+        "  late up to 27 seconds behind the newest before them: "
+        "SLACK 27 SECONDS would have kept all of them\n"
+        "  1 × v is no INT\n"
+        """    v: 'two' is no INT: {"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}\n"""
+    ) in said
 
 
 def test_everything_is_there_as_json(script: Path) -> None:
@@ -57,7 +63,58 @@ def test_everything_is_there_as_json(script: Path) -> None:
     found = json.loads(said)
     [row] = found["queries"]["sums"]["results"]
     assert (row["k"], row["total"]) == ("a", 4)
-    assert found["streams"]["s"] == {"rows": 2, "late": 1, "malformed": 1}
+    text = '{"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}'
+    assert found["streams"]["s"] == {
+        "rows": 2,
+        "late": 1,
+        "late_passed": 0,
+        "malformed": 1,
+        "lateness": 27_000_000,
+        "suggested_slack": "27 SECONDS",
+        "rejected": {
+            "reasons": {"v is no INT": 1},
+            "samples": [{"reason": "v: 'two' is no INT", "row_text": text}],
+        },
+    }
+    assert found["notices"] == []
+
+
+@pytest.mark.parametrize("command", [("run", "--local"), ("explain",)])
+@pytest.mark.parametrize(
+    ("text", "notice"),
+    [
+        ("", "note: there are no statements"),
+        ("-- later\n", "note: there are no statements"),
+        ("CREATE STREAM s (v INT) LATENT", "note: no query is declared"),
+        (
+            "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+            "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 5 SECONDS, SLIDE 10 SECONDS]",
+            "note: query `q`: SLIDE 10 seconds is longer than RANGE 5 seconds: rows between",
+        ),
+    ],
+)
+def test_what_is_probably_not_meant_gets_a_word(
+    tmp_path: Path, command: tuple[str, ...], text: str, notice: str
+) -> None:
+    (tmp_path / "file.sql").write_text(text)
+    code, said = call(*command, str(tmp_path / "file.sql"))
+    assert code == 0
+    assert notice in said
+
+
+def test_the_suggested_slack_keeps_every_row(script: Path) -> None:
+    script.write_text(script.read_text().replace("SLACK 5 SECONDS", "SLACK 27 SECONDS"))
+    code, said = call("run", "--local", str(script))
+    assert code == 0
+    assert "s: 3 rows in, set aside: 1 malformed\n" in said
+
+
+def test_late_rows_that_pass_are_counted_among_those_that_went_in(script: Path) -> None:
+    text = script.read_text()
+    script.write_text(text[: text.index("CREATE QUERY")] + "SELECT k, v FROM s")
+    code, said = call("run", "--local", str(script))
+    assert code == 0
+    assert "s: 3 rows in, 1 of them late, set aside: 1 malformed\n" in said
 
 
 def test_times_beyond_the_last_year_are_shown(script: Path, tmp_path: Path) -> None:

@@ -115,3 +115,20 @@ def test_another_policy_for_late_rows_holds_without_windows_too(
     times = [NOON, datetime(2026, 1, 1, 11)]
     engine.push("bids", [{"item": "x", "price": n, "ts": t} for n, t in enumerate(times, 1)])
     assert plain.results()["price"].to_list() == prices
+
+
+def test_the_text_of_a_line_that_is_no_row_is_kept_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text(
+        '{"item": "lamp", "price": 1, "ts": "2026-01-01 12:00:00"}\n{oops, "item\n'
+    )
+    engine = LocalEngine()
+    engine.sql(
+        f"CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) FROM json '{tmp_path}/in.json' "
+        f"TIMESTAMP BY ts LATE INTO json '{tmp_path / 'aside'}'"
+    )
+    engine.sql("SELECT item FROM bids")
+    engine.finish()
+    [file] = (tmp_path / "aside").glob("part-*")
+    [row] = read(file).to_dicts()
+    assert row["row_text"] == '{oops, "item'
+    assert engine.counts("bids").reasons == {"no row": 1}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from penstock import LocalEngine
+from penstock.model.timestamps import SECOND
+from penstock.spark.group_host import Arrivals, GroupHost
+from penstock.spark.in_memory.micro_batches import program_of
 from penstock.spark.set_aside import KEPT, StreamCounts
 
 
@@ -50,3 +54,35 @@ def test_pipelines_over_one_stream_count_their_late_rows_apart() -> None:
     assert first.late_by_pipeline == {"a": 8, "b, c": 12}
     assert (first.rows, first.late, first.malformed) == (85, 12, 3)
     assert [rows.height for _, rows in first.latest] == [8, 8, 4]
+
+
+def test_a_group_reports_how_late_rows_were_by_batch() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 2 SECONDS")
+    plain = engine.sql("SELECT v FROM s").plan
+    windowed = engine.sql("SELECT count(*) AS n FROM s [RANGE 1 DAY]").plan
+    for plans, late, passed in (({"q": plain}, 0, 1), ({"q": plain, "w": windowed}, 1, 0)):
+        host = GroupHost(program_of(plans))
+        results = 0
+        for seconds in ([10, 3], [4, 9]):  # within a batch nothing is late
+            rows = pl.DataFrame({"v": seconds, "ts": [second * SECOND for second in seconds]})
+            blocks = [rows.cast({"v": pl.Int32})]
+            answers = host.process([Arrivals(blocks, max(seconds) * SECOND, len(seconds))])
+            results += answers.results["q"].height
+        assert answers.lateness == {"s": 6 * SECOND}
+        assert answers.passed.get("s", 0) == passed
+        assert ("s" in answers.late) is bool(late)
+        assert results == 4  # a query without windows has them all
+
+
+def test_reasons_are_counted_once_however_often_a_batch_is_repeated() -> None:
+    counts = StreamCounts()
+    rows = pl.DataFrame({"v": ["x", None], "reason": ["v: 'x' is no INT", "no row: {oops"]})
+    for _ in range(2):
+        counts.add("malformed", 7, rows)
+        counts.rows_by_batch[7] = 5
+        counts.count("passed", 7, 1)
+        counts.lateness_by_batch[7] = 3
+    assert counts.reasons == {"v is no INT": 1, "no row": 1}
+    assert [sample["row_text"] for sample in counts.samples] == ['{"v": "x"}', "{oops"]
+    assert (counts.rows, counts.late, counts.passed, counts.lateness) == (3, 1, 1, 3)

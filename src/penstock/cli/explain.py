@@ -5,6 +5,7 @@ Nothing runs, so queries that cannot run in this release are shown too, with the
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,8 +32,10 @@ def explain(
     from penstock.catalog import Catalog
     from penstock.lower.lower import remark
     from penstock.lower.promises import promises_used
+    from penstock.notices import notices
     from penstock.plan.explain import explain_graph
     from penstock.plan.picture import to_dot, to_svg
+    from penstock.sql.parse import parse
 
     catalog = Catalog()
     graph = plans(file.read_text(), catalog)
@@ -42,6 +45,8 @@ def explain(
         "join": settings.join,
         "aggregation": settings.algorithm,
     }
+    for notice in notices(len(parse(file.read_text())), graph.queries):
+        print(f"note: {notice}", file=sys.stderr)
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
     lines = [
         f"{name}: {line[0].lower()}{line[1:]}"

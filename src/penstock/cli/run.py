@@ -6,12 +6,13 @@ import json
 import re
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from penstock.cli.counts import counted, show_stream, stream_summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,12 +74,24 @@ def run(
             engine, explained = run_on_spark(
                 file.read_text(), master, checkpoint, limit, keep_open, settings
             )
+    told = told_about(file.read_text(), engine, explained)
+    for notice in told:
+        print(f"note: {notice}", file=sys.stderr)
     if as_json:
-        print(json.dumps(summary(engine), indent=2, default=str))
+        print(json.dumps({**summary(engine), "notices": told}, indent=2, default=str))
         return
     if isinstance(explained, str):
         print(explained)
     show(engine)
+
+
+def told_about(text: str, engine: LocalEngine | Engine, explained: Any) -> list[str]:
+    """What the writer of the file should hear of."""
+    from penstock.notices import notices
+    from penstock.sql.parse import parse
+
+    declared = {entry.name: entry.plan for entry in engine.catalog.queries}
+    return notices(len(parse(text)), declared, shown=isinstance(explained, str))
 
 
 def run_here(text: str) -> tuple[LocalEngine, Any]:
@@ -170,40 +183,19 @@ def show(engine: LocalEngine | Engine) -> None:
     for query in engine.queries:
         show_query(query)
     for entry in engine.catalog.streams:
-        counts = engine.counts(entry.name)
-        late = "late" + by_pipeline(counts.late_by_pipeline)
-        aside = [
-            f"{n:,} {what}"
-            for n, what in ((counts.late, late), (counts.malformed, "malformed"))
-            if n
-        ]
-        print(f"{entry.name}: {_count(counts.rows, 'row')} in", end="")
-        print(f", set aside: {', '.join(aside)}" if aside else "")
-
-
-def by_pipeline(late: Mapping[str, int]) -> str:
-    """Which queries lack how many late rows, if they differ in that.
-
-    >>> by_pipeline({"talkers": 80, "ports, sizes": 94})
-    ' (talkers: 80; ports, sizes: 94)'
-    >>> by_pipeline({"talkers": 80, "ports": 80})
-    ''
-    """
-    if len(set(late.values())) < 2:
-        return ""
-    return f" ({'; '.join(f'{queries}: {n:,}' for queries, n in late.items())})"
+        show_stream(entry.stream, engine.counts(entry.name))
 
 
 def show_query(query: LocalQuery | Query) -> None:
     """A query's answer, or where it is."""
-    print(f"{query.name}: {_count(query.rows, 'row')}")
+    print(f"{query.name}: {counted(query.rows, 'row')}")
     if query.sink is not None:
         print(f"  in {query.sink}")
     else:
         results = in_order(query.results())
         print(table(results.head(SHOWN)))
         if results.height > SHOWN:
-            print(f"  … {_count(results.height - SHOWN, 'more row')}: INTO a file, or --json")
+            print(f"  … {counted(results.height - SHOWN, 'more row')}: INTO a file, or --json")
     print()
 
 
@@ -244,10 +236,6 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
     """What `--json` prints."""
     from penstock.results import as_dicts
@@ -262,13 +250,7 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
             for query in engine.queries
         },
         "streams": {
-            entry.name: {
-                "rows": counts.rows,
-                "late": counts.late,
-                "malformed": counts.malformed,
-            }
-            | ({"late_by_pipeline": late} if len(late := counts.late_by_pipeline) > 1 else {})
+            entry.name: stream_summary(entry.stream, engine.counts(entry.name))
             for entry in engine.catalog.streams
-            for counts in [engine.counts(entry.name)]
         },
     }

@@ -7,8 +7,9 @@ that cannot go in are set aside with the reason: counted, and handed to whoever 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import polars as pl
@@ -19,6 +20,7 @@ from penstock.kernel.fit import Fitted, Rows, as_text, fit, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
+from penstock.kernel.rejected import NO_ROW, Rejected
 from penstock.kernel.state import SavedState, State
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.streams import Stream
@@ -57,6 +59,9 @@ class StreamCounts(State):
     malformed: int = 0
     ahead: int = 0
     passed: int = 0
+    lateness: int = 0  # how far the latest row lay behind the newest before it
+    reasons: dict[str, int] = field(default_factory=dict)  # malformed ones, by what is wrong
+    samples: list[dict[str, str]] = field(default_factory=list)  # the first malformed ones
 
     @property
     def late_by_pipeline(self) -> dict[str, int]:
@@ -145,6 +150,8 @@ class StreamInput:
     def _with_late(self, parts: Split) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Count late rows; gives what goes in where there are windows, and where there are none."""
         self.counts.late += parts.late.height
+        lateness = self._generator.lateness(parts.dated)
+        self.counts.lateness = max(self.counts.lateness, lateness)
         is_over = self._generator.state.ended
         if self.policy.lets_in and not is_over:
             return pl.concat([parts.on_time, parts.late]), parts.dated
@@ -166,7 +173,7 @@ class StreamInput:
         if not texts:
             return
         rows = [dict.fromkeys((c.name for c in self.stream.arriving), None) for _ in texts]
-        reasons = [f"no row: {text}" for text in texts]
+        reasons = [f"{NO_ROW}{text}" for text in texts]
         self._keep_malformed(as_text(rows, self.stream.arriving, reasons))
 
     def punctuate(self, bound: int, where: Where = ()) -> None:
@@ -203,7 +210,10 @@ class StreamInput:
             self.node.output.punctuation(promise)
 
     def _keep_malformed(self, misfits: pl.DataFrame) -> None:
-        self.counts.malformed += misfits.height
+        counts, found = self.counts, Rejected(Counter(self.counts.reasons), self.counts.samples)
+        found.add(Rejected.of(misfits))
+        counts.malformed += misfits.height
+        counts.reasons, counts.samples = dict(found.reasons), found.samples
         self._set_aside(SetAside(self.stream.name, Reason.MALFORMED, misfits))
 
 

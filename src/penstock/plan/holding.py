@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from penstock.model.ets import NO_ETS, Ets, EtsKind
 from penstock.model.releases import Release, Releases
 from penstock.model.schema import ROW_NUM
+from penstock.model.slack import lateness_in_words
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
 from penstock.model.types import Type
@@ -29,6 +30,8 @@ class StreamProgress:
     bound: int = BEGINNING
     heard: int | None = None
     rows: int = 0  # that went in, where somebody counts by them
+    late: int = 0  # rows
+    lateness: int = 0  # how far the latest lay behind the newest before it
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class InputFacts:
     holds: bool  # whether the next row waits for it
     needed: str  # how far it must come for that; empty if nothing waits for it
     release: str  # what would bring it there
+    late: str = ""  # how many rows were late, and the SLACK that would have kept them
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Holding:
             "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
             for row in [header, *rows]
         ]
-        return "\n".join([f"{self.query}: {self.summary}", *(f"  {line}" for line in lines)])
+        late = [f"{fact.stream}: {fact.late}" for fact in self.inputs if fact.late]
+        return "\n".join([f"{self.query}: {self.summary}", *(f"  {line}" for line in lines + late)])
 
 
 def holding(
@@ -102,6 +107,7 @@ def holding(
                 holds=need is not None,
                 needed="" if need is None else need.shown,
                 release="" if need is None else _release(stream, need, ets),
+                late=_late(stream, known[name]),
             )
         )
     over = all(each.bound >= END for each in known.values())
@@ -189,6 +195,14 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
     if stream.timing.lull is not None:
         return f"{row}, or a silence of {format_duration(stream.timing.lull)}"
     return f"{row}, a promise{at} (punctuate), or its end; a declared SKEW would do without"
+
+
+def _late(stream: Stream, known: StreamProgress) -> str:
+    if not known.late:
+        return ""
+    count = f"{known.late} {'row' if known.late == 1 else 'rows'} late"
+    words = lateness_in_words(stream, known.lateness)
+    return f"{count}, {words}" if words else count
 
 
 def _yes(fact: bool) -> str:

@@ -38,6 +38,16 @@ class Report:
     releases: Mapping[str, Releases] = field(default_factory=dict)
     #: (stream, kind) -> rows of which nothing but their number is known
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    #: stream -> how far its latest row lay behind the newest before it, where rows were late
+    lateness: Mapping[str, int] = field(default_factory=dict)
+
+
+def largest(groups: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The largest of what groups have found."""
+    found: dict[str, int] = {}
+    for group in groups:
+        found |= {name: max(n, found.get(name, n)) for name, n in group.items()}
+    return found
 
 
 def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:

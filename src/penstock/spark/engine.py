@@ -19,6 +19,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -257,7 +258,11 @@ class Engine(Declarations):
         for running in self._running:
             running.pipeline.refresh()
             found.update(running.enabling.progress())
-        return found
+        return {name: self._with_late(name, progress) for name, progress in found.items()}
+
+    def _with_late(self, stream: str, progress: StreamProgress) -> StreamProgress:
+        counts = self._counts.get(stream, StreamCounts())
+        return replace(progress, rows=counts.rows, late=counts.late, lateness=counts.lateness)
 
     def _releases(self, query: str) -> Releases | None:
         running = self._known_of(query)

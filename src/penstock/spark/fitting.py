@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import MalformedRow
+from penstock.kernel.rejected import NO_ROW
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.types import Type
@@ -140,7 +141,7 @@ def _ticks(raw: Column) -> Column:
 
 def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
     line = F.col(f"{_RAW}line")
-    reason = F.when(line.isNotNull(), F.concat(F.lit("no row: "), line))
+    reason = F.when(line.isNotNull(), F.concat(F.lit(NO_ROW), line))
     misfit = line.isNotNull()
     for place in doubtful:
         column = stream.arriving[place]

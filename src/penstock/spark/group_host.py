@@ -75,6 +75,7 @@ class Answers:
     late: dict[str, pl.DataFrame] = field(default_factory=dict)
     #: how many late rows passed, where no query has windows that they are late for
     passed: dict[str, int] = field(default_factory=dict)
+    lateness: dict[str, int] = field(default_factory=dict)  # of the latest row of each stream
     malformed: dict[str, pl.DataFrame] = field(default_factory=dict)  # as text
 
 
@@ -161,7 +162,9 @@ class GroupHost:
         self, stream: Stream, parts: Split, answers: Answers
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What goes in where there are windows, and where there are none; late rows are noted."""
-        is_over = self.generators[stream.name].state.ended
+        generator = self.generators[stream.name]
+        is_over = generator.state.ended
+        answers.lateness[stream.name] = generator.lateness(parts.dated, by_block=True)
         passes = self._late is LatePolicy.KEEP and not is_over
         source = self._sources[stream.name]
         if passes and not source.consumers and not source.sinks:

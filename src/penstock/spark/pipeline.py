@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.state import from_ipc
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.delivery import PASSED, Delivery, Report, releases_of, summed
+from penstock.spark.delivery import PASSED, Delivery, Report, largest, releases_of, summed
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.groups import group_keys
@@ -105,6 +105,7 @@ class Pipeline:
                 {name for group in progress for name in group["awaited"]},
                 releases_of(group["releases"] for group in progress),
                 {(name, PASSED): n for name, n in summed(g["passed"] for g in progress).items()},
+                largest(group["lateness"] for group in progress),
             )
         )
         reach("batch.over")

@@ -132,7 +132,12 @@ def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]
         for name, rows in by_name.items()
         for part in rows.iter_slices(ROWS_PER_LINE)
     ]
-    progress = {"rows": answers.rows, "passed": answers.passed, **host.progress()}
+    progress = {
+        "rows": answers.rows,
+        "passed": answers.passed,
+        "lateness": answers.lateness,
+        **host.progress(),
+    }
     lines.append(("", PROGRESS, 0, json.dumps(progress).encode()))
     names, kinds, counts, payloads = (list(column) for column in zip(*lines, strict=True))
     return {

@@ -300,6 +300,8 @@ class Running:
         self.rows_read.update(report.rows)
         for stream, rows in report.rows.items():
             self._counting(stream).rows_by_batch[report.batch] = rows
+        for stream, lateness in report.lateness.items():
+            self._counting(stream).lateness_by_batch[report.batch] = lateness
         for (stream, kind), number in report.aside.items():
             self._counting(stream).count(kind, report.batch, number)
         if self._beat is not None:

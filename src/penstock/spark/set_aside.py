@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from penstock.kernel.rejected import Rejected
+
+MALFORMED = "malformed"
 #: Batches of rows kept for looking at.
 KEPT = 100
 
@@ -27,6 +30,8 @@ class StreamCounts:
     malformed_by_batch: dict[int, int] = field(default_factory=dict)
     passed_by_batch: dict[int, int] = field(default_factory=dict)
     others: dict[str, StreamCounts] = field(default_factory=dict)  # by pipeline
+    lateness_by_batch: dict[int, int] = field(default_factory=dict)
+    _rejected_by_batch: dict[int, Rejected] = field(default_factory=dict)
     _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
 
     def of(self, pipeline: str) -> StreamCounts:
@@ -72,6 +77,30 @@ class StreamCounts:
         return [self, *self.others.values()]
 
     @property
+    def lateness(self) -> int:
+        """How far the latest row lay behind the newest of earlier batches."""
+        return max((n for each in self._all for n in each.lateness_by_batch.values()), default=0)
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Malformed rows by what is wrong, as far as it is known."""
+        return dict(self._rejected.reasons)
+
+    @property
+    def samples(self) -> list[dict[str, str]]:
+        """The first malformed rows: text and reason."""
+        return self._rejected.samples
+
+    @property
+    def _rejected(self) -> Rejected:
+        """Of the pipeline that has seen most: malformed rows are malformed in all of them."""
+        most = max(self._all, key=lambda each: sum(each.malformed_by_batch.values()))
+        found = Rejected()
+        for part in most._rejected_by_batch.values():
+            found.add(part)
+        return found
+
+    @property
     def latest(self) -> list[tuple[str, pl.DataFrame]]:
         """The rows of the last batches that had any, oldest first, each with what they are.
 
@@ -87,6 +116,8 @@ class StreamCounts:
 
     def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
         self.count(kind, batch, rows.height)
+        if "reason" in rows.columns and kind == MALFORMED:
+            self._rejected_by_batch[batch] = Rejected.of(rows)
         self._kept[kind, batch] = rows
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]

@@ -126,6 +126,21 @@ class Generator:
             hint="declare more SLACK, or choose to keep late rows aside; nothing was taken in",
         )
 
+    def lateness(self, dated: pl.DataFrame, *, by_block: bool = False) -> int:
+        """How far the latest of these rows, which are not taken in yet, lies behind the newest.
+
+        `by_block`: behind those of earlier blocks only.
+        """
+        if self._on is None or self.state.ended or not dated.height:
+            return 0
+        times = dated.get_column(self._on)
+        if by_block:
+            found = self.state.newest - int(times.min())  # type: ignore[arg-type]
+        else:
+            newest = times.cum_max().shift(1, fill_value=BEGINNING).clip(self.state.newest)
+            found = int((newest - times).max())
+        return max(found, 0)
+
     def _patterns(self) -> list[tuple[Where, int]]:
         """Promises about some rows only that say more than the one about all."""
         found = [

@@ -1,0 +1,109 @@
+"""What became of the rows of a stream, as the command line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.model.slack import lateness_in_words, suggested_slack
+
+if TYPE_CHECKING:
+    from penstock.model.streams import Stream
+
+#: Characters shown of a rejected row.
+LONGEST = 200
+
+
+class Counts(Protocol):
+    """What every engine counts of a stream."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def late(self) -> int: ...
+
+    @property
+    def late_by_pipeline(self) -> dict[str, int]: ...
+
+    @property
+    def passed(self) -> int: ...
+
+    @property
+    def malformed(self) -> int: ...
+
+    @property
+    def lateness(self) -> int: ...
+
+    @property
+    def reasons(self) -> dict[str, int]: ...
+
+    @property
+    def samples(self) -> list[dict[str, str]]: ...
+
+
+def show_stream(stream: Stream, counts: Counts) -> None:
+    """How many rows of a stream went in, and why others did not."""
+    late = counts.late - counts.passed
+    kinds = (
+        (late, "late"),
+        (counts.malformed, "malformed"),
+        (getattr(counts, "ahead", 0), "ahead"),
+    )
+    aside = [f"{n:,} {what}" for n, what in kinds if n]
+    print(f"{stream.name}: {counted(counts.rows, 'row')} in", end="")
+    print(f", {counts.passed:,} of them late" if counts.passed else "", end="")
+    print(f", set aside: {', '.join(aside)}" if aside else "")
+    if counts.late and counts.lateness:
+        print(f"  late {lateness_in_words(stream, counts.lateness)}")
+    for reason, n in reasons_of(counts).items():
+        print(f"  {n:,} × {reason}")
+    for sample in counts.samples:
+        print(f"    {_short(sample['reason'])}: {_short(sample['row_text'])}")
+
+
+def by_pipeline(late: Mapping[str, int]) -> str:
+    """Which queries lack how many late rows, if they differ in that.
+
+    >>> by_pipeline({"talkers": 80, "ports, sizes": 94})
+    ' (talkers: 80; ports, sizes: 94)'
+    >>> by_pipeline({"talkers": 80, "ports": 80})
+    ''
+    """
+    if len(set(late.values())) < 2:
+        return ""
+    return f" ({'; '.join(f'{queries}: {n:,}' for queries, n in late.items())})"
+
+
+def reasons_of(counts: Counts) -> dict[str, int]:
+    """Malformed rows by reason, the most frequent first."""
+    found = dict(sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])))
+    rest = counts.malformed - sum(found.values())
+    return {**found, "not known: Spark has only counted them": rest} if rest > 0 else found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def stream_summary(stream: Stream, counts: Counts) -> dict[str, Any]:
+    """What became of a stream's rows."""
+    return {
+        "rows": counts.rows,
+        "late": counts.late,
+        "late_passed": counts.passed,
+        "malformed": counts.malformed,
+        "lateness": counts.lateness,
+        "suggested_slack": suggested_slack(stream, counts.lateness) if counts.late else None,
+        **({"late_by_pipeline": dict(each)} if len(each := counts.late_by_pipeline) > 1 else {}),
+        "rejected": {"reasons": reasons_of(counts), "samples": counts.samples},
+    }
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

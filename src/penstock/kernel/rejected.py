@@ -1,0 +1,65 @@
+"""Rows that were rejected, by their reasons, with a few of them to look at.
+
+A reason names the value that does not fit; rows are counted by it without the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+#: Rows that are shown of each stream.
+SAMPLES = 3
+#: How the reason begins of what is no row at all; its text follows.
+NO_ROW = "no row: "
+
+_VALUE = re.compile(r"^([^:]+): .* is no (.+)$", re.DOTALL)
+
+
+def kind_of(reason: str) -> str:
+    """A reason without the value.
+
+    >>> kind_of("price: 'dear' is no INT"), kind_of("no row: {oops")
+    ('price is no INT', 'no row')
+    """
+    if reason.startswith(NO_ROW):
+        return NO_ROW.removesuffix(": ")
+    found = _VALUE.match(reason)
+    return reason if found is None else f"{found[1]} is no {found[2]}"
+
+
+def row_text(row: dict[str, Any], reason: str) -> str:
+    """The text of a rejected row: the line itself, or its values as a JSON object."""
+    if reason.startswith(NO_ROW):
+        return reason.removeprefix(NO_ROW)
+    return json.dumps(row, ensure_ascii=False)
+
+
+@dataclass
+class Rejected:
+    """Counts by reason, and the first rows."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    samples: list[dict[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, misfits: pl.DataFrame) -> Rejected:
+        """What is to be known of rejected rows, which are text with a column `reason`."""
+        reasons = misfits.get_column("reason").to_list()
+        first = misfits.head(SAMPLES).drop("reason").to_dicts()
+        return cls(
+            Counter(map(kind_of, reasons)),
+            [
+                {"reason": reason, "row_text": row_text(row, reason)}
+                for row, reason in zip(first, reasons, strict=False)
+            ],
+        )
+
+    def add(self, other: Rejected) -> None:
+        self.reasons.update(other.reasons)
+        self.samples = [*self.samples, *other.samples][:SAMPLES]
