@@ -56,6 +56,7 @@ def verify(
         on_spark(done, chosen[:1])
     elif not wanted:
         done.outcome.not_tried.append("Spark itself (--spark)")
+    print(f"{done.outcome.seconds:.0f} seconds", file=sys.stderr)
     print("\n".join(lines(done)))
     if json_path is not None:
         json_path.write_text(json.dumps(as_json(done), indent=2, default=str))

@@ -15,8 +15,8 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import SECOND
 from penstock.verification.case import Batch, Case, Row
-from penstock.verification.generated import FIRST
-from penstock.verification.lengths import Grid, common
+from penstock.verification.generated import FIRST, largest
+from penstock.verification.lengths import Grid, common, for_stream
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ def spoil(
     """The rows, some of them changed: repeated, with NULLs, moved to the edge of a window."""
     on = stream.timestamp if stream.kind is TimestampKind.EXTERNAL else None
     free = [c for c in stream.arriving if c.name not in (on, stream.timing.marker)]
+    grids = for_stream(stream, grids)
     shared = common(grids)
+    most = largest(stream.schema[on].type) if on is not None else 0
     found: list[Row] = []
     for row in rows:
         if free and chance.random() < trouble.without_value:
@@ -52,7 +54,7 @@ def spoil(
                 row = {**row, on: shared.nearest(row[on])}
             elif chance.random() < trouble.on_an_edge:
                 edge = chance.choice(grids).nearest(row[on]) + chance.choice((-1, 0, 0, 1))
-                row = {**row, on: edge}
+                row = {**row, on: min(edge, max(most, row[on]))}
             if chance.random() < trouble.timeless:
                 row = {**row, on: None}
         found.append(dict(row))

@@ -21,7 +21,7 @@ from penstock.model.types import Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node
 from penstock.verification.case import Row
-from penstock.verification.lengths import Grid, common
+from penstock.verification.lengths import Grid, common, for_stream
 
 #: Monday, 2024-01-01.
 FIRST = 19_723 * DAY
@@ -41,7 +41,7 @@ def generate(
     domains = {c.name: domain(c, constants.get(c.type, ())) for c in stream.columns}
     external = stream.kind is TimestampKind.EXTERNAL
     on = stream.timestamp if external else None
-    times = _times(chance, stream, count, grids, begin) if on is not None else []
+    times = _times(chance, stream, count, for_stream(stream, grids), begin) if on else []
     found = []
     for number in range(count):
         row = {name: chance.choice(values) for name, values in domains.items()}
@@ -53,6 +53,11 @@ def generate(
                 row |= {n: None for n in row if n not in (on, stream.timing.marker)}
         found.append(row)
     return found
+
+
+def largest(of: Type) -> int:
+    """The largest time that a column can have."""
+    return (1 << _BITS[of]) - 1 if of in _BITS else FIRST + 4000 * DAY
 
 
 def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
@@ -120,8 +125,8 @@ def _times(
     is_time = of is Type.TIMESTAMP
     usual = [Grid(SECOND)] if is_time else [Grid(1), Grid(5)]
     known = list(grids) or usual
-    time = begin if begin is not None else (FIRST if is_time else 0)
-    most = (1 << _BITS[of]) - 1 if of in _BITS else FIRST + 4000 * DAY
+    time = (FIRST if begin is None else begin) if is_time else 0
+    most = largest(of)
     shared = common(known)
     if shared is not None and chance.random() < 0.5:
         steps = [0, 0, 1, 1, 1, 2, 3, *(grid.length // shared.length for grid in known)]

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from penstock.model.streams import Stream
+from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of, walk
-from penstock.windows import Band, Cumulating, Landmark, Sliding, TumblingBand, Window
+from penstock.windows import Band, Cumulating, Landmark, Sliding, Window
 from penstock.windows.window import usual_origin
 
 #: What windows call their lengths.
@@ -24,6 +26,7 @@ class Grid:
 
     length: int
     origin: int = 0
+    is_time: bool = True  # not numbers of a column
 
     def nearest(self, time: int) -> int:
         """The last point at or before a time.
@@ -48,31 +51,49 @@ def common(grids: Sequence[Grid]) -> Grid | None:
     """The widest grid that all others are part of: on it, all edges meet; None: there is none.
 
     >>> common([Grid(60), Grid(45)])
-    Grid(length=15, origin=0)
+    Grid(length=15, origin=0, is_time=True)
     """
     if not grids:
         return None
     length = gcd(*(grid.length for grid in grids), *(grid.origin for grid in grids))
     # A length that fits to no other would leave rows as far apart as anywhere.
-    return Grid(length) if length * 1000 >= max(grid.length for grid in grids) else None
+    return (
+        Grid(length, 0, grids[0].is_time)
+        if length * 1000 >= max(grid.length for grid in grids)
+        else None
+    )
+
+
+def for_stream(stream: Stream, grids: Sequence[Grid]) -> list[Grid]:
+    """Those that are measured as the stream's own time is."""
+    on = stream.timestamp
+    is_time = on is None or stream.schema[on].type is Type.TIMESTAMP
+    return [grid for grid in grids if grid.is_time == is_time]
 
 
 def _grids(node: nodes.Node) -> Iterator[Grid]:
     match node:
         case nodes.WindowAggregate():
+            is_time = _is_time(node.input, node.window.on)
             own = (result.window for result in node.results)
             for window in (node.window, *(each for each in own if each is not None)):
                 if getattr(window, "unit", "time") != "rows":
                     origin = getattr(window, "origin", 0) or usual_origin("time")
                     for name in _LENGTHS:
-                        yield Grid(getattr(window, name, 0), origin)
-        case nodes.WindowJoin(band=Band() as band):
-            yield Grid(abs(band.low))
-            yield Grid(abs(band.high))
-        case nodes.WindowJoin(band=TumblingBand() as band):
-            yield Grid(band.width, band.origin)
-        case nodes.Source():
-            yield Grid(node.stream.slack or 0)
+                        yield Grid(getattr(window, name, 0), origin, is_time)
+        case nodes.WindowJoin():
+            is_time = _is_time(node.left, node.on[0])
+            if isinstance(node.band, Band):
+                yield Grid(abs(node.band.low), 0, is_time)
+                yield Grid(abs(node.band.high), 0, is_time)
+            else:
+                yield Grid(node.band.width, node.band.origin, is_time)
+        case nodes.Source() if node.stream.timestamp is not None:
+            yield Grid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
+
+
+def _is_time(node: nodes.Node, column: str) -> bool:
+    return node.schema[column].type is Type.TIMESTAMP
 
 
 def longest_span(plans: Sequence[nodes.Node]) -> int | None:

@@ -33,9 +33,8 @@ def lines(done: Verification) -> Iterator[str]:
             yield f"  left out: {rows} that do not fit the declared columns"
     runs = outcome.runs
     yield (
-        f"{_count(outcome.seeds, 'seed')} in {outcome.seconds:.0f} s: "
-        f"{_count(runs['here'], 'run')} in this process, {runs['groups']:,} on Spark's host "
-        f"without Spark, {runs['spark']:,} on Spark"
+        f"{_count(outcome.seeds, 'case')}: {_count(runs['here'], 'run')} in this process, "
+        f"{runs['groups']:,} on Spark's host without Spark, {runs['spark']:,} on Spark"
     )
     for reason in outcome.not_tried:
         yield f"not tried: {reason}"

@@ -9,9 +9,10 @@ rows of the declared types instead.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from zlib import crc32
 
 import polars as pl
 
@@ -97,9 +98,14 @@ def choose(
             break
     else:
         cut = frames
-    met = _met(cut, keys)
+    met, salt = _met(cut, keys), chance.random()
+
+    def rank(value: object) -> tuple[bool, int]:
+        """Keys that several streams have come first, and in all streams in the same order."""
+        return value not in met, crc32(f"{salt} {value}".encode())
+
     return {
-        name: rows_of(_thinned(chance, frame, keys.get(name, ()), met, counts[name]))
+        name: rows_of(_thinned(chance, frame, keys.get(name, ()), rank, counts[name]))
         for name, frame in cut.items()
     }
 
@@ -127,24 +133,30 @@ def _met(frames: Mapping[str, pl.DataFrame], keys: Mapping[str, Sequence[str]]) 
 
 
 def _thinned(
-    chance: random.Random, frame: pl.DataFrame, keys: Sequence[str], met: set[object], count: int
+    chance: random.Random,
+    frame: pl.DataFrame,
+    keys: Sequence[str],
+    rank: Callable[[object], tuple[bool, int]],
+    count: int,
 ) -> pl.DataFrame:
-    """So many rows, of as few keys as it takes, those that others have first."""
+    """So many rows, of as few keys as it takes."""
     if frame.height <= count:
         return frame
     places = list(range(frame.height))
     if keys:
         values = frame.get_column(keys[0]).to_list()
-        rank = {v: (v not in met, chance.random()) for v in dict.fromkeys(values)}
-        few = sorted(dict.fromkeys(values), key=lambda v: rank[v])
+        few = sorted(dict.fromkeys(values), key=rank)
         wanted: set[object] = set()
         rows = 0
         counts = {v: values.count(v) for v in few[:200]}
         for value in few[:200]:
             wanted.add(value)
             rows += counts[value]
-            if rows >= 2 * count:
+            if rows >= count:
                 break
         places = [place for place, value in enumerate(values) if value in wanted] or places
-    chosen = sorted(chance.sample(places, min(count, len(places))))
-    return frame[chosen]
+    count = min(count, len(places))
+    if chance.random() < 0.5:  # as dense as they are
+        first = chance.randint(0, len(places) - count)
+        return frame[places[first : first + count]]
+    return frame[sorted(chance.sample(places, count))]

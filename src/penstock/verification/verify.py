@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from penstock.errors import NotExecutable
+from penstock.errors import HostError, NotExecutable
 from penstock.model.streams import Stream
 from penstock.plan.nodes import Node
 from penstock.spark.partitioning import partitioning
@@ -27,6 +27,8 @@ from penstock.verification.ways import Host, Way, alternatives, ways
 
 #: How often a smaller case is looked for, where a try takes milliseconds, and where it is on Spark.
 TRIES, TRIES_ON_SPARK = 600, 12
+
+HOST_ERROR = "HostError"
 
 #: What is done to rows, seed for seed; the first time nothing but that they come in disorder.
 _TROUBLE = (
@@ -80,11 +82,12 @@ class Verification:
         self.outcome = Outcome()
         self._wanted = rows
         self._judge = Judge()
-        self._runs: dict[Host, Run] = {"here": run_here}
+        #: How a case is run on each host.
+        self.runs: dict[Host, Run] = {"here": run_here}
         if importlib.util.find_spec("pyspark") is not None:
             from penstock.verification.run_groups import run_groups
 
-            self._runs["groups"] = run_groups
+            self.runs["groups"] = run_groups
         for each in self.planned:
             reason = not_judged(each.plan)
             if reason is not None:
@@ -102,7 +105,7 @@ class Verification:
         if not self.takes_late_rows:
             policies = sorted({f"SET late = {each.settings.late}" for each in self.planned})
             yield f"late rows: {', '.join(policies)}"
-        if "groups" not in self._runs:
+        if "groups" not in self.runs:
             yield "Spark's host: there is no pyspark"
 
     @cached_property
@@ -149,7 +152,13 @@ class Verification:
 
     @cached_property
     def _keys(self) -> dict[str, Sequence[str]]:
-        return {name: keys or () for name, keys in partitioning(*self.plans).items()}
+        """By what rows meet: the keys of the first query that has any, stream for stream."""
+        found: dict[str, Sequence[str]] = {}
+        for plan in self.plans:
+            for name, keys in partitioning(plan).items():
+                if keys:
+                    found.setdefault(name, keys)
+        return found
 
     def run(self, seeds: Sequence[int]) -> Iterator[str]:
         """Try all seeds in memory, until one differs; says what it is at."""
@@ -157,10 +166,10 @@ class Verification:
         others = alternatives(self.planned)
         for number, seed in enumerate(seeds, start=1):
             case = self.case(seed)
-            chosen = ways(random.Random(f"{seed} ways"), others, seed, self._runs)
+            chosen = ways(random.Random(f"{seed} ways"), others, seed, self.runs)
             for way in chosen:
                 yield f"seed {number} of {len(seeds)}, {case.size} rows: {way}"
-                yield from self._tried(seed, way, case)
+                yield from self.tried(seed, way, case)
                 if self.outcome.found is not None:
                     break
             self.outcome.seconds = time.monotonic() - began
@@ -172,13 +181,13 @@ class Verification:
     def run_on_spark(self, run: Run, seeds: Iterable[int]) -> Iterator[str]:
         """Try seeds on Spark, which takes seconds for each."""
         began, before = time.monotonic(), self.outcome.seconds
-        self._runs["spark"] = run
+        self.runs["spark"] = run
         for seed in seeds:
             case = self._for_spark(self.case(seed))
             for lowering in ("kernel", "native"):
-                way = Way("spark", seed=seed, lowering=lowering, restarts=True)
+                way = Way("spark", seed=seed, lowering=lowering, restarts=len(case.batches) > 1)
                 yield f"seed {seed}, {case.size} rows: {way}"
-                yield from self._tried(seed, way, case)
+                yield from self.tried(seed, way, case)
                 self.outcome.seconds = before + time.monotonic() - began
                 if self.outcome.found is not None:
                     return
@@ -194,10 +203,18 @@ class Verification:
             batches[:2] = [replace(batches[0], rows=rows)]
         return Case(tuple(batches))
 
-    def _tried(self, seed: int, way: Way, case: Case) -> Iterator[str]:
+    def tried(self, seed: int, way: Way, case: Case) -> Iterator[str]:
+        """One case on one way; a difference goes into the outcome, at its smallest."""
         wrong = self.differences(way, case, count=True)
+        if wrong and wrong[0].kind == HOST_ERROR:
+            wrong = self.differences(way, case, count=True)  # a machine may be busy once
         if not wrong:
             return
+        if wrong[0].kind == HOST_ERROR:
+            raise HostError(
+                f"{way}: {wrong[0].problem.removeprefix(f'{HOST_ERROR}: ')}",
+                hint="if the machine is well and it happens again, please report it with the file",
+            )
         first = self._culprit(way, case, wrong[0])
         yield f"seed {seed}: `{first.query}` differs with {case.size} rows; looking for fewer …"
         yield from self._shrunk(seed, way, case, first)
@@ -214,13 +231,15 @@ class Verification:
     def _shrunk(self, seed: int, way: Way, case: Case, first: Difference) -> Iterator[str]:
         latest = [first]
         only = [first.query] if self._fails(way, case, [first.query], first, latest) else None
-        tries = TRIES_ON_SPARK if way.host == "spark" else TRIES
 
         def fails(way: Way, case: Case) -> bool:
             return self._fails(way, case, only, first, latest)
 
-        shrinking = Shrinking(fails, self.streams, tries)
-        smallest = shrinking.smallest(way, case)
+        if way.host == "spark":  # without it, tries are cheap
+            in_memory = (other for other in way.simpler() if other.host != "spark")
+            way = next((other for other in in_memory if fails(other, case)), way)
+        tries = TRIES_ON_SPARK if way.host == "spark" else TRIES
+        smallest = Shrinking(fails, self.streams, tries).smallest(way, case)
         # What was tried last need not be what was kept.
         self._fails(*smallest, only, first, latest)
         self.outcome.found = Found(seed, *smallest, latest[0], case.size)
@@ -234,7 +253,7 @@ class Verification:
         first: Difference,
         latest: list[Difference],
     ) -> bool:
-        if way.host not in self._runs:
+        if way.host not in self.runs:
             return False
         for wrong in self.differences(way, case, queries):
             if (wrong.query, wrong.kind) == (first.query, first.kind):
@@ -248,7 +267,10 @@ class Verification:
         """What goes wrong on one way."""
         try:
             planned = self.script.declared(way.settings, queries)
-            answers = self._runs[way.host](self.script, case, way, queries)
+            answers = self.runs[way.host](self.script, case, way, queries)
+        except HostError as error:
+            # The machine failed, or we did: Spark does not tell. A smaller case would not either.
+            return [Difference((queries or [""])[0], problem=f"{HOST_ERROR}: {error}")]
         except Exception as error:  # whatever it is, a query must not end by it
             name = (queries or [self.planned[0].name])[0]
             return [Difference(name, problem=f"{type(error).__name__}: {error}")]
