@@ -18,7 +18,8 @@ from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError
 from penstock.model.expressions import Expression, Named, Ref
-from penstock.model.schema import WINDOW_END
+from penstock.model.schema import ROW_NUM, WINDOW_END
+from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Select
 from penstock.sql.above_aggregate import AboveAggregate
 from penstock.sql.aggregate_shape import ENDS, Shape
@@ -118,14 +119,29 @@ def _progressing_key(
     for key in keys:
         if key in progressing:
             return progressing[key]
-    usable = ", ".join(map(str, progressing.values())) or "there is none"
     written = context.written(place)
     raise CannotWindow(
         f"`{written}` would never end: it has no window",
         position=context.position(place),
-        hint=f"write {written} [RANGE 10 MINUTES, SLIDE 1 MINUTE], "
-        f"or GROUP BY a column that progresses: {usable}",
+        hint=_way_to_end(written, list(progressing.values()), scope),
     )
+
+
+def _way_to_end(written: str, progressing: list[Field], scope: Scope) -> str:
+    """How an aggregate gets an end."""
+    if not progressing and scope.lost:
+        return (
+            f"add `{scope.lost[0]}` to the columns of the subquery, and a window: "
+            f"{written} [RANGE 10 MINUTES]"
+        )
+    if not progressing:
+        return "there is no time here to window on: aggregate where the streams are read"
+    has_time = any(field.type is Type.TIMESTAMP for field in progressing)
+    length = "10 MINUTES, SLIDE 1 MINUTE" if has_time else "1000 ROWS, SLIDE 100 ROWS"
+    if not has_time and all(field.name != ROW_NUM for field in progressing):
+        length = f"1000, WA {progressing[0]}"
+    usable = ", ".join(map(str, progressing))
+    return f"write {written} [RANGE {length}], or GROUP BY a column that progresses: {usable}"
 
 
 def _named(

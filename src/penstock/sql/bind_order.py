@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.errors import CannotOrder
+from penstock.errors import CannotOrder, UnknownName
 from penstock.model.expressions import Ref
 from penstock.model.schema import WINDOW_END
 from penstock.plan.nodes import Node, Ordered, Project
 from penstock.sql.context import Context
+from penstock.sql.scope import left_out
 
 
 def ordered(node: Node, order: exp.Expr | None, context: Context) -> Node:
@@ -28,15 +29,25 @@ def ordered(node: Node, order: exp.Expr | None, context: Context) -> Node:
     with context.located(order):
         if others or first.args.get("desc") or not isinstance(first.this, exp.Column):
             raise CannotOrder(
-                "answers can be ordered by one column, lowest first",
-                hint="write ORDER BY ts; what comes at the same time has no order",
+                "answers can be ordered by one column, lowest first, which says that lower values "
+                "are over",
+                hint=_way_out(node),
             )
-        return Ordered(node, _column(first.this, node))
+        on = _column(first.this, node)
+        if on not in node.schema and on.lower() in map(str.lower, left_out(node)):
+            raise UnknownName(f"no column `{on}` in the answers", hint=_way_out(node))
+        if on in node.schema and on not in node.schema.progressing:
+            raise CannotOrder(
+                f"cannot order by `{on}`: it never promises that lower values are over, "
+                "so no row could ever come out",
+                hint=_way_out(node),
+            )
+        return Ordered(node, on)
 
 
 def _by_itself(node: Node) -> str:
     """The column that ORDERED means."""
-    usable = [name for name in node.schema.names if name in node.schema.progressing]
+    usable = _usable(node)
     if WINDOW_END in usable:
         return WINDOW_END
     if len(usable) == 1:
@@ -48,8 +59,24 @@ def _by_itself(node: Node) -> str:
         )
     raise CannotOrder(
         "answers cannot be ordered: no column of theirs ever promises that lower values are over",
-        hint="add the time to the columns: SELECT ts, …",
+        hint=_way_out(node),
     )
+
+
+def _usable(node: Node) -> list[str]:
+    return [name for name in node.schema.names if name in node.schema.progressing]
+
+
+def _way_out(node: Node) -> str:
+    """By what the answers could be ordered, as it would be written."""
+    usable = _usable(node)
+    if usable:
+        by = WINDOW_END if WINDOW_END in usable else usable[0]
+        return f"write ORDER BY {by}; sort by anything else where you read the results"
+    lost = left_out(node)
+    if lost:
+        return f"add the time to the columns: SELECT {lost[0]}, …, and ORDER BY {lost[0]}"
+    return "leave it out, and sort where you read the results"
 
 
 def _column(asked: exp.Column, node: Node) -> str:

@@ -223,6 +223,11 @@ def default_attribute(unit: Unit, scope: Scope, context: Context) -> Field:
         "rows": "only a stream itself has row numbers, not a union, join or query",
         "number": "write a unit, such as MINUTES or ROWS",
     }[unit]
+    if unit == "time" and scope.lost:
+        raise CannotWindow(
+            f"there is no {wanted} to window on: the subquery has left out `{scope.lost[0]}`",
+            hint=f"add it to the columns of the subquery: (SELECT {scope.lost[0]}, … FROM …)",
+        )
     raise CannotWindow(
         f"there is no {wanted} to window on",
         hint=f"{way_out}; windows here can use: {', '.join(usable) or 'nothing'}",

@@ -7,6 +7,7 @@ from sqlglot import exp
 from penstock.errors import NotExecutable, SyntaxFault
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.sql.context import Context
+from penstock.sql.find_window import aggregate_calls
 from penstock.sql.output_names import Item
 from penstock.sql.scope import Scope
 
@@ -17,7 +18,11 @@ def group_trees(
     """What is grouped by; a name is a column of the input before it is an alias."""
     if group is None:
         return []
-    context.only(group, "expressions")
+    context.only(group, "expressions", "all")
+    if group.args.get("all") and not group.expressions:
+        # Everything that is selected and is no aggregate, nor an end of the window.
+        trees = [_value(item) for item in items]
+        return [t for t in trees if not aggregate_calls([t]) and not is_window_end(t, scope)]
     for tree in group.expressions:
         if isinstance(tree, (exp.Rollup, exp.Cube, exp.GroupingSets)):
             raise NotExecutable(

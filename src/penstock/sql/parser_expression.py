@@ -48,6 +48,15 @@ def _some(parsers: dict[Any, Any], *keys: Any) -> dict[Any, Any]:
     return {key: parsers[key] for key in keys}
 
 
+#: Words with which statements begin.
+STATEMENT_STARTS = ("SELECT", "CREATE", "DROP", "SET", "EXPLAIN")
+
+
+def semicolon(word: str) -> str:
+    """The way out where a statement begins before the one before it has ended."""
+    return f"a statement ends with `;`: write one before `{word}`"
+
+
 class ExpressionParser(SparkParser):
     """Expressions in Spark's vocabulary; notes places that sqlglot does not."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Literal
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from penstock.errors import Position
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
 from penstock.settings import CHOICES, Duration, Value
-from penstock.sql.parser_expression import WINDOW_PLACES
+from penstock.sql.parser_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
 from penstock.sql.parser_stream import StreamParser
 from penstock.sql.statements import (
     BareSelect,
@@ -25,7 +26,8 @@ from penstock.sql.statements import (
 )
 from penstock.sql.syntax import EmitClause, Parameter, Span
 
-_STARTS = ("SELECT", "CREATE", "DROP", "SET", "EXPLAIN")
+#: Words that begin the parts of a query.
+_CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "WITHIN", "EMIT")
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 #: Deeper trees than this would exhaust the stack of whoever walks them.
@@ -66,9 +68,19 @@ class StatementParser(StreamParser):
     def _whole_statement(self) -> Statement:
         statement = self._one_statement()
         if self._curr:
-            is_bracket = self._curr.token_type == TokenType.L_BRACKET
-            self.refuse(f"unexpected {self.found()}", hint=WINDOW_PLACES if is_bracket else None)
+            self.refuse(f"unexpected {self.found()}", hint=self._way_on())
         return statement
+
+    def _way_on(self) -> str | None:
+        """What may be meant where a statement goes on after its end."""
+        if self._curr.token_type == TokenType.L_BRACKET:
+            return WINDOW_PLACES
+        if self._curr.text.upper() in STATEMENT_STARTS:
+            return semicolon(self._curr.text)
+        # A misspelt word has been read as a name before it.
+        word = self._prev.text.upper() if self._prev else ""
+        near = difflib.get_close_matches(word, _CLAUSE_WORDS, n=1, cutoff=0.65)
+        return f"did you mean `{near[0]}` instead of `{self._prev.text}`?" if near else None
 
     def _one_statement(self) -> Statement:
         start = self._curr
@@ -84,7 +96,8 @@ class StatementParser(StreamParser):
         if self._match_text_seq("EXPLAIN"):
             return self._explain(start)
         self.refuse(
-            f"no statement begins with {self.found()}", hint=suggest(start.text.upper(), _STARTS)
+            f"no statement begins with {self.found()}",
+            hint=suggest(start.text.upper(), STATEMENT_STARTS),
         )
 
     def _query(self) -> Query:

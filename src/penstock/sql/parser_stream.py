@@ -29,6 +29,7 @@ from penstock.sql.bind_stream import (
     declare_table,
 )
 from penstock.sql.bind_type import NAMES, bind_type
+from penstock.sql.parser_expression import STATEMENT_STARTS, semicolon
 from penstock.sql.parser_from import FromParser
 from penstock.sql.places import located
 from penstock.sql.statements import CreateStream, CreateTable, Sink
@@ -123,6 +124,8 @@ class StreamParser(FromParser):
                     self._second_time(clause)
                 time = self._time(clause)
             else:
+                if clause.text.upper() in STATEMENT_STARTS:
+                    self.refuse(f"unexpected `{clause.text}`", clause, hint=semicolon(clause.text))
                 self.refuse(
                     f"unexpected `{clause.text}`",
                     clause,
@@ -148,6 +151,8 @@ class StreamParser(FromParser):
         format_ = self.word("a format such as parquet").lower()
         origin = Origin(format_, self.string())
         if self._curr:
+            if self._curr.text.upper() in STATEMENT_STARTS:
+                self.refuse(f"unexpected {self.found()}", hint=semicolon(self._curr.text))
             self.refuse(
                 f"unexpected `{self._curr.text}`",
                 hint="a table is read once and has no time: CREATE TABLE name (columns) "

@@ -36,7 +36,7 @@ _CLAUSES = {
     "columns": "a list of column names behind an alias",
     "except_": "EXCEPT",
     "grouping_sets": "GROUPING SETS",
-    "db": "a qualified name",
+    "db": "a name of three parts",
     "on": "ON",
     "by_name": "BY NAME",
     "all": "GROUP BY ALL",
@@ -102,7 +102,8 @@ def only(text: str, node: exp.Expr, *handled: str) -> None:
 _WAYS_OUT = {
     "distinct": "GROUP BY the columns, with a window, gives each combination once per window",
     "limit": "a standing query has no end to count to; limit where you read the results",
-    "db": "streams have plain names here",
+    "db": "a column is `name` or `input.name`: there are no databases, and no fields inside of "
+    "columns. Declare what is inside as columns of the stream",
     "columns": "name the columns inside: (SELECT a AS x, …) AS name",
     "query": "join the two streams instead",
     "qualify": "filter in an outer query: SELECT … FROM (…) WHERE …",

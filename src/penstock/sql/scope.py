@@ -14,7 +14,7 @@ from penstock.errors import UnknownName
 from penstock.model.expressions import Ref
 from penstock.model.schema import ROW_NUM, suggest
 from penstock.model.types import Type
-from penstock.plan.nodes import Node, Source
+from penstock.plan.nodes import Node, Ordered, Project, Source
 
 #: Other names of columns that the system itself adds.
 _SYNONYMS = {"seq_num": ROW_NUM}
@@ -39,11 +39,23 @@ class Field:
         return f"{self.qualifier}.{self.name}" if self.qualifier else self.name
 
 
+def left_out(node: Node) -> list[str]:
+    """The columns that progress below, and that a SELECT has not passed on."""
+    if isinstance(node, Ordered):
+        return left_out(node.input)
+    if not isinstance(node, Project) or node.schema.progressing:
+        return []
+    below = node.input.schema
+    names = [n.rpartition(".")[2] for n in below.names if n in below.progressing and n != ROW_NUM]
+    return names or left_out(node.input)
+
+
 @dataclass(frozen=True)
 class Scope:
-    """The fields that can be named, in the order of `*`."""
+    """The fields that can be named, in the order of `*`; `lost`: what a subquery has left out."""
 
     fields: tuple[Field, ...]
+    lost: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, node: Node, qualifier: str | None) -> Scope:
@@ -59,12 +71,13 @@ class Scope:
                     hidden=column.name == ROW_NUM and isinstance(node, Source),
                 )
                 for column in node.schema
-            )
+            ),
+            tuple(left_out(node)),
         )
 
     def without(self, name: str) -> Scope:
         """The same, with a column that cannot be named."""
-        return Scope(tuple(field for field in self.fields if field.name != name))
+        return replace(self, fields=tuple(f for f in self.fields if f.name != name))
 
     def __add__(self, other: Scope) -> Scope:
         return Scope(self.fields + other.fields)
