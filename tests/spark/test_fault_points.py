@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.model.timestamps import END
 from penstock.spark import faults, segment_cache
@@ -44,7 +45,7 @@ from tests.spark.fault_cases import (
     write_inputs,
     written,
 )
-from tests.spark.fault_runs import Case, write_cases
+from tests.spark.fault_runs import STARTS, Case, finish, write_cases
 
 KERNEL = {name: shape for name, shape in SHAPES.items() if shape.lowering == "kernel"}
 GROUPS = (2, 0)
@@ -125,6 +126,34 @@ def test_workers_that_fail_at_any_step_in_memory_give_the_oracles_answers(
 ) -> None:
     for number, fault in enumerate(ALL_FAULTS):
         check_in_memory(KERNEL[name], fault, folder, tmp_path / str(number))
+
+
+def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = faults.folder()
+    assert place is not None
+    write_inputs(TOGETHER, tmp_path)
+    armed = [
+        ("exchange.packed", "fail", 2),
+        ("group.processed", "kill", 3),
+        ("state.segment", "repeat", 2),
+        ("state.directory", "fail", 6),
+        ("deliver.query", "repeat", 1),
+        ("deliver.computed", "fail", 2),
+        ("deliver.late", "fail", 1),
+        ("pulse.written", "fail", 1),
+    ]
+    for point, action, occurrence in armed:
+        faults.arm(place, point, action, occurrence=occurrence)
+    script = TOGETHER.script(tmp_path)
+    case = Case(str(tmp_path), script, "batch.over", "delay", 1)
+    said = finish(spark, case, STARTS)
+    hits = faults.hits(place)
+    faults.disarm(place)
+    assert said == ""
+    assert {hit.split()[0] for hit in hits} == {point for point, _, _ in armed}
+    assert not differences(written(TOGETHER, tmp_path), expected(TOGETHER))
 
 
 # --- the slow campaign ---------------------------------------------------------------------------

@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 from penstock.errors import HostError
 from penstock.spark.batch_sink import BatchSink
 from penstock.spark.engine import Engine
-from penstock.spark.session import changed
+from penstock.spark.session import LOCAL_TUNING, TUNING
 from tests.spark.test_engine_on_spark import QUERIES, by_local_engine, same, script, write_packets
 
-STREAMING = "spark.sql.streaming."
+MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing."
 NAMES = ("sliding", "large")
 
@@ -40,20 +41,19 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
         written(sink, batch, rows)
 
     monkeypatch.setattr(BatchSink, "write", write)
-    settings = {
-        STREAMING + "checkpointFileManagerClass": f"{CHECKPOINTING}{manager}CheckpointFileManager",
-        STREAMING + "stateStore.checkpointFormatVersion": version,
-    }
-    with changed(spark, settings):
-        write_packets(tmp_path / "in", range(2), rows=200)
-        with pytest.raises(HostError, match="No space left"):
-            run(spark, text)
-        has_room = True
-        write_packets(tmp_path / "in", range(2, 3), rows=200)
+    monkeypatch.setitem(LOCAL_TUNING, MANAGER, f"{CHECKPOINTING}{manager}CheckpointFileManager")
+    monkeypatch.setitem(TUNING, VERSION, version)
+    write_packets(tmp_path / "in", range(2), rows=200)
+    with pytest.raises(HostError, match="No space left"):
         run(spark, text)
-        in_a_new_process(tmp_path / "out")
-        write_packets(tmp_path / "in", range(3, 5), rows=200)
-        run(spark, text, finish=True)
+    has_room = True
+    write_packets(tmp_path / "in", range(2, 3), rows=200)
+    run(spark, text)
+    in_a_new_process(tmp_path / "out")
+    write_packets(tmp_path / "in", range(3, 5), rows=200)
+    run(spark, text, finish=True)
+    [state] = (tmp_path / "out").rglob("state/0/0")
+    assert any("_" in file.name for file in state.glob("*.changelog")) == (version == "2")
     expected = by_local_engine(script(tmp_path / "in", queries))
     for name in queries:
         answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")

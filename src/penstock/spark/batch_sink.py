@@ -13,6 +13,7 @@ import polars as pl
 
 from penstock.console import CONSOLE, ConsoleSink
 from penstock.results import FILE_FORMATS, write_part
+from penstock.spark.faults import reach
 from penstock.sql.statements import Sink
 from penstock.storage.manifest import Manifest
 
@@ -35,6 +36,7 @@ class BatchSink:
         sink = self._sink
         if sink.format in FILE_FORMATS:
             file = write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            reach("sink.written")
             if self._manifest is not None:
                 self._manifest.add(batch, file, rows.height)
             return

@@ -118,9 +118,7 @@ class Running:
 
     def start(self, interval: str) -> None:
         is_continued = not self.checkpoint.is_new
-        if is_continued:
-            remove_uncommitted(self.checkpoint.spark)
-        start = partial(self.pipeline.start, interval=interval)
+        start = partial(self._start_query, interval)
         self._attempts = Attempts(", ".join(self.share.queries), start)
         with translated():
             self._attempts.begin()
@@ -164,6 +162,11 @@ class Running:
         """Spark's figures of the last micro-batch, if there was one."""
         latest = self.query.lastProgress if self._last is None else self._last[1]
         return shown(latest) if latest is not None and self.choice.lowering == NATIVE else latest
+
+    def _start_query(self, interval: str) -> StreamingQuery:
+        if not self.checkpoint.is_new:
+            remove_uncommitted(self.checkpoint.spark)
+        return self.pipeline.start(interval=interval)
 
     def check(self) -> None:
         """Raise what the pipeline failed with, if it did."""
