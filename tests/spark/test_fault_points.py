@@ -8,6 +8,7 @@ executors (`fault_runs`), which print what they tried and what came of it.
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ from tests.spark.fault_cases import (
     write_inputs,
     written,
 )
-from tests.spark.fault_runs import STARTS, Case, finish, write_cases
+from tests.spark.fault_runs import Case, Fault, finish, write_cases
 
 KERNEL = {name: shape for name, shape in SHAPES.items() if shape.lowering == "kernel"}
 GROUPS = (2, 0)
@@ -146,9 +147,7 @@ def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
     ]
     for point, action, occurrence in armed:
         faults.arm(place, point, action, occurrence=occurrence)
-    script = TOGETHER.script(tmp_path)
-    case = Case(str(tmp_path), script, "batch.over", "delay", 1)
-    said = finish(spark, case, STARTS)
+    said = finish(spark, TOGETHER.script(tmp_path))
     hits = faults.hits(place)
     faults.disarm(place)
     assert said == ""
@@ -178,17 +177,26 @@ def cases_of(shape: Shape, mode: str, folder: Path) -> list[Case]:
     for number, point in enumerate(shape.points):
         in_worker = point in faults.IN_WORKERS
         actions = ["fail", "kill", "repeat", "delay"] if in_worker else ["fail", "repeat", "delay"]
-        action, times, tried_on = actions[number % len(actions)], 1, True
+        action, times = actions[number % len(actions)], 1
         if mode == NEW_PROCESS:
-            action, tried_on = ("fail", "kill")[number % 2 and not in_worker], False
+            action = ("fail", "kill")[number % 2 and not in_worker]
             times = FOR_GOOD if in_worker else 1
         elif mode == OTHER_EXECUTOR:
             action = "lose" if in_worker else "fail"
-        place = folder / f"{number} {point} {action}"
-        write_inputs(shape, place)
-        script = shape.script(place)
-        made.append(Case(str(place), script, point, action, occurrence_of(point), times, tried_on))
+        made.append(
+            case_of(
+                shape,
+                folder / f"{number} {point} {action}",
+                [(point, action, occurrence_of(point), times)],
+                tried_on=mode != NEW_PROCESS,
+            )
+        )
     return made
+
+
+def case_of(shape: Shape, place: Path, armed: list[Fault], *, tried_on: bool) -> Case:
+    write_inputs(shape, place)
+    return Case(str(place), shape.script(place), armed, tried_on)
 
 
 def in_processes(cases: list[Case], folder: Path, master: str | None) -> list[Case]:
@@ -204,7 +212,7 @@ def in_processes(cases: list[Case], folder: Path, master: str | None) -> list[Ca
         assert rounds <= len(cases), "processes end without having begun a case"
     untouched = [case for case in cases if "hits=0" in case.status.read_text()]
     unfinished = [
-        replace(case, action="delay", tried_on=True)
+        replace(case, faults=(), tried_on=True)
         for case in cases
         if not case.status.read_text().startswith("done")
     ]
@@ -216,9 +224,10 @@ def in_processes(cases: list[Case], folder: Path, master: str | None) -> list[Ca
 
 
 def start(cases: list[Case], file: Path, master: str | None) -> None:
+    """A process that runs these cases, with the words it says beside them."""
     command = [sys.executable, "-m", "tests.spark.fault_runs", str(write_cases(file, cases))]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    with file.with_suffix(".txt").open("w") as words:
+    with file.with_suffix(".txt").open("a") as words:
         subprocess.run(
             [*command, *([master] if master else [])],
             env={**os.environ, "PYTHONPATH": path},
@@ -229,26 +238,57 @@ def start(cases: list[Case], file: Path, master: str | None) -> None:
         )
 
 
+def judge(what: str, shape: Shape, cases: list[Case], capsys: pytest.CaptureFixture[str]) -> None:
+    """Say what was tried and what came of it; raise unless all of it is the oracle's answer."""
+    total, unlike = Difference(), []
+    for case in cases:
+        found = differences(written(shape, Path(case.folder)), expected(shape))
+        total = sum(found.values(), total)
+        if found or not case.status.read_text().startswith("done"):
+            unlike.append(f"{case.faults}: {found} {case.status.read_text()}")
+    with capsys.disabled():
+        print(
+            f"\n{what}: {sum(len(case.faults) for case in cases)} faults tried, {len(unlike)} "
+            f"wrong answers, {total.lost} rows lost, {total.doubled} doubled, {total.wrong} wrong"
+        )
+    assert not unlike, "\n".join(unlike)
+
+
+CLUSTER = "local-cluster[2,1,1024]"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR])
 @pytest.mark.parametrize("name", EVERY)
 def test_a_campaign_of_faults_at_every_point_gives_the_oracles_answers(
     name: str, mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shape = EVERY[name]
-    cases = cases_of(shape, mode, tmp_path)
-    master = "local-cluster[2,1,1024]" if mode == OTHER_EXECUTOR else None
-    untouched = in_processes(cases, tmp_path, master)
-    total, unlike = Difference(), []
-    for case in cases:
-        found = differences(written(shape, Path(case.folder)), expected(shape))
-        total = sum(found.values(), total)
-        if found or not case.status.read_text().startswith("done"):
-            unlike.append(f"{case.point} {case.action}: {found} {case.status.read_text()}")
-    with capsys.disabled():
-        print(
-            f"\n{name}, {mode}: {len(cases)} faults tried, {len(unlike)} wrong answers, "
-            f"{total.lost} rows lost, {total.doubled} doubled, {total.wrong} wrong"
-        )
-    assert not unlike, "\n".join(unlike)
-    assert not [case.point for case in untouched]
+    cases = cases_of(EVERY[name], mode, tmp_path)
+    untouched = in_processes(cases, tmp_path, CLUSTER if mode == OTHER_EXECUTOR else None)
+    judge(f"{name}, {mode}", EVERY[name], cases, capsys)
+    assert not [case.faults for case in untouched]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mode", [SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR])
+@pytest.mark.parametrize("name", ["together", "native"])
+def test_runs_that_meet_faults_at_all_points_give_the_oracles_answers(
+    name: str, mode: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape, chance = EVERY[name], random.Random(f"{name} {mode} {seed}")
+    in_tasks = {OTHER_EXECUTOR: ["lose", "fail"]}.get(mode, ["fail", "kill", "delay", "repeat"])
+    in_driver = {NEW_PROCESS: ["kill"]}.get(mode, ["fail", "repeat"])
+    armed = [
+        (point, chance.choice(in_tasks if point in faults.IN_WORKERS else in_driver), when, 1)
+        for point in shape.points
+        for when in [1 if occurrence_of(point) == 1 else chance.randint(1, 7)]
+    ]
+    case = case_of(shape, tmp_path / "case", armed, tried_on=True)
+    file, master = tmp_path / "cases.json", CLUSTER if mode == OTHER_EXECUTOR else None
+    start([case], file, master)
+    for _ in armed:
+        if case.status.read_text() != "begun":
+            break
+        start([replace(case, faults=())], file, master)
+    judge(f"{name}, {mode}, seed {seed}", shape, [case], capsys)
