@@ -142,8 +142,7 @@ def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
         ("state.directory", "fail", 6),
         ("deliver.query", "repeat", 1),
         ("deliver.computed", "fail", 2),
-        ("deliver.late", "fail", 1),
-        ("pulse.written", "fail", 1),
+        ("deliver.late", "repeat", 1),
     ]
     for point, action, occurrence in armed:
         faults.arm(place, point, action, occurrence=occurrence)
