@@ -196,7 +196,7 @@ class NativePipeline:
 
 
 def _books(checkpoint: Checkpoint) -> Path:
-    return checkpoint.folder / "books"
+    return checkpoint.folder.resolve() / "books"  # workers may be elsewhere
 
 
 def _prepare(books: Path, checkpoint: Checkpoint) -> None:
