@@ -17,7 +17,14 @@ from penstock.model.timestamps import BEGINNING, END, MILLISECOND, SECOND
 from penstock.model.types import Type
 from penstock.spark.direct_files import PATH
 from penstock.spark.group_host import Arrivals, GroupHost, Program
-from penstock.spark.native.books import LATE, MALFORMED, Books, Standing, standing_after
+from penstock.spark.native.books import (
+    LATE,
+    MALFORMED,
+    Books,
+    Standing,
+    lateness_after,
+    standing_after,
+)
 from penstock.spark.native.folding import BOUND, Folder
 from penstock.spark.native.lowering import aggregate_of
 from penstock.spark.native.parts import names
@@ -55,6 +62,7 @@ class Folded:
         self._fold = Folder(node, self.stream, columns, self.books)
         self.counts: Counter[int] = Counter()
         self.late: list[list[int]] = []
+        self.lateness: list[int] = []
         self.malformed = 0
 
     def run(self, batch: Batch) -> None:
@@ -75,6 +83,7 @@ class Folded:
         self.late.append(
             sorted(t for rows in note.aside.get(LATE, []) for t in rows.get_column("ts"))
         )
+        self.lateness.append(lateness_after(before, note, self.stream))
         self.malformed += sum(rows.height for rows in note.aside.get(MALFORMED, []))
         self._standing = standing_after(before, note, self.stream)
         self.books.close(self._number, self._standing)
@@ -106,11 +115,13 @@ def _in_ticks(schema: pa.Schema) -> pa.Schema:
     return pa.schema([(f.name, pa.int64() if f.name == TIME else f.type) for f in schema])
 
 
-def by_kernel(query: Any, stream: Any, batches: Sequence[Batch]) -> tuple[Counter[int], list[Any]]:
-    """Windows with their counts, and the late rows of each batch."""
+def by_kernel(
+    query: Any, stream: Any, batches: Sequence[Batch]
+) -> tuple[Counter[int], list[Any], list[int]]:
+    """Windows with their counts; of each batch the late rows, and how late the latest was."""
     host = GroupHost(Program((stream,), {"q": query}))
     counts: Counter[int] = Counter()
-    late = []
+    late, lateness = [], []
     for files, promise in batches:
         times = [time for file in files for time in file]
         seen = [time for time in times if time is not None]
@@ -121,9 +132,10 @@ def by_kernel(query: Any, stream: Any, batches: Sequence[Batch]) -> tuple[Counte
         for rows in answers.results.values():
             for row in rows.iter_rows(named=True):
                 counts[row["window_start"]] += row["n"]
+        lateness.append(answers.lateness.get("s", 0))
         found = answers.late.get("s")
         late.append([] if found is None else sorted(found.get_column("ts")))
-    return counts, late
+    return counts, late, lateness
 
 
 def random_batches(draw: Random, around: int) -> list[Batch]:
@@ -152,8 +164,9 @@ def test_folded_rows_are_judged_and_counted_as_in_the_kernel(
     native = Folded(tmp_path)
     for batch in batches:
         native.run(batch)
-    counts, late = by_kernel(native.query, native.stream, batches)
+    counts, late, lateness = by_kernel(native.query, native.stream, batches)
     assert native.counts == counts
+    assert native.lateness == lateness
     assert native.late == late and late[-1] == [YEARS[year]]
     nulls = sum(time is None for files, _ in batches for file in files for time in file)
     assert native.malformed == nulls

@@ -28,7 +28,7 @@ import polars as pl
 
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, END
 from penstock.storage.sealed import read_sealed, write_sealed
 
 #: As many batches as Spark keeps itself.
@@ -66,6 +66,15 @@ def standing_after(before: Standing, note: Note, stream: Stream) -> Standing:
     if stream.slack is not None and newest > BEGINNING:
         bounds.append(newest - stream.slack)
     return Standing(max(bounds), newest)
+
+
+def lateness_after(before: Standing, note: Note, stream: Stream) -> int:
+    """How far the latest of the late rows lies behind the newest of earlier batches."""
+    if before.bound >= END:
+        return 0  # the stream was over
+    # A promise from outside may be ahead of all rows, and a late row the newest of them.
+    oldest = [rows.get_column(str(stream.timestamp)).min() for rows in note.aside.get(LATE, ())]
+    return max([0, *(before.newest - time for time in oldest if isinstance(time, int))])
 
 
 @dataclass(frozen=True)

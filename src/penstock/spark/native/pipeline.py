@@ -31,7 +31,7 @@ from penstock.spark.delivery import Delivery, Report
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.native import sliding
-from penstock.spark.native.books import Books, Note, Standing, standing_after
+from penstock.spark.native.books import Books, Note, Standing, lateness_after, standing_after
 from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
 from penstock.spark.native.promises import promising
@@ -66,7 +66,7 @@ class NativePipeline:
         self._reported = -1
         self._promised: dict[str, int] = {}  # by each stream
         self._books: Books | None = None  # of the stream that is folded
-        self._noted: dict[int, tuple[Note, Standing]] = {}  # by batch, until it is reported
+        self._noted: dict[int, tuple[Note, Standing, int]] = {}  # by batch, until it is told
         _prepare(_books(checkpoint), checkpoint)
         self.pulse = Pulse(checkpoint.pulse)
         self._answers = lowered(self._plan, self._aggregated(frames))
@@ -131,7 +131,7 @@ class NativePipeline:
             reach("deliver.over")
             after = standing_after(before, note, stream)
             self._books.close(batch, after)
-            self._noted[batch] = (note, after)
+            self._noted[batch] = (note, after, lateness_after(before, note, stream))
         latest = self.query.lastProgress if self.query else None
         if latest is not None:
             self._pass_on(latest)
@@ -154,11 +154,13 @@ class NativePipeline:
             noted = self._noted.pop(batch, None)
             if noted is None:
                 return  # another thread was faster
-            note, after = noted
+            note, after, lateness = noted
             rows, newest = {names[0]: note.rows}, {names[0]: after.newest}
             bounds = {names[0]: after.bound}
             releases = {self._name: next_window(self._plan, bounds) if kept else Releases()}
-            self._report(Report(batch, rows, bounds, kept, size, newest, awaited, releases))
+            late = {names[0]: lateness}
+            facts = (rows, bounds, kept, size, newest, awaited, releases)
+            self._report(Report(batch, *facts, lateness=late))
             return
         observed = progress.get("observedMetrics", {})
         bound = bound_of(progress.get("eventTime", {}).get("watermark"))
