@@ -42,6 +42,11 @@ class LocalQuery:
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self._out = sink_of(name, sink) if sink else None
 
+    @property
+    def total_rows(self) -> int:
+        """The same as `rows`: there is no earlier run to continue."""
+        return self.rows
+
     def results(self) -> pl.DataFrame:
         """Every row so far that has not been fetched."""
         return pl.concat([no_results(self.plan.schema), *self._waiting])

@@ -71,6 +71,7 @@ def test_everything_is_there_as_json(script: Path) -> None:
         "malformed": 1,
         "lateness": 27_000_000,
         "suggested_slack": "27 SECONDS",
+        "total": {"rows": 2, "late": 1, "late_passed": 0, "malformed": 1},
         "rejected": {
             "reasons": {"v is no INT": 1},
             "samples": [{"reason": "v: 'two' is no INT", "row_text": text}],

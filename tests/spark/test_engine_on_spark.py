@@ -92,6 +92,10 @@ def test_spark_gives_the_local_engines_answers(spark: SparkSession, tmp_path: Pa
     assert engine.counts("packets").rows == 10_000
 
 
+def by_rows(folder: Path) -> int:
+    return pl.read_parquet(folder / "*.parquet").height
+
+
 def test_a_run_continues_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
     queries = {name: QUERIES[name] for name in ("sliding", "subset", "large")}
     text = script(tmp_path / "in", queries, tmp_path / "out")
@@ -104,6 +108,10 @@ def test_a_run_continues_where_it_was_stopped(spark: SparkSession, tmp_path: Pat
         if files.start:
             engine.finish()
         assert engine.stop() is not None
+    # This run has counted its own rows, and knows those of both.
+    counts, sliding = engine.counts("packets"), engine.query("sliding")
+    assert (counts.rows, counts.total.rows) == (4_000, 8_000)
+    assert sliding.rows < sliding.total_rows == by_rows(tmp_path / "out" / "sliding")
     expected = by_local_engine(script(tmp_path / "in", queries))
     for name in queries:
         answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 LONGEST = 200
 
 
-class Counts(Protocol):
-    """What every engine counts of a stream."""
+class Total(Protocol):
+    """The same over all runs of a checkpoint."""
 
     @property
     def rows(self) -> int: ...
@@ -24,16 +24,23 @@ class Counts(Protocol):
     def late(self) -> int: ...
 
     @property
-    def late_by_pipeline(self) -> dict[str, int]: ...
-
-    @property
     def passed(self) -> int: ...
 
     @property
     def malformed(self) -> int: ...
 
+
+class Counts(Total, Protocol):
+    """What every engine counts of a stream."""
+
+    @property
+    def late_by_pipeline(self) -> dict[str, int]: ...
+
     @property
     def lateness(self) -> int: ...
+
+    @property
+    def total(self) -> Total: ...
 
     @property
     def reasons(self) -> dict[str, int]: ...
@@ -52,6 +59,7 @@ def show_stream(stream: Stream, counts: Counts) -> None:
     )
     aside = [f"{n:,} {what}" for n, what in kinds if n]
     print(f"{stream.name}: {counted(counts.rows, 'row')} in", end="")
+    print(since_the_beginning(counts.rows, counts.total.rows), end="")
     print(f", {counts.passed:,} of them late" if counts.passed else "", end="")
     print(f", set aside: {', '.join(aside)}" if aside else "")
     if counts.late and counts.lateness:
@@ -96,8 +104,23 @@ def stream_summary(stream: Stream, counts: Counts) -> dict[str, Any]:
         "lateness": counts.lateness,
         "suggested_slack": suggested_slack(stream, counts.lateness) if counts.late else None,
         **({"late_by_pipeline": dict(each)} if len(each := counts.late_by_pipeline) > 1 else {}),
+        "total": {
+            "rows": counts.total.rows,
+            "late": counts.total.late,
+            "late_passed": counts.total.passed,
+            "malformed": counts.total.malformed,
+        },
         "rejected": {"reasons": reasons_of(counts), "samples": counts.samples},
     }
+
+
+def since_the_beginning(now: int, total: int) -> str:
+    """What earlier runs add to a count; nothing, if there were none.
+
+    >>> since_the_beginning(10, 40)
+    ' (40 since its checkpoint began)'
+    """
+    return "" if now == total else f" ({total:,} since its checkpoint began)"
 
 
 def counted(n: int, what: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.counts import counted, show_stream, stream_summary
+from penstock.cli.counts import counted, show_stream, since_the_beginning, stream_summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +188,8 @@ def show(engine: LocalEngine | Engine) -> None:
 
 def show_query(query: LocalQuery | Query) -> None:
     """A query's answer, or where it is."""
-    print(f"{query.name}: {counted(query.rows, 'row')}")
+    earlier = since_the_beginning(query.rows, query.total_rows)
+    print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
     if query.sink is not None:
         print(f"  in {query.sink}")
     else:
@@ -244,6 +245,7 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
         "queries": {
             query.name: {
                 "rows": query.rows,
+                "total_rows": query.total_rows,
                 "sink": str(query.sink) if query.sink else None,
                 "results": None if query.sink else as_dicts(query.results()),
             }

@@ -64,6 +64,11 @@ class StreamCounts(State):
     samples: list[dict[str, str]] = field(default_factory=list)  # the first malformed ones
 
     @property
+    def total(self) -> StreamCounts:
+        """The same: there is no earlier run to continue."""
+        return self
+
+    @property
     def late_by_pipeline(self) -> dict[str, int]:
         """Here all queries judge as one, and there is nothing to tell apart."""
         return {}

@@ -54,6 +54,7 @@ from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share, shares
 from penstock.spark.sources import columns_of, is_finite, read_stream
 from penstock.spark.spool import Spool
+from penstock.spark.totals import query_counts
 from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
 from penstock.sql.statements import Sink
 
@@ -211,7 +212,7 @@ class Engine(Declarations):
 
     def counting(self, stream: str, pipeline: str) -> StreamCounts:
         """Where a pipeline counts the rows of a declared stream."""
-        return self._counts.setdefault(stream, StreamCounts(pipeline)).of(pipeline)
+        return self._counts.setdefault(stream, StreamCounts(pipeline, stream=stream)).of(pipeline)
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
@@ -250,6 +251,11 @@ class Engine(Declarations):
     def chosen_aggregation(self) -> str:
         """How windows are computed."""
         return self._chosen["aggregation"]
+
+    def total_rows(self, name: str) -> int:
+        """How many rows a query has put out since its checkpoint began."""
+        running = self._known_of(name)
+        return 0 if running is None else running.totals.of(query_counts(name))["rows"]
 
     def _stream_progress(self) -> dict[str, StreamProgress]:
         found: dict[str, StreamProgress] = {}

@@ -45,6 +45,15 @@ class Query:
         """How many rows it has put out since it was started."""
         return sum(self._rows.values())
 
+    @property
+    def total_rows(self) -> int:
+        """How many since its checkpoint began, over all restarts."""
+        return self._engine.total_rows(self.name)
+
+    def rows_of(self, batch: int) -> int:
+        """How many one batch has put out."""
+        return self._rows.get(batch, 0)
+
     def results(self) -> pl.DataFrame:
         """Every row so far, unless it went to a sink or a subscriber."""
         return pl.concat([no_results(self.plan.schema), *self._batches.values()])

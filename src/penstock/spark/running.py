@@ -45,6 +45,7 @@ from penstock.spark.processor import MALFORMED as MALFORMED_ROWS
 from penstock.spark.segment_cache import forget_shared
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share
+from penstock.spark.totals import Totals, query_counts, stream_counts
 from penstock.spark.uncommitted import remove_uncommitted
 from penstock.sql.statements import Sink
 from penstock.storage.places import would_read
@@ -101,6 +102,9 @@ class Running:
         try:
             self._outputs: Outputs | None = None
             self._into = self._open_sinks()
+            self.totals = Totals(place)
+            for name in streams:
+                self._counting(name).totals = self.totals
             with translated():
                 self.pipeline = self._pipeline(frames)
         except BaseException:
@@ -307,6 +311,7 @@ class Running:
             self._counting(stream).lateness_by_batch[report.batch] = lateness
         for (stream, kind), number in report.aside.items():
             self._counting(stream).count(kind, report.batch, number)
+        self._note_totals(report.batch)
         if self._beat is not None:
             self.enabling.is_prompt = self._pulse_is_first
             self._beat.report(report)
@@ -319,6 +324,15 @@ class Running:
             "state_rows": report.state_rows,
             "state_bytes": report.state_bytes,
         }
+
+    def _note_totals(self, batch: int) -> None:
+        """Keep what was counted; before the batch is committed, so that it counts once."""
+        names = [stream.name for stream in self.program.streams]
+        counts = {stream_counts(name): self._counting(name).of_batch(batch) for name in names}
+        for name in self.wanted:
+            rows = self._engine.query(name).rows_of(batch)
+            counts[query_counts(name)] = {"rows": rows}
+        self.totals.note(batch, counts)
 
     def _deliver_late(
         self, batch: int, aside: Mapping[tuple[str, str], Sequence[pl.DataFrame]]

@@ -9,15 +9,27 @@ time in another. Each counts what it has set aside, and of all of them the most 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from penstock.kernel.rejected import Rejected
+from penstock.spark.totals import Totals, stream_counts
 
 MALFORMED = "malformed"
 #: Batches of rows kept for looking at.
 KEPT = 100
+
+
+@dataclass(frozen=True)
+class Total:
+    """Rows that went in, late ones, those of them that passed, and malformed ones."""
+
+    rows: int
+    late: int
+    passed: int
+    malformed: int
 
 
 @dataclass
@@ -30,6 +42,8 @@ class StreamCounts:
     malformed_by_batch: dict[int, int] = field(default_factory=dict)
     passed_by_batch: dict[int, int] = field(default_factory=dict)
     others: dict[str, StreamCounts] = field(default_factory=dict)  # by pipeline
+    totals: Totals | None = None  # of the pipeline
+    stream: str = ""
     lateness_by_batch: dict[int, int] = field(default_factory=dict)
     _rejected_by_batch: dict[int, Rejected] = field(default_factory=dict)
     _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
@@ -38,7 +52,7 @@ class StreamCounts:
         """Where a pipeline counts."""
         if pipeline == self.pipeline:
             return self
-        return self.others.setdefault(pipeline, StreamCounts(pipeline))
+        return self.others.setdefault(pipeline, StreamCounts(pipeline, stream=self.stream))
 
     @property
     def rows(self) -> int:
@@ -113,6 +127,33 @@ class StreamCounts:
             for kind, rows in other.latest
             if kind == "late"
         ]
+
+    def of_batch(self, batch: int) -> dict[str, int]:
+        """What one batch has counted, of all rows that were read."""
+        return {
+            "read": self.rows_by_batch.get(batch, 0),
+            "late": self.late_by_batch.get(batch, 0),
+            "passed": self.passed_by_batch.get(batch, 0),
+            "malformed": self.malformed_by_batch.get(batch, 0),
+        }
+
+    @property
+    def total(self) -> Total:
+        """The same counts since the checkpoint began, over all restarts."""
+        found = [each._totals() for each in self._all]
+        read, late, malformed = (
+            max(counts[kind] for counts in found) for kind in ("read", "late", "malformed")
+        )
+        every = max(counts["late"] + counts["passed"] for counts in found)
+        return Total(read - late - malformed, every, every - late, malformed)
+
+    def _totals(self) -> Counter[str]:
+        if self.totals is not None:
+            return self.totals.of(stream_counts(self.stream))
+        found: Counter[str] = Counter()
+        for batch in self.rows_by_batch:
+            found.update(self.of_batch(batch))
+        return found
 
     def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
         self.count(kind, batch, rows.height)
