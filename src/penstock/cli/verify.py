@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,11 +66,17 @@ def verify(
 
 
 def on_spark(done: Verification, seeds: Iterable[int]) -> None:
+    from penstock.spark import faults
     from penstock.spark.engine import Engine
     from penstock.verification.run_spark import OnSpark
 
     print("starting Spark …", file=sys.stderr, flush=True)
-    tell(done.run_on_spark(OnSpark(lambda place: Engine(checkpoint=place)), seeds))
+    with tempfile.TemporaryDirectory() as folder:
+        faults.use(Path(folder))  # Spark's workers look there, if they start after this
+        try:
+            tell(done.run_on_spark(OnSpark(lambda place: Engine(checkpoint=place)), seeds))
+        finally:
+            faults.use(None)
 
 
 def tell(progress: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ started again from their checkpoints, by an engine that knows nothing of the fir
 from __future__ import annotations
 
 import os
+import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ import polars as pl
 from penstock.errors import NotExecutable
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
+from penstock.spark import faults
 from penstock.spark.engine import Engine
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.choice import choose as choose_lowering
@@ -52,6 +54,8 @@ class OnSpark:
                 (place / "in" / name).mkdir(parents=True)
             middle = len(case.batches) // 2 if way.restarts else 0
             found: dict[str, list[Row]] = {name: [] for name in names}
+            if way.faults:
+                _arm(way)
             for batches in filter(len, (range(middle), range(middle, len(case.batches)))):
                 for number in batches:
                     _write(place / "in", streams, case, number)
@@ -60,6 +64,8 @@ class OnSpark:
                 self._take_in(engine, is_last=batches.stop == len(case.batches))
                 for query in engine.queries:
                     found[query.name] += rows_of(query.results())
+            if (armed := faults.folder()) is not None:
+                faults.disarm(armed)
             return found
 
     def _take_in(self, engine: Engine, *, is_last: bool) -> None:
@@ -71,6 +77,16 @@ class OnSpark:
                 engine.process_available()
         finally:
             engine.stop()
+
+
+def _arm(way: Way) -> None:
+    """Have one task fail, which Spark repeats, or do a step twice, if workers look for faults."""
+    folder, chance = faults.folder(), random.Random(f"{way.seed} spark")
+    if folder is not None:
+        faults.disarm(folder)
+        here = faults.IN_FOLDING if way.lowering == NATIVE else faults.IN_GROUP
+        action = chance.choice(("fail", "repeat"))
+        faults.arm(folder, chance.choice(sorted(here)), action, occurrence=chance.choice((1, 2, 3)))
 
 
 def can_run(planned: Planned, lowering: str) -> bool:

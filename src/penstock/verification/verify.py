@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.errors import HostError, NotExecutable
-from penstock.model.streams import Stream
+from penstock.model.streams import Stream, TimestampKind
 from penstock.plan.nodes import Node
 from penstock.spark.partitioning import partitioning
 from penstock.verification.arrivals import Trouble, arrange, spoil
@@ -128,6 +128,14 @@ class Verification:
         """Whether a late row's fate is defined: set aside, not an error or merged after all."""
         return all(each.settings.late in ("keep", "drop") for each in self.planned)
 
+    def _limits_on_spark(self) -> Iterator[str]:
+        for each in self.planned:
+            kinds = {stream.kind for stream in each.streams.values()}
+            if TimestampKind.INTERNAL in kinds:
+                yield f"{each.name} on Spark itself: its rows are stamped by the machine's clock"
+        if any(stream.slack is None for stream in self.streams.values()):
+            yield "promises from outside on Spark itself"
+
     def case(self, seed: int) -> Case:
         """What comes for a seed: the first time as many rows as may be, then any number."""
         chance = random.Random(f"{seed} case")
@@ -182,10 +190,12 @@ class Verification:
         """Try seeds on Spark, which takes seconds for each."""
         began, before = time.monotonic(), self.outcome.seconds
         self.runs["spark"] = run
+        self.outcome.not_tried += list(self._limits_on_spark())
         for seed in seeds:
             case = self._for_spark(self.case(seed))
             for lowering in ("kernel", "native"):
-                way = Way("spark", seed=seed, lowering=lowering, restarts=len(case.batches) > 1)
+                several = len(case.batches) > 1
+                way = Way("spark", {}, seed, lowering=lowering, restarts=several, faults=True)
                 yield f"seed {seed}, {case.size} rows: {way}"
                 yield from self.tried(seed, way, case)
                 self.outcome.seconds = before + time.monotonic() - began
@@ -275,7 +285,7 @@ class Verification:
             name = (queries or [self.planned[0].name])[0]
             return [Difference(name, problem=f"{type(error).__name__}: {error}")]
         found = []
-        if count:
+        if count and answers:
             self._count(way, case)
         for each in planned:
             if each.name in self.outcome.not_judged or each.name not in answers:

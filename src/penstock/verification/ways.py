@@ -38,6 +38,7 @@ class Way:
     loses_workers: bool = False  # groups move between workers, and attempts fail
     lowering: str = "kernel"
     restarts: bool = False
+    faults: bool = False  # on Spark, a task fails or does a step twice
 
     def __str__(self) -> str:
         return ", ".join([_HOSTS[self.host], *self._details()])
@@ -59,6 +60,8 @@ class Way:
             yield f"{self.lowering} lowering"
         if self.restarts:
             yield "a restart"
+        if self.faults:
+            yield "a fault"
         yield from (f"SET {name} = {value}" for name, value in self.settings.items())
 
     def simpler(self) -> Iterator[Way]:
@@ -71,7 +74,7 @@ class Way:
         for name in self.settings:
             rest = {key: value for key, value in self.settings.items() if key != name}
             yield replace(self, settings=rest)
-        for name in ("changes", "loses_workers", "restarts", "groups", "rows_per_block"):
+        for name in ("changes", "loses_workers", "restarts", "faults", "groups", "rows_per_block"):
             yield replace(self, **{name: getattr(plain, name)})
         yield replace(self, strategy=plain.strategy, rows_per_step=plain.rows_per_step)
 
