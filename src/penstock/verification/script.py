@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.catalog import QueryEntry, StreamEntry
 from penstock.declarations import Declarations
@@ -84,6 +85,7 @@ class Script:
 
     statements: Sequence[Statement]
     _tables: dict[StaticTable, StaticTable] = field(default_factory=dict)
+    _declared: dict[Any, list[Planned]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> Script:
@@ -97,9 +99,12 @@ class Script:
         self, settings: Mapping[str, str] | None = None, queries: Sequence[str] | None = None
     ) -> list[Planned]:
         """The queries that stand at the end of the file, under other settings."""
-        dry = _Dry()
-        self.on(dry, settings or {}, queries=queries)
-        return list(dry.planned.values())
+        key = tuple(sorted((settings or {}).items())), None if queries is None else tuple(queries)
+        if key not in self._declared:
+            dry = _Dry()
+            self.on(dry, settings or {}, queries=queries)
+            self._declared[key] = list(dry.planned.values())
+        return self._declared[key]
 
     def on(
         self,
