@@ -143,6 +143,8 @@ def _summary(
         return "not known: no batch is over yet"
     if next_one is None:
         return "nothing waits" if releases.known else "something waits, it cannot be told for what"
+    if not next_one.bounds:
+        return "the next result waits for more rows, of any time"
     waited = list(dict.fromkeys(stream for stream, _ in next_one.bounds))
     named = " and ".join(f"`{stream}`" for stream in waited)
     others = [each.bound for name, each in known.items() if name not in waited]

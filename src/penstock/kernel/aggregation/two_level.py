@@ -107,7 +107,11 @@ class LowLevel(Operator):
         return (Waiting((Need(0, WID, oldest + 1),), times, certain=False),)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        return (Waiting((), times, certain=False),)  # it may throw out what was there
+        """It may throw out what was there, and more may leave for it."""
+        first = times[WID]
+        assert first is not None
+        first = min(first, self._table.oldest())
+        return (Waiting((), {WID: first, WID_END: first + 1}, certain=False),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
         if on != WID:
@@ -138,3 +142,10 @@ class HighLevel(WidAggregate):
     def _partials(self, rows: pl.DataFrame, cells: Grouping) -> dict[str, pl.Series]:
         columns = {name: rows.get_column(name) for name in self._calculation.partials}
         return self._calculation.merge(columns, cells)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        """What comes with a row may be a promise, too, that was held back: it needs no other."""
+        first, mine = times[WID], self._first_open()
+        assert first is not None
+        [closing] = self._closing(first if mine is None else min(first, mine))
+        return (Waiting((), closing.times, certain=False),)
