@@ -101,7 +101,8 @@ class Enabling:
         """Take note of what a batch came to, at `now`."""
         self._awaited = frozenset(report.awaited)
         self._brought_rows = any(report.rows.values())
-        self.releases = report.releases
+        # A batch that no group has heard of changes nothing.
+        self.releases = {**self.releases, **report.releases}
         for name, known in self._known.items():
             newest = report.newest.get(name, BEGINNING)
             if newest > known.newest:
