@@ -253,7 +253,8 @@ class Catalog:
                 f"no {statement.kind} `{statement.name}`{is_other}",
                 hint=f"write DROP {entry.kind.upper()} {entry.name}"
                 if entry
-                else suggest(statement.name, known),
+                else f"{suggest(statement.name, known)}; DROP {statement.kind.upper()} IF EXISTS "
+                "is content without it",
             )
         self._check_unread(entry, "dropped")
         return self._entries.pop(entry.name.lower())

@@ -91,7 +91,8 @@ class AboveAggregate(ExpressionBinder):
         if key is None:
             raise SyntaxFault(
                 f"`{written}` has no single value here: it is neither grouped nor aggregated",
-                hint=f"write GROUP BY {written}, or an aggregate of it such as max({written})",
+                hint=f"add {written} to GROUP BY, which as GROUP BY ALL takes everything selected, "
+                f"or aggregate it: max({written})",
             )
         return key
 

@@ -195,8 +195,8 @@ def resolve_attribute(attribute: Attribute, scope: Scope, context: Context) -> F
         return scope.resolve(attribute.name, attribute.qualifier)
 
 
-def default_attribute(unit: Unit, scope: Scope, context: Context) -> Field:
-    """The attribute of a window that names none."""
+def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: bool = False) -> Field:
+    """The attribute of a window that names none; `within`: it is WITHIN, which cannot name one."""
     fitting = [
         field
         for field in scope.fields
@@ -209,9 +209,13 @@ def default_attribute(unit: Unit, scope: Scope, context: Context) -> Field:
         return fitting[0]
     if fitting:
         names = ", ".join(map(str, fitting))
-        raise CannotWindow(
-            f"the window can be on any of {names}", hint=f"write which one: WA {fitting[0]}"
-        )
+        which = f"write which one: WA {fitting[0]}"
+        if within:
+            which = (
+                "WITHIN cannot say which one; windows behind the inputs can: "
+                f"a [RANGE 1 MINUTE], b [RANGE 1 MINUTE, WA {fitting[0].name}]"
+            )
+        raise CannotWindow(f"the window can be on any of {names}", hint=which)
     wanted = {
         "time": "timestamp",
         "rows": "row number",

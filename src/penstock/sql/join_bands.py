@@ -91,8 +91,10 @@ class _Finder:
         distance = resolve_length(length, self.context)
         with self.context.located(distance.span):
             band = sliding_band(distance.value, distance.value)
-            ends = [default_attribute(distance.unit, i.scope, self.context) for i in self.left]
-            mine = default_attribute(distance.unit, self.right.scope, self.context)
+            *ends, mine = (
+                default_attribute(distance.unit, input_.scope, self.context, within=True)
+                for input_ in (*self.left, self.right)
+            )
         return self._pairing([(end, band) for end in ends], mine)
 
     def sliding(self) -> Pairing:

@@ -111,9 +111,10 @@ class WindowParser(ExpressionParser):
         if not self._at_keyword():
             if not keyword:
                 self.refuse("the window clause has no `]`")
-            self.refuse(
-                f"`{keyword.text}` is no window parameter", keyword, hint=suggest(word, KEYWORDS)
-            )
+            hint = suggest(word, KEYWORDS)
+            if word in ("FROM", "AS", "WHERE", "GROUP", ")", ";"):
+                hint = f"close the window first: `]` before `{keyword.text}`"
+            self.refuse(f"`{keyword.text}` is no window parameter", keyword, hint=hint)
         name = {"WA": "wattr", "PA": "partition"}.get(word, word.lower())
         if name in given or (name == "range" and "range_all" in given):
             self.refuse(f"{word} is given twice", keyword)
