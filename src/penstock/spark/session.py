@@ -149,13 +149,25 @@ def _way_out(master: str | None, log: Path) -> str:
     return f"Spark's own words are in {log}"
 
 
+#: Applications that have this package.
+_SHIPPED: set[str] = set()
+
+
 def ship_package(spark: SparkSession) -> None:
-    """Send this package to the executors, which may have no copy of it."""
+    """Send this package to the executors, which may have no copy of it; once to each application.
+
+    Spark refuses a second archive of that name whose content differs, and byte code that Python
+    wrote meanwhile is enough for that.
+    """
+    application = str(spark.sparkContext.applicationId)
+    if application in _SHIPPED:
+        return
     folder = Path(tempfile.mkdtemp(prefix="penstock-"))
     archive = shutil.make_archive(
         str(folder / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
+    _SHIPPED.add(application)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
