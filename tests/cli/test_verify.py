@@ -71,3 +71,11 @@ def test_a_file_that_cannot_run_is_refused_as_ever(tmp_path: Path) -> None:
     file.write_text("CREATE STREAM s (k STRING); SELECT kk FROM s")
     code, _ = call(str(file))
     assert code == 1
+
+
+def test_streams_that_do_not_end_get_rows_of_their_declared_types(tmp_path: Path) -> None:
+    file = tmp_path / "kafka.sql"
+    file.write_text(TEXT.format(origin="FROM kafka OPTIONS (subscribe 's')", place=tmp_path))
+    code, said = call(str(file), "--seeds", "1", "--rows", "20")
+    assert code == 0
+    assert "s: up to 20 rows made of the declared types (kafka; what is read here: parquet" in said

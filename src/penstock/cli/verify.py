@@ -80,9 +80,12 @@ def on_spark(done: Verification, seeds: Iterable[int]) -> None:
 
 
 def tell(progress: Iterable[str]) -> None:
-    """Say now and then where it is."""
+    """Say now and then where it is; what is done when somebody stops it counts."""
     said = time.monotonic()
-    for text in progress:
-        if time.monotonic() - said > PATIENCE:
-            print(text, file=sys.stderr, flush=True)
-            said = time.monotonic()
+    try:
+        for text in progress:
+            if time.monotonic() - said > PATIENCE:
+                print(text, file=sys.stderr, flush=True)
+                said = time.monotonic()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)

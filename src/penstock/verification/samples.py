@@ -51,7 +51,8 @@ def read_sample(stream: Stream) -> Sample:
         made = made_of({"workload": str(origin.path), **dict(origin.options)})
         count = MOST_READ if made.total is None else min(made.total, MOST_READ)
         return Sample(made.rows(0, count), str(origin))
-    reason = "no FROM" if origin.format == "push" else f"{origin} is no file that ends"
+    read = ", ".join((*FILE_FORMATS, "workload"))
+    reason = "no FROM" if origin.format == "push" else f"{origin}; what is read here: {read}"
     return Sample(None, str(origin), reason)
 
 

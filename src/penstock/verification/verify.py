@@ -61,7 +61,6 @@ class Outcome:
     compared: Counter[str] = field(default_factory=Counter)  # query -> runs
     answers: Counter[str] = field(default_factory=Counter)  # query -> rows of all answers
     most_rows: Counter[str] = field(default_factory=Counter)  # stream -> rows of the largest case
-    late: int = 0
     not_judged: dict[str, str] = field(default_factory=dict)
     in_part: dict[str, str] = field(default_factory=dict)
     not_tried: list[str] = field(default_factory=list)
