@@ -15,7 +15,8 @@ Spec: window-queries 7.5, 7.6.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -81,12 +82,21 @@ class _Next:
         self._low.on_punctuation(0, punctuation, self._out)
 
 
-def measure(flush: Flush, groups: int, slots: int, scale: int, seed: int, repeats: int) -> Work:
-    """Q8-1 over packets of equally likely groups; the least time of each block of several runs."""
-    runs = [
-        _run(flush, groups // scale, slots // scale, BLOCK // scale, seed) for _ in range(repeats)
-    ]
-    return Work(np.min([run.took for run in runs], axis=0), runs[0].put_out, runs[0].block)
+def measure(
+    policies: Mapping[str, Flush], groups: int, slots: int, scale: int, seed: int, repeats: int
+) -> dict[str, Work]:
+    """Q8-1 over packets of equally likely groups, by policy: the least time of each block.
+
+    Policies take turns, so that all see the same machine; every run has the same packets.
+    """
+    runs: dict[str, list[Work]] = {name: [] for name in policies}
+    for _ in range(repeats):
+        for name, flush in policies.items():
+            runs[name].append(_run(flush, groups // scale, slots // scale, BLOCK // scale, seed))
+    return {
+        name: replace(found[0], took=np.min([run.took for run in found], axis=0))
+        for name, found in runs.items()
+    }
 
 
 def _run(flush: Flush, groups: int, slots: int, block: int, seed: int) -> Work:

@@ -24,17 +24,20 @@ POLICIES = {"IOP": Flush(IN_ORDER), "OOP": Flush(LAZY, 2), "OOP(sf)": Flush(SLOW
 GROUPS = (66_000, 130_000, 260_000, 520_000)
 SIZES = {"½": 0.5, "1": 1.0, "2": 2.0}
 SMALL, LARGE = 66_000, 260_000
+REPEATS = 5
 
 
 def run(quick: bool, seed: int) -> Outcome:
     groups = (SMALL, LARGE) if quick else GROUPS
     sizes = {"2": 2.0} if quick else SIZES
-    scale = 16 if quick else 4
+    scale = 16 if quick else 8
     work = {
-        (name, size, count): measure(flush, count, int(count * factor), scale, seed, 3)
+        (name, size, count): found
         for size, factor in sizes.items()
         for count in groups
-        for name, flush in POLICIES.items()
+        for name, found in measure(
+            POLICIES, count, int(count * factor), scale, seed, REPEATS
+        ).items()
     }
     rates = {key: highest_rate(each, RING // scale) for key, each in work.items()}
     shares = {key: work[key].busy(rate) for key, rate in rates.items()}

@@ -27,6 +27,8 @@ RATES = (1.0, 10.0)
 #: Switches are expected at 0.5 ms, and at 0.083 ms with the small alpha.
 COSTS = (1e-6, 1e-5, 4e-5, 8e-5, 1e-4, 2e-4, 3e-4, 4e-4, 6e-4, 8e-4, 1e-3)
 SWITCH = 5e-4
+#: So near to alpha the rates that happen to come decide, not those they are drawn with.
+NEARBY = 0.1
 LOADS = tuple(c * 60 * RATES[0] * RATES[1] for c in COSTS)
 
 
@@ -131,7 +133,11 @@ def _switches(alpha: float, runs: list[Measured]) -> Check:
     shares = [one.ordering_output for one in runs]
     return Check(
         f"Adaptive switches where c w l1 l2 passes alpha = {alpha}",
-        all((s > 0.5) == (load >= alpha) for s, load in zip(shares, LOADS, strict=True)),
+        all(
+            (s > 0.5) == (load >= alpha)
+            for s, load in zip(shares, LOADS, strict=True)
+            if abs(load / alpha - 1) > NEARBY
+        ),
         ", ".join(f"{load:.2g}: {s:.0%}" for load, s in zip(LOADS, shares, strict=True)),
     )
 
