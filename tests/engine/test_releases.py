@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from penstock.kernel.aggregation import session
+from penstock.kernel.joins import unmatched
 from penstock.local_engine import LocalEngine
 from penstock.model.punctuation import Punctuation
 from penstock.model.releases import Releases
@@ -168,3 +170,13 @@ def test_what_is_named_releases_a_row_and_nothing_less_does(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_named_releases_a_row_in_many_more_cases(shape: str) -> None:
     check_seeds(400, SHAPES[shape])
+
+
+@pytest.mark.parametrize("shape", ["joins", "kinds"])
+def test_where_not_all_is_looked_through_nothing_less_than_is_named_releases_a_row(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unmatched, "LOOKED_AT", 1)
+    monkeypatch.setattr(unmatched, "MOST_LOOKED_AT", 2)
+    monkeypatch.setattr(session, "MOST_PIECES", 1)
+    check_seeds(20, SHAPES[shape])

@@ -42,7 +42,7 @@ from penstock.windows.session import Session
 _FIRST, _LAST, _DUE = "__first", "__last", "__due"
 
 #: Pieces that are looked through to say which session ends next.
-MOST_PIECES = 1 << 16
+MOST_PIECES = 1 << 12
 
 
 @dataclass

@@ -16,7 +16,7 @@ A left row of a semi join leaves when its first partner comes, and is not stored
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -281,7 +281,8 @@ class OAJoin(Operator):
             if self._kind.keeps_alone(side):
                 first = unmatched.first(self.state.waiting(side), self.state.met(side))
                 if first is not None:
-                    yield self._leaving_alone(side, first)
+                    time, certain = first
+                    yield replace(self._leaving_alone(side, time), certain=certain)
 
     def _leaving_alone(self, side: int, time: int) -> Waiting:
         on = self._spec.sides[1 - side].on

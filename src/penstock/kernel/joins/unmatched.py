@@ -27,8 +27,9 @@ from penstock.kernel.state import Table
 NUMBER = "__number"
 NOBODY = -1
 
-#: Rows that are looked at in one go for the first without a partner: mostly it is near the front.
-LOOKED_AT = 4096
+#: Rows that are looked at in one go, and at all, for the first without a partner: mostly it is near
+#: the front.
+LOOKED_AT, MOST_LOOKED_AT = 1 << 10, 1 << 14
 
 
 class Unmatched:
@@ -63,21 +64,28 @@ class Unmatched:
         self._met.purge(met, keep_from)
         return alone
 
-    def first(self, waiting: Table, met: Table) -> int | None:
-        """The time of the first row that has not met a partner."""
-        found: int | None = None
+    def first(self, waiting: Table, met: Table) -> tuple[int, bool] | None:
+        """The time of the first row that has not met a partner.
+
+        And whether that is certain: after many that have met one, it is the first not looked at.
+        """
+        found: list[tuple[int, bool]] = []
+        left = MOST_LOOKED_AT
         for rows in waiting:
             times = rows.get_column(self._on)
             for place in range(0, rows.height, LOOKED_AT):
-                part = rows.slice(place, LOOKED_AT)
-                if found is not None and times[place] >= found:
+                if found and times[place] >= min(found)[0]:
                     break
+                if left <= 0:
+                    found.append((int(times[place]), False))
+                    break
+                part = rows.slice(place, LOOKED_AT)
+                left -= part.height
                 lone = ~self._has_met(met, part.get_column(NUMBER).to_numpy())
                 if lone.any():
-                    time = int(times[place + int(lone.argmax())])
-                    found = time if found is None else min(found, time)
+                    found.append((int(times[place + int(lone.argmax())]), True))
                     break
-        return found
+        return min(found, default=None)
 
     def leave_where(
         self, waiting: Table, met: Table, over: Callable[[pl.DataFrame], Mask]
