@@ -50,6 +50,8 @@ def test_of_early_results_the_final_ones_are_judged() -> None:
     final = {"n": 2, "window_start": 0, "window_end": 1, "is_final": True}
     assert difference(query, [final], [{**final, "n": 1, "is_final": False}, final]) is None
     assert difference(query, [final], [{**final, "is_final": False}]) is not None
+    wrong = difference(query, [final], [final, {**final, "is_final": False}])
+    assert wrong is not None and wrong.problem == "a row follows the final one of its window"
 
 
 def test_an_order_is_kept() -> None:

@@ -8,11 +8,12 @@ smaller until nothing can be left out.
     script      the statements of a file, carried out on any engine with any settings
     samples     rows of streams, from where the file says they come
     generated   rows made of the declared types, where nothing can be read
+    lengths     where windows begin and end: mistakes sit there
     arrivals    rows → a case
     ways        the ways there are
     run_here    a case through this process, run_groups: through groups without Spark,
     run_spark   and on Spark
     judging     what a query must give over a case
     shrinking   a smaller case that fails as well
-    verify      all of it
+    verify      all of it; report: what it found, for people and as JSON
 """

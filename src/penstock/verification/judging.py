@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.expressions import Ref
-from penstock.model.schema import IS_FINAL, ROW_NUM
+from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.oracle.evaluate import close, evaluate
 from penstock.oracle.lateness import Step, judge, taken_in
 from penstock.plan import nodes
@@ -108,6 +108,9 @@ def difference(planned: Planned, expected: Sequence[Row], got: Sequence[Row]) ->
     """What is wrong with an answer; None: nothing."""
     final = _final(planned.plan)
     if final is not None:
+        if _follows_final(planned.plan, got, final):
+            problem = "a row follows the final one of its window"
+            return Difference(planned.name, expected, got, problem=problem)
         expected = [row for row in expected if row[final] is True]
         got = [row for row in got if row[final] is True]
     missing, unexpected = apart(expected, got, _bounds(planned.plan))
@@ -186,6 +189,26 @@ def _bounds(plan: nodes.Node) -> dict[str, tuple[float, float]]:
             if isinstance(column.value, Ref) and column.value.name in loose
         }
     return loose
+
+
+def _follows_final(plan: nodes.Node, got: Iterable[Row], final: str) -> bool:
+    """Whether something came after the last word on a group and window, where both are shown."""
+    top = _top(plan)
+    assert isinstance(top, nodes.WindowAggregate)
+    shown = {name: name for name in top.schema.names}
+    if isinstance(plan, nodes.Project):
+        shown = {c.value.name: c.name for c in plan.columns if isinstance(c.value, Ref)}
+    names = [*top.groups, WINDOW_START, WINDOW_END]
+    if not shown.keys() >= set(names):
+        return False
+    over = set()
+    for row in got:
+        key = tuple(row[shown[name]] for name in names)
+        if key in over:
+            return True
+        if row[final]:
+            over.add(key)
+    return False
 
 
 def _final(plan: nodes.Node) -> str | None:
