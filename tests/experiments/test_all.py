@@ -62,8 +62,9 @@ def test_it_comes_out_as_published_or_as_is_known_and_as_the_page_says(name: str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
-def test_it_does_so_with_a_fresh_seed(name: str) -> None:
-    print(f"PENSTOCK_SEED={FRESH}")
+def test_it_does_so_with_a_fresh_seed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():  # whoever watches a long run wants to know it before it fails
+        print(f"\n{name}: PENSTOCK_SEED={FRESH}")
     assert surprises(quick(name, FRESH)) == [], f"PENSTOCK_SEED={FRESH}"
 
 
