@@ -329,7 +329,7 @@ class Running:
         """Keep what was counted; before the batch is committed, so that it counts once."""
         names = [stream.name for stream in self.program.streams]
         counts = {stream_counts(name): self._counting(name).of_batch(batch) for name in names}
-        for name in self.wanted:
+        for name in sorted(self.wanted):  # which another thread may change
             rows = self._engine.query(name).rows_of(batch)
             counts[query_counts(name)] = {"rows": rows}
         self.totals.note(batch, counts)
