@@ -45,7 +45,7 @@ def test_each_batch_is_shown_with_its_number_and_what_is_left_out(
 
 def test_late_rows_are_shown_under_their_stream(capsys: pytest.CaptureFixture[str]) -> None:
     engine = LocalEngine()
-    engine.sql(f"{STREAM} SELECT v FROM s")
+    engine.sql(f"{STREAM} SELECT count(*) AS n FROM s [RANGE 5 ROWS]")
     engine.push("s", rows(9))
     engine.push("s", rows(3))
     said = capsys.readouterr().out
@@ -71,6 +71,7 @@ def test_json_stays_json_while_rows_are_shown(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["run", "--local", "--json", str(script)])
     assert json.loads(ran.stdout)["queries"]["q"] == {
         "rows": 2,
+        "total_rows": 2,
         "sink": "console",
         "results": None,
     }
