@@ -24,7 +24,7 @@ JOINED = STREAMS + "SELECT l.v, r.v AS w FROM a AS l JOIN b AS r ON l.k = r.k WI
 
 
 def found_in(text: str, seeds: int = 30) -> tuple[Verification, Found]:
-    done = Verification(text, rows=60)
+    done = Verification(text, rows=30)
     for _ in done.run(range(seeds)):
         pass
     assert done.outcome.found is not None, "nothing was found"

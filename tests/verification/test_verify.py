@@ -115,6 +115,18 @@ def test_rows_come_from_the_streams_files_where_they_meet(tmp_path: Path) -> Non
     assert as_json(done)["streams"]["a"]["generated"] is False
 
 
+def test_a_query_that_gives_nothing_is_tried_with_more_rows(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"v": list(range(200)), "ts": list(range(200))})
+    frame.with_columns(pl.from_epoch("ts", time_unit="s")).write_parquet(tmp_path / "1.parquet")
+    text = (
+        f"CREATE STREAM s (v INT, ts TIMESTAMP) FROM parquet '{tmp_path}' TIMESTAMP BY ts; "
+        "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 DAY] HAVING count(*) >= 30"
+    )
+    done = verified(text, seeds=1, rows=10)
+    assert done.outcome.most_rows["s"] == 50
+    assert done.outcome.answers["q"] > 0
+
+
 def test_a_file_without_a_query_is_refused() -> None:
     with pytest.raises(NotExecutable, match="no query to verify"):
         Verification("CREATE STREAM s (k INT)")

@@ -79,7 +79,8 @@ def _difference(done: Verification, found: Found) -> Iterator[str]:
             marked = wrong.missing if title == "expected" else wrong.unexpected
             yield from indented(_answer(columns, rows, marked), 4)
     yield ""
-    yield f"  again: --seed {found.seed} ({found.rows_at_first:,} rows at first)"
+    again = f"--seed {found.seed} --rows {found.wanted}"
+    yield f"  again: {again} ({found.rows_at_first:,} rows at first)"
 
 
 def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:
@@ -194,6 +195,7 @@ def _found_as_json(found: Found) -> dict[str, Any]:
     return {
         "query": wrong.query,
         "seed": found.seed,
+        "rows": found.wanted,
         "way": str(found.way),
         "problem": wrong.problem or None,
         "batches": [

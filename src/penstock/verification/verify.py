@@ -25,6 +25,8 @@ from penstock.verification.script import Script
 from penstock.verification.shrinking import Shrinking
 from penstock.verification.ways import Host, Way, alternatives, ways
 
+#: So many times more rows, where a query has given none.
+MORE = 5
 #: How often a smaller case is looked for, where a try takes milliseconds, and where it is on Spark.
 TRIES, TRIES_ON_SPARK = 600, 12
 
@@ -50,6 +52,7 @@ class Found:
     case: Case
     difference: Difference
     rows_at_first: int
+    wanted: int  # of each stream
 
 
 @dataclass
@@ -184,6 +187,23 @@ class Verification:
                 return
             self.outcome.seeds += 1
             self._judge.forget()
+        yield from self._with_more_rows(others)
+        self.outcome.seconds = time.monotonic() - began
+
+    def _with_more_rows(self, others: Sequence[Mapping[str, str]]) -> Iterator[str]:
+        """Where a query has never given a row, little was tried: a larger case may do."""
+        answers, told = self.outcome.answers, self.outcome.not_judged
+        if all(answers[each.name] or each.name in told for each in self.planned):
+            return
+        before, self._wanted = self._wanted, MORE * self._wanted
+        case = self.case(0)
+        for way in ways(random.Random("more"), others, 0, self.runs)[::3]:
+            yield f"more rows, {case.size}: {way}"
+            yield from self.tried(0, way, case)
+            if self.outcome.found is not None:
+                return
+        self.outcome.seeds += 1
+        self._wanted = before
 
     def run_on_spark(self, run: Run, seeds: Iterable[int]) -> Iterator[str]:
         """Try seeds on Spark, which takes seconds for each."""
@@ -251,7 +271,7 @@ class Verification:
         smallest = Shrinking(fails, self.streams, tries).smallest(way, case)
         # What was tried last need not be what was kept.
         self._fails(*smallest, only, first, latest)
-        self.outcome.found = Found(seed, *smallest, latest[0], case.size)
+        self.outcome.found = Found(seed, *smallest, latest[0], case.size, self._wanted)
         yield f"seed {seed}: {smallest[1].size} rows are enough"
 
     def _fails(
