@@ -146,8 +146,8 @@ class Engine(Declarations):
         self._place_spools(planned)
         for share in planned:
             running = Running(self, share)
-            self._running.append(running)
             running.start(interval)
+            self._running.append(running)
         for name in self._spools:
             self._spools[name].start(partial(self._rows_read, name))
 

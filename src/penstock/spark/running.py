@@ -124,8 +124,12 @@ class Running:
         is_continued = not self.checkpoint.is_new
         start = partial(self._start_query, interval)
         self._attempts = Attempts(", ".join(self.share.queries), start)
-        with translated():
-            self._attempts.begin()
+        try:
+            with translated():
+                self._attempts.begin()
+        except BaseException:
+            self._let_go()
+            raise
         if not self.enabling.can_help:
             return
         pulse, pipeline = self.pipeline.pulse, self.pipeline
@@ -203,11 +207,8 @@ class Running:
                 self._last = (dict(self.query.status), self.query.lastProgress)
                 forget_shared(str(self.query.id))
         finally:
-            self._release()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            return None
-        return self.checkpoint.folder
+            self._let_go()
+        return self.checkpoint.folder if self._temporary is None else None
 
     def _wait_for_batch(self) -> None:
         """Until the batch that runs now is over; Spark would throw it away and repeat it."""
@@ -269,6 +270,12 @@ class Running:
 
     def _counting(self, stream: str) -> StreamCounts:
         return self._engine.counting(stream, ", ".join(self.share.queries))
+
+    def _let_go(self) -> None:
+        """Leave everything to others that it has held, and remove what was only its own."""
+        self._release()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _release(self) -> None:
         if self._outputs is not None:

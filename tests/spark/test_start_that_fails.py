@@ -1,0 +1,41 @@
+"""A pipeline that does not start: the others can still be stopped, and it holds nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.errors import HostError
+from penstock.spark import engine as module
+from penstock.spark.engine import Engine
+
+
+class FakeRunning:
+    """A pipeline; the second one does not start."""
+
+    made = 0
+    query = object()
+
+    def __init__(self, engine: Engine, share: Any) -> None:
+        FakeRunning.made += 1
+        self.number, self.share = FakeRunning.made, share
+
+    def start(self, interval: str) -> None:
+        if self.number == 2:
+            raise HostError("it does not start")
+
+    def stop(self) -> None:
+        assert self.number == 1, "it never ran"
+
+
+def test_an_engine_whose_second_pipeline_does_not_start_stops_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "Running", FakeRunning)
+    engine = Engine()
+    for name in "ab":
+        engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")
+    with pytest.raises(HostError, match="does not start"):
+        engine.start()
+    assert engine.stop() == []
