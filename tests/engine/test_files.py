@@ -370,3 +370,38 @@ def test_a_directory_that_cannot_be_written_is_a_fault_of_the_machine(
     with pytest.raises(HostError, match="cannot write results to") as refused:
         engine.push("bids", [bid(1)])
     assert isinstance(refused.value.__cause__, OSError)
+
+
+def test_a_query_does_not_write_where_its_stream_reads(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    for place in ("in", "in/deep", "link", "out/../in"):
+        engine = reading("csv", tmp_path / "in")
+        with pytest.raises(NotExecutable, match="would come back as rows") as refused:
+            engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / place}' AS SELECT item FROM bids")
+        assert "INTO that is not in" in str(refused.value)
+        assert engine.queries == []
+    with pytest.raises(NotExecutable, match="would come back as rows"):
+        LocalEngine().sql(declared("csv", tmp_path / "in") + f" LATE INTO csv '{tmp_path / 'in'}'")
+    engine = reading("csv", tmp_path / "in")
+    engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / 'out'}' AS SELECT item FROM bids")
+    # Another stream may read what a query writes.
+    engine.sql(declared("csv", tmp_path / "out", "bids2"))
+    engine.sql(f"CREATE QUERY p INTO csv '{tmp_path / 'more'}' AS SELECT item FROM bids2")
+
+
+def test_two_runs_do_not_write_into_one_directory(tmp_path: Path) -> None:
+    text = f"CREATE QUERY q INTO csv '{tmp_path / 'out'}' AS SELECT price FROM bids"
+    one, other = LocalEngine(), LocalEngine()
+    for engine in (one, other):
+        engine.sql(BIDS)
+        engine.sql(text)
+    one.push("bids", [bid(1)])
+    with pytest.raises(HostError, match="another run is writing its results"):
+        other.push("bids", [bid(2)])
+    one.finish()
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["part-00000.csv"]
+    late = LocalEngine()
+    late.sql(BIDS)
+    with pytest.raises(HostError, match="holds results already"):
+        late.sql(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import HostError, PenstockBug
+from penstock.errors import HostError
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.spark.group_host import GroupHost
@@ -144,7 +144,7 @@ def test_state_of_another_format_is_refused() -> None:
         KeptState(store.handle(), SegmentCache(None)).read()
 
 
-def test_a_directory_whose_segment_is_missing_is_a_bug() -> None:
+def test_a_segment_that_is_missing_is_damage_and_says_so() -> None:
     pipeline, _ = open_window(batches=2, size=5, fresh_keys=True)
     store = only_store(pipeline)
     [lost, *_] = store.segments
@@ -152,5 +152,5 @@ def test_a_directory_whose_segment_is_missing_is_a_bug() -> None:
     kept = KeptState(store.handle(), SegmentCache(None))
     directory = kept.read()
     assert directory is not None
-    with pytest.raises(PenstockBug, match=str(lost)):
+    with pytest.raises(HostError, match=f"damaged: .*{lost}"):
         kept.restore(GroupHost(pipeline.exchange.program), directory)

@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from penstock.errors import HostError
+from penstock.model.streams import Origin, Stream
 from penstock.results import write_part
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.outputs import Outputs
+from penstock.spark.running import check_is_not_read
 from penstock.sql.statements import Sink
 from tests.spark.test_checkpoint import ONE
 
@@ -158,3 +160,10 @@ def test_a_checkpoint_without_batches_takes_no_results_away(ran: Path) -> None:
     (ran / "c" / "spark").rename(ran / "c" / "lost")
     assert "holds results already" in refused(ran / "c", ran / "out")
     assert len(list((ran / "out").glob("part-*"))) == 2
+
+
+def test_a_checkpoint_is_not_kept_where_a_stream_reads(tmp_path: Path) -> None:
+    stream = Stream("s", (), origin=Origin("csv", str(tmp_path / "in")))
+    check_is_not_read(tmp_path / "kept", [stream])
+    with pytest.raises(HostError, match="where the checkpoint would be kept"):
+        check_is_not_read(tmp_path / "in" / "kept", [stream])

@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from penstock.errors import HostError
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.exchange import SCHEMA
 from penstock.spark.pulse import PULSE, Pulse
@@ -18,9 +21,25 @@ if TYPE_CHECKING:
 def test_each_promise_is_a_file_of_its_own(tmp_path: Path) -> None:
     first = Pulse(tmp_path / "pulse").send({"a": 5, "b": END})
     second = Pulse(tmp_path / "pulse").send({"a": 7})  # also after a restart
-    assert (first.name, second.name) == ("000001.json", "000002.json")
-    assert json.loads(first.read_text()) == {"a": 5, "b": END}
+    assert (first.name[:7], second.name[:7]) == ("000001-", "000002-")
+    assert json.loads(first.read_text()).items() >= {"a": 5, "b": END}.items()
     assert sorted(file.name for file in first.parent.iterdir()) == [first.name, second.name]
+
+
+def test_a_promise_that_was_changed_is_refused_at_the_next_start(tmp_path: Path) -> None:
+    file = Pulse(tmp_path).send({"a": 1_700_000_000, "b": END})
+    Pulse(tmp_path)
+    whole = file.read_bytes()
+    for left in (b"", whole[:9], whole.replace(b"17", b"16"), whole.replace(b'"a"', b'"c"')):
+        file.write_bytes(left)
+        with pytest.raises(HostError, match=f"damaged: .*{file.name}"):
+            Pulse(tmp_path)
+
+
+def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) -> None:
+    first = Pulse(tmp_path).send({"a": 1})
+    first.unlink()
+    assert Pulse(tmp_path).send({"a": 2}).name != first.name
 
 
 def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) -> None:
@@ -38,10 +57,12 @@ def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) ->
     while len(heard) < 4 and time.monotonic() < deadline:
         time.sleep(0.1)
     query.stop()
-    assert sorted((line["g"], line["payload"]) for line in heard) == [
-        (group, json.dumps(promise).encode())
-        for group in (0, 2)
-        for promise in ({"a": 5}, {"b": END})
+    promises = [(line["g"], json.loads(line["payload"])) for line in heard]
+    assert sorted((group, said.get("a", 0), said.get("b", 0)) for group, said in promises) == [
+        (0, 0, END),
+        (0, 5, 0),
+        (2, 0, END),
+        (2, 5, 0),
     ]
     for line in heard:
         assert list(line) == SCHEMA.names

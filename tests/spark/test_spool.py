@@ -60,6 +60,26 @@ def test_rows_and_tables_are_spooled_in_order_and_numbered(tmp_path: Path) -> No
     ]
 
 
+def test_a_file_that_is_gone_or_changed_is_named_at_the_next_start(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    for rows in ([row(0)], [row(0), row(1)]):
+        spool = Spool(STREAM, rows, folder)
+        spool.start(lambda: 0)
+        until(lambda spool=spool: spool.is_over)  # type: ignore[misc]
+    last = folder / "000000000001.parquet"
+    content = last.read_bytes()
+    for left in (content[:-9], None):
+        last.unlink() if left is None else last.write_bytes(left)
+        with pytest.raises(HostError, match=last.name):
+            Spool(STREAM, [row(0), row(1), row(2)], folder).start(lambda: 0)
+    # Noted, and killed before it had its name.
+    (folder / f".{last.name}").write_bytes(content)
+    again = Spool(STREAM, [row(0), row(1), row(2)], folder)
+    again.start(lambda: 0)
+    until(lambda: again.is_over)
+    assert spooled(folder)["k"].to_list() == [0, 1, 2]
+
+
 def test_a_row_that_waits_for_the_next_is_not_held_back(tmp_path: Path) -> None:
     go_on = threading.Event()
 

@@ -20,6 +20,7 @@ it opens is still the same.
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -41,7 +42,8 @@ class Checkpoint:
         self.folder = folder
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            folder.chmod(PRIVATE_FOLDER)
+            if folder.stat().st_uid == os.getuid():  # else whoever made it has decided
+                folder.chmod(PRIVATE_FOLDER)
             self._lock: IO[str] = (folder / "lock").open("w")
         except OSError as cause:
             raise HostError(f"cannot keep a checkpoint at `{folder}`: {cause}") from cause

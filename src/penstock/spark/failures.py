@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
+from penstock.spark.spark_files import DAMAGED
 
 #: What the last line of a Python worker's traceback looks like.
 _PYTHON_REASON = re.compile(r"^(?:[\w.]+\.)?(?:\w*Error|\w*Exception|\w+): .+$", re.M)
@@ -45,6 +46,20 @@ _WAYS_OUT = (
 )
 
 
+#: A file that Spark keeps in a checkpoint of ours.
+_CHECKPOINT_FILE = re.compile(
+    r"(/[^\s'\"`,:()\[\]]*/spark/(?:offsets|commits|sources|state|metadata)[^\s'\"`,:()\[\]]*)"
+)
+#: How Spark, Hadoop and RocksDB speak of files that are not what they were.
+_DAMAGE = re.compile(
+    r"Checksum|CHECKSUM|CANNOT_LOAD_STATE_STORE|FileNotFoundException|does not exist|doesn't exist|"
+    r"not found|Incomplete log|malformed|Malformed|EOFException|UTFDataFormatException|"
+    r"ZipException|JsonParseException|JsonMappingException|MismatchedInput|NumberFormatException|"
+    r"MappingException|Corruption|orrupt|nexpected|null"
+)
+_NOT_DAMAGE = ("No space left on device", _SLOW_WORKER, "Permission denied")
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn what Spark raises inside into a HostError."""
@@ -58,6 +73,9 @@ def failure(cause: BaseException) -> HostError:
     """Spark's failure in one sentence."""
     text = str(cause)
     reason = reason_in(text)
+    broken = damaged_file_in(text)
+    if broken is not None:
+        return HostError(f"the checkpoint is damaged: `{broken}`: {reason}", hint=DAMAGED)
     hint = next((way for sign, way in _WAYS_OUT if sign in text), None)
     if isinstance(cause, Py4JNetworkError):
         return HostError(
@@ -68,6 +86,19 @@ def failure(cause: BaseException) -> HostError:
     if isinstance(cause, Py4JJavaError):
         return HostError(f"Spark failed: {reason}", hint=hint)
     return HostError(reason, hint=hint)
+
+
+def damaged_file_in(text: str) -> str | None:
+    """The file of a checkpoint that Spark could not use, if that is what it speaks of.
+
+    >>> damaged_file_in("ChecksumException: Checksum error: file:/c/spark/offsets/4 at 0 exp: 1")
+    '/c/spark/offsets/4'
+    >>> damaged_file_in("No space left on device: /c/spark/offsets/4")
+    """
+    found = _CHECKPOINT_FILE.search(text)
+    if found is None or any(sign in text for sign in _NOT_DAMAGE):
+        return None
+    return found[1] if _DAMAGE.search(text) else None
 
 
 def is_slow_worker(text: str) -> bool:

@@ -29,7 +29,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
-from penstock.errors import HostError, PenstockBug
+from penstock.errors import HostError
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.state import Segment, State, Table, from_ipc, to_ipc
@@ -37,6 +37,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import GroupHost
 from penstock.spark.segment_cache import SegmentCache
+from penstock.spark.spark_files import DAMAGED
 
 FORMAT = 2
 #: The key of the directory; no segment has it for an id.
@@ -116,7 +117,11 @@ class KeptState:
         if rows is None:
             kept = self._map.getValue((number,))
             if kept is None:
-                raise PenstockBug(f"segment {number} is in the directory and not in the state")
+                raise HostError(
+                    f"the checkpoint is damaged: its state misses the segment {number}, which it "
+                    "had",
+                    hint=DAMAGED,
+                )
             data = bytes(kept[0])
             rows = from_ipc(data)
             self._cache.put(number, rows, data)

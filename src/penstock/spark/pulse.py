@@ -6,6 +6,10 @@ batch; so a bound promised from outside, or the end of the input, comes at the s
 crash. Nothing of it runs in Python: while there is no new file, the pulse costs the listing of a
 folder.
 
+A line also has a checksum, under a name that no stream has; promises that are found again after a
+restart are held to it. No two files ever have the same name, not even if the last one was deleted:
+Spark would take the second for one that it has read.
+
 Every group gets every promise, in the shape of the exchange: `stream` is PULSE, the line is the
 payload.
 """
@@ -13,17 +17,23 @@ payload.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.faults import reach, step
+from penstock.spark.spark_files import damaged
 
 #: Number of the pulse where a stream has its number.
 PULSE = -1
+
+#: The name under which a line's checksum stands.
+CHECKSUM = ""
 
 #: Promises that are always kept.
 KEPT = 16
@@ -35,6 +45,8 @@ class Pulse:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        for file in folder.glob("[0-9]*.json"):
+            _check(file)
 
     def send(self, promises: Mapping[str, int]) -> Path:
         """Promise a bound for each stream named."""
@@ -43,10 +55,10 @@ class Pulse:
         return file
 
     def _write(self, promises: Mapping[str, int]) -> Path:
-        number = 1 + max((int(file.stem) for file in self._folder.glob("[0-9]*.json")), default=0)
-        file = self._folder / f"{number:06d}.json"
+        sent = (int(file.name.split("-")[0]) for file in self._folder.glob("[0-9]*.json"))
+        file = self._folder / f"{1 + max(sent, default=0):06d}-{uuid4().hex[:8]}.json"
         hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
-        hidden.write_text(json.dumps(dict(promises), sort_keys=True))
+        hidden.write_text(json.dumps({**_in_order(promises), CHECKSUM: _checksum(promises)}))
         reach("pulse.written")
         hidden.rename(file)
         return file
@@ -79,3 +91,23 @@ class Pulse:
             F.lit(0).cast("bigint").alias("rows"),
             F.encode("value", "utf-8").alias("payload"),
         )
+
+
+def _in_order(promises: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(promises.items()))
+
+
+def _checksum(promises: Mapping[str, int]) -> int:
+    return zlib.crc32(json.dumps(_in_order(promises)).encode())
+
+
+def _check(file: Path) -> None:
+    """Raise unless a promise is as it was sent."""
+    try:
+        found = json.loads(file.read_text())
+        checksum = found.pop(CHECKSUM)
+        is_whole = checksum == _checksum(found)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as cause:
+        raise damaged(file, f"cannot be read as a promise: {cause}") from cause
+    if not is_whole:
+        raise damaged(file, "was changed since it was written")

@@ -42,7 +42,7 @@ from penstock.spark.outputs import Outputs, late_rows, query_rows
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.processor import LATE, RESULT
 from penstock.spark.processor import MALFORMED as MALFORMED_ROWS
-from penstock.spark.segment_cache import forget_shared
+from penstock.spark.segment_cache import forget_shared, forget_stale
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share
 from penstock.spark.totals import Totals, query_counts, stream_counts
@@ -96,7 +96,8 @@ class Running:
         # Of streams that several pipelines read, the first of them hands in what is no row at all.
         self._first_of = streams.keys() - engine.streams_read()
         place = engine.checkpoint_of(share)
-        _check_is_not_read(place, streams.values())
+        check_is_not_read(place, streams.values())
+        forget_stale()
         self._temporary = None if place else Path(tempfile.mkdtemp(prefix="penstock-"))
         self.checkpoint = Checkpoint(place or Path(str(self._temporary)), self.program)
         try:
@@ -359,7 +360,7 @@ class Running:
                     sink.write(batch, pl.concat(found))
 
 
-def _check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
+def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
     """Refuse a checkpoint whose files would be read as rows."""
     for stream in streams:
         source = stream.origin.path

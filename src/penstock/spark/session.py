@@ -9,6 +9,7 @@ What is set and why:
     Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
     local[N,4]                                  a failed task is tried again, as on a cluster
+    127.0.0.1                                   a local Spark listens to this machine only
 
 Two drivers on one checkpoint are not told apart by the file-system manager, so `checkpoint` holds a
 lock of its own.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import socket
 import sys
@@ -61,6 +63,10 @@ LOCAL_TUNING = {
 }
 
 
+#: Where all of Spark is one Java process, nobody outside this machine has business with it.
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+
 def settings_of(
     cores: int, master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -79,6 +85,7 @@ def settings_of(
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
         **TUNING,
         **({} if master else LOCAL_TUNING),
+        **(LOOPBACK if is_one_process(master) else {}),
         **(conf or {}),
     }
 
@@ -109,6 +116,15 @@ def local_session(
     if master is not None:
         ship_package(spark)
     return spark
+
+
+def is_one_process(master: str | None) -> bool:
+    """Whether driver and executors are one process.
+
+    >>> is_one_process(None), is_one_process("local[2,4]"), is_one_process("local-cluster[2,1,1]")
+    (True, True, False)
+    """
+    return master is None or re.fullmatch(r"local(\[.*\])?", master) is not None
 
 
 def check_reachable(master: str) -> None:
@@ -149,25 +165,13 @@ def _way_out(master: str | None, log: Path) -> str:
     return f"Spark's own words are in {log}"
 
 
-#: Applications that have this package.
-_SHIPPED: set[str] = set()
-
-
 def ship_package(spark: SparkSession) -> None:
-    """Send this package to the executors, which may have no copy of it; once to each application.
-
-    Spark refuses a second archive of that name whose content differs, and byte code that Python
-    wrote meanwhile is enough for that.
-    """
-    application = str(spark.sparkContext.applicationId)
-    if application in _SHIPPED:
-        return
+    """Send this package to the executors, which may have no copy of it."""
     folder = Path(tempfile.mkdtemp(prefix="penstock-"))
     archive = shutil.make_archive(
         str(folder / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
-    _SHIPPED.add(application)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 

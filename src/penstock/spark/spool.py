@@ -8,7 +8,9 @@ folder itself says how many rows it holds. The writer pauses while Spark has too
 and the taker while the writer does: an iterable is asked for no more than can be used.
 
 Spark logs which files belong to a batch, so what was spooled is read again after a crash, from
-here. What was taken and not yet written is not: the iterable is asked for it again (`iterables`).
+here. What was taken and not yet written is not: the iterable is asked for it again (`iterables`). A
+list beside the folder says what was written into it, so that a file that was lost or changed is
+noticed: its rows would be neither read nor asked for again.
 
 Rows that do not fit stand among the others with NULLs, and in the column MALFORMED what `fitting`
 would have made of them.
@@ -25,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import HostError, PenstockBug, PenstockError
@@ -34,6 +35,7 @@ from penstock.kernel.fit import Rows, fit
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.fitting import MALFORMED
+from penstock.storage.manifest import Manifest
 
 #: Rows of a file at most, but for tables that come as they are.
 ROWS_PER_FILE = 100_000
@@ -74,7 +76,11 @@ class Spool:
         """Begin; `rows_read` tells how many rows Spark has processed since."""
         if self._threads:
             return
+        spooled_files(self.folder).verify()
         self._taken = self._spooled = rows_spooled(self.folder)
+        # Half of a file that was being written when the process was killed.
+        for file in self.folder.glob(".*.parquet"):
+            file.unlink()
         work = {"take": self._take, "spool": lambda: self._write(rows_read)}
         self._threads = [
             threading.Thread(
@@ -192,9 +198,15 @@ def _put_together(taken: Sequence[Rows]) -> Iterator[Rows]:
 
 
 def rows_spooled(folder: Path) -> int:
-    """How many rows a folder holds: those before its last file, and those in it."""
-    last = max(folder.glob("[0-9]*.parquet"), default=None)
-    return int(last.stem) + pyarrow.parquet.read_metadata(last).num_rows if last else 0
+    """How many rows were spooled: those before the last file, and those in it."""
+    parts = spooled_files(folder).read()
+    last = max(parts.values(), key=lambda part: part.number, default=None)
+    return last.number + last.rows if last else 0
+
+
+def spooled_files(folder: Path) -> Manifest:
+    """The list of what was spooled into a folder, by the number of the first row."""
+    return Manifest(folder.with_name(f".{folder.name}.list"), folder, r"(\d{12})\.parquet")
 
 
 def write_spooled(stream: Stream, folder: Path, first: int, rows: pl.DataFrame) -> None:
@@ -203,6 +215,7 @@ def write_spooled(stream: Stream, folder: Path, first: int, rows: pl.DataFrame) 
     hidden = folder / f".{file.name}"
     try:
         rows.write_parquet(hidden)
+        spooled_files(folder).add(first, hidden, rows.height, file.name)
         hidden.rename(file)
     except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
         raise HostError(

@@ -54,9 +54,13 @@ class Manifest:
         self.folder = folder
         self._pattern = re.compile(pattern)
 
-    def add(self, number: int, written: Path, rows: int) -> None:
-        """Note a file that has just been written."""
-        self._append([part_of(number, written, rows)])
+    def add(self, number: int, written: Path, rows: int, name: str | None = None) -> None:
+        """Note a file that has just been written, or that is given its name next.
+
+        One that is given its name after it was noted is never read by anybody who does not find it
+        noted; if that is cut off, `verify` gives it its name.
+        """
+        self._append([part_of(number, written, rows, name or written.name)])
 
     def read(self) -> dict[int, Part]:
         """The files that should be there, by number; a line that was cut off is removed."""
@@ -110,7 +114,7 @@ class Manifest:
         """The part anew if its time is another one; raises if it is not what was written."""
         file = self.folder / part.name
         try:
-            found = file.stat()
+            found = self._stat(part)
             if found.st_size != part.size:
                 raise _changed(file, f"{found.st_size:,} bytes instead of {part.size:,}")
             if found.st_mtime_ns == part.written and not is_last:
@@ -127,6 +131,16 @@ class Manifest:
         if found.st_mtime_ns == part.written:
             return None
         return Part(part.number, part.name, part.rows, part.size, found.st_mtime_ns, part.digest)
+
+    def _stat(self, part: Part) -> os.stat_result:
+        """What the file system says of a part; one that was noted and has no name yet gets it."""
+        file, hidden = self.folder / part.name, self.folder / f".{part.name}"
+        try:
+            return file.stat()
+        except FileNotFoundError:
+            if hidden.exists() and digest_of_file(hidden) == part.digest:
+                hidden.rename(file)
+            return file.stat()
 
     def _there(self) -> dict[int, str]:
         """What lies in the folder, by number."""
@@ -169,11 +183,11 @@ class Manifest:
             ) from cause
 
 
-def part_of(number: int, file: Path, rows: int) -> Part:
+def part_of(number: int, file: Path, rows: int, name: str) -> Part:
     """What a file holds now."""
     found = file.stat()
     digest = digest_of_file(file)
-    return Part(number, file.name, rows, found.st_size, found.st_mtime_ns, digest)
+    return Part(number, name, rows, found.st_size, found.st_mtime_ns, digest)
 
 
 def _line(part: Part) -> bytes:
