@@ -16,6 +16,7 @@ from penstock.kernel.types import polars_type
 from penstock.lower.lower_union import adapt
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.plan import nodes
+from penstock.plan.row_windows import counted_stream
 from penstock.windows import Sliding
 from penstock.windows.sliding import wid_bounds
 
@@ -36,7 +37,12 @@ def answer(plan: nodes.Node, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         case nodes.WindowAggregate(
             window=Sliding() as window, emit=None, has_several_windows=False
         ):
-            return _aggregate(plan, window, answer(plan.input, rows))
+            found = _aggregate(plan, window, answer(plan.input, rows))
+            counted = counted_stream(plan)
+            if counted is None:
+                return found
+            # Windows over rows end with the rows.
+            return found.filter(pl.col(WINDOW_END) - window.slide <= rows[counted.name].height)
     raise NotExecutable(f"there is no definition here for {type(plan).__name__}")
 
 

@@ -15,6 +15,7 @@ import polars as pl
 from penstock.kernel.types import polars_type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.plan.row_windows import counted_stream
 from penstock.windows import Row, Sliding
 
 
@@ -64,7 +65,16 @@ def _aggregate(plan: nodes.WindowAggregate, window: Sliding) -> str:
               (low - {origin}) // {slide} - 1, (high + {range_} - {origin}) // {slide} + 1
             )) AS wid)
         ) ON ends - {range_} <= {on} AND {on} < ends
+        {_up_to_last_row(plan, slide)}
         GROUP BY {keys}ends"""
+
+
+def _up_to_last_row(plan: nodes.WindowAggregate, slide: int) -> str:
+    """Windows over rows are those in whose last step the stream has a row."""
+    counted = counted_stream(plan)
+    if counted is None:
+        return ""
+    return f"WHERE ends - {slide} <= (SELECT count(*) FROM {counted.name})"
 
 
 def _names(plan: nodes.Node) -> str:

@@ -11,13 +11,18 @@ from collections.abc import Iterable
 
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.aggregation.pane_store import PaneStore
+from penstock.kernel.aggregation.up_to_last_row import UpToLastRow
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.tag import Tag
 from penstock.lower.joint_promises import asked_for_pairs
-from penstock.lower.lower_aggregate import lower_window_aggregate, watches_sources
+from penstock.lower.lower_aggregate import (
+    goes_beyond_rows,
+    lower_window_aggregate,
+    watches_sources,
+)
 from penstock.lower.lower_join import inputs_of, lower_window_join
 from penstock.lower.lower_ordered import lower_ordered
 from penstock.lower.lower_panes import Shared, paned, reader, shared_of, store_of, suits, wanted_by
@@ -27,6 +32,7 @@ from penstock.lower.lower_union import adapt, lower_union
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.windows import Sliding
 
 
 def choose(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO) -> Physical:
@@ -128,6 +134,10 @@ class Lowering:
         for build in physical.operators:
             node = self._graph.add(build(), below)
             below = [node]
+        if isinstance(plan, nodes.WindowAggregate) and goes_beyond_rows(plan):
+            assert isinstance(plan.window, Sliding)
+            counted = self._lower(plan.input, union, join, aggregation)
+            below = [self._graph.add(UpToLastRow(plan.window), [*below, counted])]
         self._built[key] = below[0]
         return below[0]
 

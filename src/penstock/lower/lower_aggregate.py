@@ -22,6 +22,7 @@ from penstock.lower.lower_side_by_side import lower_side_by_side
 from penstock.lower.lower_two_level import two_level
 from penstock.lower.physical import AUTO, Physical
 from penstock.plan import nodes
+from penstock.plan.row_windows import counted_stream
 from penstock.windows import Cumulating, EndedByRows, Landmark, Partitioned, Session, Sliding
 
 #: The baselines that keep rows.
@@ -97,6 +98,17 @@ def _lower_buffering(node: nodes.WindowAggregate, window: Sliding, aggregation: 
         (partial(Bucket, window), partial(operator, node.groups, results, window)),
         ("Bucket", operator.__name__),
         reason,
+    )
+
+
+def goes_beyond_rows(node: nodes.WindowAggregate) -> bool:
+    """Whether rows are also in windows that end after the last row: see `UpToLastRow`."""
+    window = node.window
+    return (
+        isinstance(window, Sliding)
+        and window.range > window.slide
+        and not node.has_several_windows
+        and counted_stream(node) is not None
     )
 
 

@@ -32,6 +32,7 @@ from penstock.oracle.casts import cast
 from penstock.oracle.expressions import order, value_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
+from penstock.plan.row_windows import counted_stream
 from penstock.windows import Row, Sliding, Window
 
 Value = Callable[[Row], Any]
@@ -64,8 +65,10 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             if plan.has_several_windows:
                 assert isinstance(plan.window, Sliding)
                 windows = {result.name: result.window or plan.window for result in plan.results}
-                return evaluate_side_by_side(windows, rows, plan.groups, aggregates)
+                answer = evaluate_side_by_side(windows, rows, plan.groups, aggregates)
+                return up_to_last_row(plan, answer, inputs)
             answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
+            answer = up_to_last_row(plan, answer, inputs)
             # Revisions depend on when rows come; what stands in the end does not.
             return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
         case nodes.Ordered():
@@ -126,6 +129,18 @@ def evaluate_window_aggregate(
             keys = dict(zip(groups, key, strict=True))
             answer.append({**keys, **results, WINDOW_START: start, WINDOW_END: end})
     return answer
+
+
+def up_to_last_row(
+    plan: nodes.WindowAggregate, answer: list[dict[str, Any]], inputs: Mapping[str, Sequence[Row]]
+) -> list[dict[str, Any]]:
+    """Of windows over rows those in whose last step the stream has a row."""
+    counted = counted_stream(plan)
+    if counted is None:
+        return answer
+    assert isinstance(plan.window, Sliding)
+    last = len(inputs[counted.name])
+    return [row for row in answer if row[WINDOW_END] - plan.window.slide <= last]
 
 
 def evaluate_side_by_side(

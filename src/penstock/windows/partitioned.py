@@ -7,7 +7,8 @@ so partitions progress independently and have different numbers of extents. Ids 
     extent((id, pa)) = { t | t.p = pa, (id+1)s - r <= rank(t) < (id+1)s }
 
 Ranks count from 0 in order of `on`, ties in order of arrival. NULLs in the partitioning
-attributes form a partition of their own. Over time such windows would be grouping by
+attributes form a partition of their own. The last extent of a partition is the last in whose last
+step there is a row. Over time such windows would be grouping by
 another name, so lengths are always rows.  Spec: window-queries 2.4.
 """
 
@@ -53,22 +54,30 @@ class Partitioned(Window):
         found = []
         for partition in dict.fromkeys(map(self.partition_of, rows)):
             ranks = range(len(self._ranked(partition, rows)))
-            ids = {wid for rank in ranks for wid in sliding.wids(rank, self.range, self.slide)}
+            ids = {wid for rank in ranks for wid in self._ids(rank, len(ranks))}
             found += [(wid, partition) for wid in sorted(ids)]
         return found
+
+    def _ids(self, rank: int, count: int) -> Sequence[int]:
+        """The ids of a row's extents: up to the last that has a row in its last step."""
+        ids = sliding.wids(rank, self.range, self.slide)
+        return range(ids.start, min(ids.stop, (count - 1) // self.slide + 1))
 
     def extent(self, wid: PartitionedWid, rows: Sequence[Row]) -> list[Row]:
         """The rows of extent `wid`, in order of rank."""
         number, partition = wid
+        ranked = self._ranked(partition, rows)
         ranks = sliding.extent(number, self.range, self.slide)
-        return self._ranked(partition, rows)[max(ranks.start, 0) : max(ranks.stop, 0)]
+        if number > (len(ranked) - 1) // self.slide:
+            return []
+        return ranked[max(ranks.start, 0) : max(ranks.stop, 0)]
 
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[PartitionedWid]:
         partition = self.partition_of(row)
-        for rank, other in enumerate(self._ranked(partition, rows)):
+        ranked = self._ranked(partition, rows)
+        for rank, other in enumerate(ranked):
             if other is row:
-                ids = sliding.wids(rank, self.range, self.slide)
-                return [(number, partition) for number in ids]
+                return [(number, partition) for number in self._ids(rank, len(ranked))]
         return ()
 
     def bounds(self, wid: PartitionedWid) -> tuple[int, int]:

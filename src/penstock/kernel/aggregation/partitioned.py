@@ -207,12 +207,12 @@ class PartitionedAggregate(Operator):
         out.batch(Block(present(answers, ends - self._window.range, ends)))
 
     def _finish(self, out: Output) -> None:
-        """The windows that the end of the stream leaves incomplete."""
+        """The windows that the end leaves incomplete: those with a row in their last step."""
         if self.state.counts.segments:
             known = self._latest_counts(list(self.state.counts))
-            first = known.get_column(_COUNT).to_numpy() // self._window.slide
-            last = known.get_column(_COUNT).to_numpy() + self._window.range
-            self._put_out(known.select(self._partition), first, last // self._window.slide, out)
+            counts = known.get_column(_COUNT).to_numpy()
+            first, stop = counts // self._window.slide, -(-counts // self._window.slide)
+            self._put_out(known.select(self._partition), first, stop, out)
         self.state.counts, self.state.panes = Table(), Table()
         out.punctuation(Punctuation(WINDOW_END, END))
         out.punctuation(Punctuation(WINDOW_START, END))
