@@ -33,7 +33,7 @@ from penstock.plan.explain import explain
 from penstock.plan.graph import QueryGraph, streams_of
 from penstock.plan.holding import Holding, StreamProgress, holding
 from penstock.plan.nodes import Node
-from penstock.results import same_place
+from penstock.results import FILE_FORMATS, same_place
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
     BareSelect,
@@ -48,6 +48,7 @@ from penstock.sql.statements import (
 )
 from penstock.sql.units import length_of
 from penstock.static_tables import read_table, table_of
+from penstock.storage.hidden_files import passed_over
 from penstock.storage.places import would_read
 
 #: How late rows may come: a length of time, ticks, or words; None: no promise at all.
@@ -153,6 +154,13 @@ class Declarations(ABC):
             f"stream `{name}`: slack {slack!r} is not a duration",
             hint='write slack="5 seconds", timedelta(seconds=5), or None for no promise',
         )
+
+    def passed_over(self, stream: str) -> list[str]:
+        """Files of a stream's directory that are not read, because their names begin with _ or ."""
+        origin = self.declared_stream(stream).stream.origin
+        if origin.path is None or origin.format not in FILE_FORMATS:
+            return []
+        return passed_over(origin.path, origin.format)
 
     def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
         """Declare a static table, which streams can be joined with.

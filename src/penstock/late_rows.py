@@ -2,7 +2,8 @@
 
     the stream's columns    as the row had them; NULL in a malformed row
     why                     late, ahead, malformed
-    reason                  what is wrong with a malformed row
+    reason                  what is wrong with a malformed row; of a late one, if a run has ended
+                            before it came that has closed its windows
     row_text                the text of a malformed row: its values as a JSON object, or the line
     set_aside_at            when
 
@@ -23,7 +24,10 @@ from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.results import presented
 
-MALFORMED = "malformed"
+MALFORMED, LATE = "malformed", "late"
+#: Rows that are late only because a run has ended before they came.
+CLOSED = "closed"
+WHY_CLOSED = "a run that ended before it came has closed its windows"
 
 _OURS = (
     ("why", Type.STRING),
@@ -53,7 +57,9 @@ def as_late_rows(stream: Stream, why: str, rows: pl.DataFrame, now: int) -> pl.D
         ours = [reasons, list(texts)]
     else:
         values = {c.name: rows.get_column(c.name) for c in stream.columns}
-        ours = [[None] * rows.height, [None] * rows.height]
+        reason = WHY_CLOSED if why == CLOSED else None
+        ours = [[reason] * rows.height, [None] * rows.height]
+        why = LATE if why == CLOSED else why
     ours = [[why] * rows.height, *ours, [now] * rows.height]
     names = schema.names[len(stream.columns) :]
     types = {c.name: polars_type(c.type) for c in schema}

@@ -68,6 +68,7 @@ def test_everything_is_there_as_json(script: Path) -> None:
         "rows": 2,
         "late": 1,
         "late_passed": 0,
+        "late_closed": 0,
         "malformed": 1,
         "lateness": 27_000_000,
         "suggested_slack": "27 SECONDS",
@@ -204,3 +205,10 @@ def test_a_mistake_is_told_without_a_stack(script: Path) -> None:
     assert code == 1
     assert "no column `w`" in said
     assert "Traceback" not in said
+
+
+def test_files_that_are_not_read_for_their_names_are_told(script: Path) -> None:
+    (script.parent / "in" / "_later.csv").write_text(ROWS)
+    _, said = call("run", "--local", str(script))
+    assert "s: 2 rows in" in said
+    assert "1 file not read, for names that begin so: _later.csv" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 from penstock.errors import HostError
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.exchange import SCHEMA
-from penstock.spark.pulse import PULSE, Pulse
+from penstock.spark.pulse import END_OF_RUN, PULSE, Pulse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,23 @@ def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) 
     first = Pulse(tmp_path).send({"a": 1})
     first.unlink()
     assert Pulse(tmp_path).send({"a": 2}).name != first.name
+
+
+def test_a_clock_that_is_set_back_makes_no_promise_look_old(tmp_path: Path) -> None:
+    first = Pulse(tmp_path / "pulse").send({"a": 5})
+    ahead = time.time() + 1_000_000  # the clock was wrong then
+    os.utime(first, (ahead, ahead))
+    second = Pulse(tmp_path / "pulse").send({"a": 7})
+    assert second.stat().st_mtime_ns >= first.stat().st_mtime_ns
+
+
+def test_the_end_of_a_run_says_how_far_it_went(tmp_path: Path) -> None:
+    pulse = Pulse(tmp_path / "pulse")
+    assert pulse.closed() == {}
+    pulse.send({"a": 5, END_OF_RUN: 1})
+    pulse.send_about("a", 9, (("k", (1,)),))
+    pulse.send({"a": 7})
+    assert pulse.closed() == {"a": 5}
 
 
 def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) -> None:

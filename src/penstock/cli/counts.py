@@ -37,6 +37,9 @@ class Counts(Total, Protocol):
     def late_by_pipeline(self) -> dict[str, int]: ...
 
     @property
+    def closed(self) -> int: ...
+
+    @property
     def lateness(self) -> int: ...
 
     @property
@@ -64,10 +67,31 @@ def show_stream(stream: Stream, counts: Counts) -> None:
     print(f", set aside: {', '.join(aside)}" if aside else "")
     if counts.late and counts.lateness:
         print(f"  late {lateness_in_words(stream, counts.lateness)}")
+    if counts.closed:
+        print(closed_note(counts.closed))
     for reason, n in reasons_of(counts).items():
         print(f"  {n:,} × {reason}")
     for sample in counts.samples:
         print(f"    {_short(sample['reason'])}: {_short(sample['row_text'])}")
+
+
+def closed_note(rows: int) -> str:
+    """What is said of rows that are late because an earlier run was finished."""
+    return (
+        f"  {counted(rows, 'row')} of the late came for windows that an earlier run had answered "
+        "when it ended.\n  --keep-open leaves the last windows open for the next run, --follow "
+        "goes on reading."
+    )
+
+
+def passed_over_note(names: list[str]) -> str:
+    """What is said of files that are not read because of their names.
+
+    >>> print(passed_over_note(["_a.csv", ".b.csv"]))
+      2 files not read, for names that begin so: _a.csv, .b.csv
+    """
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return f"  {counted(len(names), 'file')} not read, for names that begin so: {shown}"
 
 
 def by_pipeline(late: Mapping[str, int]) -> str:
@@ -100,6 +124,7 @@ def stream_summary(stream: Stream, counts: Counts) -> dict[str, Any]:
         "rows": counts.rows,
         "late": counts.late,
         "late_passed": counts.passed,
+        "late_closed": counts.closed,
         "malformed": counts.malformed,
         "lateness": counts.lateness,
         "suggested_slack": suggested_slack(stream, counts.lateness) if counts.late else None,

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.counts import counted, show_stream, since_the_beginning, stream_summary
+from penstock.cli.counts import (
+    counted,
+    passed_over_note,
+    show_stream,
+    since_the_beginning,
+    stream_summary,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +52,15 @@ def run(
         str | None, typer.Option("--for", metavar="TIME", help="Stop after it, such as 30s.")
     ] = None,
     keep_open: Annotated[
-        bool, typer.Option("--keep-open", help="Leave the last windows pending.")
+        bool,
+        typer.Option(
+            "--keep-open",
+            help="Leave the last windows open for rows that the next run brings, "
+            "instead of answering them at the end.",
+        ),
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on reading files as they come, until Ctrl-C.")
     ] = False,
     packages: Annotated[
         str | None,
@@ -58,12 +72,18 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run the queries of a file: finite inputs to their end, endless ones until stopped."""
+    """Run the queries of a file: finite inputs to their end, endless ones until stopped.
+
+    At the end of finite inputs all windows that have rows are answered. Files that are added later
+    are read when the same call is made again: windows that were answered stay closed, and rows for
+    them are late. Where more of the same windows is to come, --keep-open leaves them open.
+    """
     engine: LocalEngine | Engine
     # What goes INTO console meanwhile must not stand among the JSON.
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if local:
-            if master or checkpoint or seconds or keep_open or packages or conf:
+            given = master or checkpoint or seconds or keep_open or follow or packages or conf
+            if given:
                 raise typer.BadParameter(
                     "--local reads files to their end; it takes no other options"
                 )
@@ -72,7 +92,7 @@ def run(
             limit = None if seconds is None else seconds_in(seconds)
             settings = spark_settings(conf or [], packages)
             engine, explained = run_on_spark(
-                file.read_text(), master, checkpoint, limit, keep_open, settings
+                file.read_text(), master, checkpoint, limit, keep_open, settings, follow
             )
     told = told_about(file.read_text(), engine, explained)
     for notice in told:
@@ -108,8 +128,9 @@ def run_on_spark(
     master: str | None,
     checkpoint: Path | None,
     seconds: float | None,
-    keep_open: bool,
+    keep_open: bool = False,
     conf: dict[str, str] | None = None,
+    follow: bool = False,
 ) -> tuple[Engine, Any]:
     from penstock.cli.watch import watch
     from penstock.spark.engine import Engine
@@ -120,14 +141,18 @@ def run_on_spark(
         return engine, explained
     print("starting Spark …", file=sys.stderr, flush=True)
     engine.start()
+    kept: list[Path] = []
     try:
         # Asked once: between two looks a trigger may be at work again, finding nothing.
-        if watch(engine, seconds):
-            engine.process_available() if keep_open else engine.finish()
+        if watch(engine, seconds, follow=follow):
+            if keep_open:
+                engine.process_available()
+            else:
+                kept = engine.finish()
     except KeyboardInterrupt:
         print("stopping after the batch that is running …", file=sys.stderr)
     finally:
-        kept = engine.stop()
+        kept += engine.stop()
     for place in kept:
         print(f"the same call continues from {place}", file=sys.stderr)
     return engine, explained
@@ -184,6 +209,8 @@ def show(engine: LocalEngine | Engine) -> None:
         show_query(query)
     for entry in engine.catalog.streams:
         show_stream(entry.stream, engine.counts(entry.name))
+        if hidden := engine.passed_over(entry.name):
+            print(passed_over_note(hidden))
 
 
 def show_query(query: LocalQuery | Query) -> None:

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 PAUSE = 0.5
 
 
-def watch(engine: Engine, seconds: float | None = None) -> bool:
-    """Show progress until finite inputs are processed (True) or the time is over (False)."""
+def watch(engine: Engine, seconds: float | None = None, *, follow: bool = False) -> bool:
+    """Show progress until finite inputs are processed (True) or the time is over (False).
+
+    With `follow` no input counts as finite: more may come.
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -23,7 +26,7 @@ def watch(engine: Engine, seconds: float | None = None) -> bool:
     begun = time.monotonic()
     with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
         while seconds is None or time.monotonic() - begun < seconds:
-            if engine.is_finite() and engine.is_idle():
+            if not follow and engine.is_finite() and engine.is_idle():
                 return True
             time.sleep(PAUSE)
             engine.check()

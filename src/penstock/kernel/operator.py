@@ -63,6 +63,16 @@ class Operator:
         """What a promise about the input says about the output, for one that keeps no rows."""
         raise NotImplementedError
 
+    def rest(self, out: Output) -> None:
+        """A run ends: let out what is over already and was only waiting for its turn."""
+
+    def reopen(self) -> None:
+        """A run has ended: let rows in again where no answer has used them yet.
+
+        Called of inputs before consumers. Whoever takes rows below a promise anyway has nothing to
+        do.
+        """
+
     def hear(self, port: int, punctuation: Punctuation) -> None:
         """Set the register of an input by an arc; what follows from it is for later steps."""
 

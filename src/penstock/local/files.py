@@ -28,6 +28,7 @@ from penstock.local.csv_files import read_csv, style_of
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part
+from penstock.storage.hidden_files import files_of_format, is_hidden
 from penstock.storage.output_folder import OutputFolder
 
 #: Options about how fast files are read: here they are read one after the other.
@@ -38,8 +39,8 @@ def files_of(path: str, format: str) -> list[Path]:
     """The files a path stands for, in the order of their names."""
     place = Path(path)
     if place.is_dir():
-        found = [f for f in place.iterdir() if f.suffix in (f".{format}", f".{format}l")]
-    elif any(c in path for c in "*?["):
+        found = [f for f in files_of_format(place, format) if not is_hidden(f)]
+    elif not place.exists() and any(c in path for c in "*?["):
         anchor = Path(place.anchor) if place.is_absolute() else Path()
         found = list(anchor.glob(str(place.relative_to(anchor))))
     else:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, TypeAlias
 
-from penstock.model.timestamps import END
+from penstock.model.timestamps import END, to_ticks
 
 Pattern: TypeAlias = tuple[Any, ...]
 """`(value,)`: a constant. `(low, high)`: from low to below high; None: without an end."""
@@ -33,9 +34,7 @@ class Punctuation:
 
     def __post_init__(self) -> None:
         if self.where:
-            # Out of JSON come lists.
-            where = tuple((str(name), tuple(pattern)) for name, pattern in self.where)
-            object.__setattr__(self, "where", where)
+            object.__setattr__(self, "where", from_json(self.where))
 
     @property
     def is_final(self) -> bool:
@@ -50,6 +49,43 @@ def where_of(patterns: Mapping[str, Any]) -> Where:
     (('port', (0, 1024)), ('src', ('10.0.0.1',)))
     """
     return tuple(
-        (name, value if isinstance(value, tuple) else (value,))
+        (name, tuple(map(_ticks, value if isinstance(value, tuple) else (value,))))
         for name, value in sorted(patterns.items())
     )
+
+
+def _ticks(value: Any) -> Any:
+    return to_ticks(value) if isinstance(value, datetime) else value
+
+
+def to_json(where: Where) -> list[list[Any]]:
+    """Patterns as JSON can hold them: state and messages are JSON, values may be dates and bytes.
+
+    >>> to_json((("day", (date(2026, 1, 1),)), ("id", (b"\\x00\\xff", None))))
+    [['day', [{'date': '2026-01-01'}]], ['id', [{'bytes': '00ff'}, None]]]
+    """
+    return [[name, [_to_json(value) for value in pattern]] for name, pattern in where]
+
+
+def from_json(where: Any) -> Where:
+    """Patterns out of JSON; those that never were in it stay as they are.
+
+    >>> from_json([["day", [{"date": "2026-01-01"}]], ["k", [1]]])
+    (('day', (datetime.date(2026, 1, 1),)), ('k', (1,)))
+    """
+    return tuple((str(name), tuple(map(_from_json, pattern))) for name, pattern in where)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    return {"bytes": value.hex()} if isinstance(value, bytes) else value
+
+
+def _from_json(value: Any) -> Any:
+    match value:
+        case {"date": text}:
+            return date.fromisoformat(text)
+        case {"bytes": text}:
+            return bytes.fromhex(text)
+    return value

@@ -40,6 +40,8 @@ class Report:
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
     #: stream -> how far its latest row lay behind the newest before it, where rows were late
     lateness: Mapping[str, int] = field(default_factory=dict)
+    #: what each stream has promised, but for what the ends of runs have
+    own: Mapping[str, int] = field(default_factory=dict)
 
 
 def largest(groups: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError
 from penstock.kernel.fit import Fitted, fit
 from penstock.model.streams import Stream, TimestampKind
+from penstock.spark.directories import place_of, reading_all
 
 PATH = "penstock_path"
 
@@ -64,7 +65,9 @@ def is_direct(stream: Stream) -> bool:
 def new_files(spark: SparkSession, stream: Stream) -> DataFrame:
     """The paths of new files, as a stream."""
     reader = spark.readStream.format("binaryFile").schema(_LISTING)
-    files = reader.options(**dict(stream.origin.options)).load(str(stream.origin.path))
+    files = reader.options(**reading_all(stream.origin.options)).load(
+        place_of(str(stream.origin.path))
+    )
     return files.select(files.path.alias(PATH))
 
 

@@ -3,7 +3,7 @@
     engine = Engine()
     engine.sql(open("talkers.sql").read())
     engine.start()
-    engine.finish()          # finite inputs: everything read, all windows closed
+    engine.finish()          # finite inputs: everything read, all windows that have rows closed
     engine.query("talkers").results()
 
 Queries that are declared when `start` is called are distributed over as few pipelines as suit them
@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,11 @@ from penstock.errors import HostError, NotExecutable, UnknownName
 from penstock.iterables import FORMAT as ITERABLE
 from penstock.iterables import Supply
 from penstock.lower.late_rows import check_takes_late_rows
+from penstock.model.punctuation import where_of
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
-from penstock.model.timestamps import END
+from penstock.model.timestamps import to_ticks
 from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.results import FILE_FORMATS
@@ -158,6 +159,29 @@ class Engine(Declarations):
                 running.process_available()
         self._check_spools()
 
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Promise that nothing of the stream below `bound` comes any more.
+
+        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
+        for a range from the first to below the second. Queries that run hear of it with their next
+        batch; it is kept in their checkpoints, and heard in the same batch if that is repeated.
+        """
+        name = self.declared_stream(stream).name
+        ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
+        meant = where_of(where or {})
+        readers = [r for r in self._running if name in {s.name for s in r.program.streams}]
+        if not readers:
+            raise NotExecutable(
+                f"no query that runs reads stream `{name}`, so nobody would hear the promise",
+                hint="declare the queries and start() them first",
+            )
+        for running in readers:
+            running.check_promise(name, ticks, meant)
+        for running in readers:
+            running.promise(name, ticks, meant)
+
     def is_idle(self) -> bool:
         """Whether every pipeline has processed what is there, as far as can be seen now."""
         spooled = all(spool.is_idle for spool in self._spools.values())
@@ -169,8 +193,13 @@ class Engine(Declarations):
         for running in self._running:
             running.check()
 
-    def finish(self) -> None:
-        """Process everything, end all streams, which closes every window, and stop.
+    def finish(self) -> list[Path]:
+        """Process everything, answer whatever waits, and stop; gives where it can be continued.
+
+        Every window that has rows is answered, and closed. An engine that continues from the
+        checkpoint takes in what has come since: later windows are computed, and rows for those that
+        are answered are late (`counts`). To leave the last windows open, `process_available` and
+        `stop`.
 
         Iterables are waited for: all of them must come to an end.
         """
@@ -180,9 +209,9 @@ class Engine(Declarations):
         self.process_available()
         for running in self._running:
             running.ask_nobody()
-            running.pipeline.pulse.send({stream.name: END for stream in running.program.streams})
+            running.pipeline.end_run()
         self.process_available()
-        self.stop()
+        return self.stop()
 
     def is_finite(self) -> bool:
         """Whether every stream that is read comes to an end."""

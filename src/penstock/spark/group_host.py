@@ -11,6 +11,7 @@ a batch, the same in every group, so the answer does not depend on how rows are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,14 +23,16 @@ from penstock.kernel.block import Block
 from penstock.kernel.fit import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
-from penstock.kernel.progress.generate import Generator
+from penstock.kernel.progress.generate import Generator, GeneratorState
 from penstock.kernel.progress.late import LatePolicy, Split
 from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import State
+from penstock.lower.closing import closing_bounds
+from penstock.lower.late_rows import can_reopen
 from penstock.lower.lower import Lowering
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
@@ -60,10 +63,12 @@ class Arrivals:
     newest: int = BEGINNING  # of the whole stream
     rows: int = 0  # of the whole stream
     bound: int = BEGINNING  # promised from outside
+    about: list[tuple[int, Where]] = field(default_factory=list)  # the same of some rows only
     malformed: list[pl.DataFrame] = field(default_factory=list)  # as text
     foremost: list[int] = field(default_factory=list)  # timestamps, where lateness counts rows
     punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are promises
     answers_for_punctuation: bool = False  # whether this group reports those that are refused
+    ends: bool = False  # whether the run ends with this batch
 
 
 @dataclass
@@ -73,6 +78,7 @@ class Answers:
     rows: dict[str, int] = field(default_factory=dict)  # of whole streams
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
     late: dict[str, pl.DataFrame] = field(default_factory=dict)
+    closed: dict[str, pl.DataFrame] = field(default_factory=dict)  # late since a run has ended
     #: how many late rows passed, where no query has windows that they are late for
     passed: dict[str, int] = field(default_factory=dict)
     lateness: dict[str, int] = field(default_factory=dict)  # of the latest row of each stream
@@ -109,6 +115,8 @@ class GroupHost:
         self._executor = Executor(self.graph)
         self._late = LatePolicy(program.late)
         treat_late(self.graph, self._late)
+        # What comes between the end of a run and of the last window that it has answered.
+        self._reopens = can_reopen(program.queries.values(), program.union, program.aggregation)
         self._behind = {name: waiting_prone(source) for name, source in sources.items()}
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
@@ -129,6 +137,8 @@ class GroupHost:
         for stream, arrived in zip(self.program.streams, arrivals, strict=True):
             self._promise(stream, arrived, said[stream.name])
         self._executor.run_until_idle()
+        if any(arrived.ends for arrived in arrivals):
+            self._end_run()
         for name, sink in self._sinks.items():
             blocks = []
             while not sink.empty:
@@ -169,11 +179,16 @@ class GroupHost:
         source = self._sources[stream.name]
         if passes and not source.consumers and not source.sinks:
             answers.passed[stream.name] = parts.late.height
-        else:
-            answers.late[stream.name] = parts.late
+            return parts.on_time, parts.dated
+        is_closed = self.generators[stream.name].is_closed(parts.late)
+        closed, late = parts.late.filter(is_closed), parts.late.filter(~is_closed)
+        for kind, rows in ((answers.late, late), (answers.closed, closed)):
+            if rows.height:
+                kind[stream.name] = rows
         if self._late.lets_in and not is_over:
             return pl.concat([parts.on_time, parts.late]), parts.dated
-        return parts.on_time, parts.dated if passes else parts.on_time
+        let_in = pl.concat([parts.on_time, closed]) if self._reopens else parts.on_time
+        return let_in, parts.dated if passes else parts.on_time
 
     def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
         generator, on = self.generators[stream.name], stream.timestamp
@@ -203,12 +218,39 @@ class GroupHost:
         generator.after_block(arrived.newest, arrived.foremost)
         if arrived.bound >= END:
             generator.end()
-        elif arrived.bound > generator.state.bound:
+        elif arrived.bound > generator.state.own:
             generator.punctuate(arrived.bound)
+        for bound, where in arrived.about:
+            # Whoever sent it has checked it; of one that says less than another nothing is lost.
+            with suppress(BadPunctuation):
+                generator.punctuate(bound, where)
         for promise in generator.standing():
             # Said again it would wait in front of a Merge, batch for batch, for nothing.
             if promise not in said:
                 self._sources[stream.name].output.punctuation(promise)
+
+    def _end_run(self) -> None:
+        """Let out whatever waits; what is answered then is closed for runs that continue."""
+        states = {name: generator.state for name, generator in self.generators.items()}
+        bounds = closing_bounds(
+            self.program.queries.values(),
+            {s.name: _latest(s, states[s.name]) for s in self.program.streams},
+            {name: state.bound for name, state in states.items()},
+            union=self.program.union,
+            join=self.program.join,
+        )
+        for name, bound in bounds.items():
+            for promise in self.generators[name].close(bound):
+                self._sources[name].output.punctuation(promise)
+        self._executor.run_until_idle()
+        for node in list(self.graph.nodes.values()):
+            if node.operator is not None:
+                node.operator.rest(node.output)
+                self._executor.run_until_idle()
+        if self._reopens:
+            for node in self.graph.nodes.values():
+                if node.operator is not None:
+                    node.operator.reopen()
 
     def states(self) -> Iterator[tuple[str, State]]:
         """Everything to be kept, under names that are the same in every batch."""
@@ -228,9 +270,17 @@ class GroupHost:
         sizes = [size for _, state in self.states() for size in state.sizes()]
         return {
             "bounds": {name: g.state.bound for name, g in self.generators.items()},
+            "own": {name: g.state.own for name, g in self.generators.items()},
             "newest": {name: g.state.newest for name, g in self.generators.items()},
             "awaited": [name for name, behind in self._behind.items() if is_awaited(behind)],
             "releases": {name: self._releases(name).as_json() for name in self._sinks},
             "state_rows": sum(size.rows for size in sizes),
             "state_bytes": sum(size.bytes for size in sizes),
         }
+
+
+def _latest(stream: Stream, state: GeneratorState) -> int:
+    """The greatest timestamp that went in; stamps below what was promised were raised to it."""
+    if stream.kind is TimestampKind.INTERNAL and state.newest > BEGINNING:
+        return max(state.newest, state.bound)
+    return state.newest

@@ -33,7 +33,7 @@ from penstock.errors import HostError
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.state import Segment, State, Table, from_ipc, to_ipc
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, to_json
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import GroupHost
 from penstock.spark.segment_cache import SegmentCache
@@ -150,7 +150,7 @@ def _describe(state: State, segments: dict[int, Segment]) -> dict[str, Any]:
 
 def _pack(item: Item, segments: dict[int, Segment]) -> Any:
     if isinstance(item, Punctuation):
-        return [item.on, item.bound, item.where]
+        return [item.on, item.bound, to_json(item.where)]
     segment = _BLOCKS.setdefault(item, Segment(item.rows))
     segments[segment.id] = segment
     return segment.id

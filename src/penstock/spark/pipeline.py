@@ -23,7 +23,7 @@ from penstock.spark.group_host import Program
 from penstock.spark.groups import group_keys
 from penstock.spark.partitioning import Keys
 from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor
-from penstock.spark.pulse import Pulse
+from penstock.spark.pulse import END_OF_RUN, Pulse
 from penstock.spark.session import changed
 from penstock.spark.sources import exchange
 
@@ -78,6 +78,10 @@ class Pipeline:
             )
         return self.query
 
+    def end_run(self) -> None:
+        """Have the next batch answer whatever waits."""
+        self.pulse.send({END_OF_RUN: 1})
+
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
@@ -106,6 +110,7 @@ class Pipeline:
                 releases_of(group["releases"] for group in progress),
                 {(name, PASSED): n for name, n in summed(g["passed"] for g in progress).items()},
                 largest(group["lateness"] for group in progress),
+                own=progress[0]["own"] if progress else {},
             )
         )
         reach("batch.over")

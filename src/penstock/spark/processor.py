@@ -21,12 +21,15 @@ from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from penstock.kernel.state import from_ipc, to_ipc
+from penstock.late_rows import CLOSED
+from penstock.model.punctuation import Where, from_json
+from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
 from penstock.spark.kept_state import KeptState
-from penstock.spark.pulse import PULSE
+from penstock.spark.pulse import ABOUT, END_OF_RUN, PULSE
 from penstock.spark.segment_cache import SegmentCache, shared_folder
 
 OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
@@ -98,6 +101,8 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                 for declared, arrived in zip(program.streams, found, strict=True):
                     bound = promised.get(declared.name, BEGINNING)
                     arrived.bound = max(arrived.bound, bound)
+                    arrived.ends |= promised.get(END_OF_RUN) == 1
+                    arrived.about += _about(promised, declared)
             elif line.seq == MALFORMED_ROWS:
                 malformed.append((line.stream, line.task, line.payload))
             elif line.seq == PROMISES:
@@ -120,6 +125,12 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
     return found
 
 
+def _about(promised: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
+    """The promises about some rows of a stream, out of a line of the pulse."""
+    about = promised.get(ABOUT, [])
+    return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
+
+
 def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]]:
     """Answers as the operator's output columns, with one line of progress."""
     lines = [
@@ -127,6 +138,7 @@ def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]
         for kind, by_name in (
             (RESULT, answers.results),
             (LATE, answers.late),
+            (CLOSED, answers.closed),
             (MALFORMED, answers.malformed),
         )
         for name, rows in by_name.items()

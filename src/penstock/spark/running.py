@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property, partial
@@ -20,16 +21,19 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import HostError
-from penstock.late_rows import as_late_rows
+from penstock.errors import HostError, NotExecutable
+from penstock.kernel.progress.generate import Generator
+from penstock.late_rows import CLOSED, as_late_rows
+from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.model.timestamps import MILLISECOND, to_ticks
+from penstock.model.timestamps import BEGINNING, MILLISECOND, to_ticks
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark.attempts import Attempts
 from penstock.spark.batch_sink import BatchSink
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
+from penstock.spark.directories import place_of
 from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
 from penstock.spark.failures import translated
 from penstock.spark.faults import step
@@ -113,6 +117,8 @@ class Running:
             raise
         self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
         self._beat: Beat | None = None
+        self._promising: dict[str, Generator] = {}  # by stream, what the program has promised
+        self._own: dict[str, int] = {}  # by stream, what it has promised by itself
         self._last: tuple[dict[str, Any], Any] | None = None  # status and progress in the end
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
@@ -186,6 +192,36 @@ class Running:
         if self._beat is not None:
             self._beat.check()
 
+    def check_promise(self, stream: str, bound: int, where: Where) -> None:
+        """Refuse a promise from outside that this pipeline cannot make."""
+        if where and self.choice.lowering == NATIVE:
+            queries = ", ".join(self.share.queries)
+            raise NotExecutable(
+                f"`{queries}` runs as Spark SQL alone, and Spark knows no promises about some rows "
+                f"of `{stream}` only",
+                hint="SET lowering = kernel, or make the promise about all rows",
+            )
+        deepcopy(self._outside(stream)).punctuate(bound, where)
+
+    def promise(self, stream: str, bound: int, where: Where) -> None:
+        """Make a promise from outside that was checked; the next batch hears of it."""
+        if not self._outside(stream).punctuate(bound, where):
+            return  # it says nothing new
+        if where:
+            self.pipeline.pulse.send_about(stream, bound, where)
+        else:
+            self.pipeline.pulse.send({stream: bound})
+
+    def _outside(self, name: str) -> Generator:
+        """What is known here of a stream's promises."""
+        if name not in self._promising:
+            stream = next(s for s in self.program.streams if s.name == name)
+            self._promising[name] = Generator(stream)
+        found = self._promising[name]
+        found.state.own = max(found.state.own, self._own.get(name, BEGINNING))
+        found.state.bound = max(found.state.bound, found.state.own)
+        return found
+
     def drop(self, name: str) -> None:
         """Let go of one query's answers; the others go on."""
         self.wanted.discard(name)
@@ -234,7 +270,7 @@ class Running:
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
             return False  # another Spark; then promises are made more carefully
-        return pulse_is_first(found, self.checkpoint.pulse.resolve().as_posix())
+        return pulse_is_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
 
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""
@@ -304,7 +340,7 @@ class Running:
                 counting.count(kind, delivery.batch, rows.height)
                 del aside[stream, kind]
                 continue
-            if kind == LATE and self.program.late != "keep":
+            if kind in (LATE, CLOSED) and self.program.late != "keep":
                 counting.count(kind, delivery.batch, rows.height)
                 del aside[stream, kind]
             else:
@@ -313,6 +349,7 @@ class Running:
 
     def _report(self, report: Report) -> None:
         self.rows_read.update(report.rows)
+        self._own.update(report.own or report.bounds)
         for stream, rows in report.rows.items():
             self._counting(stream).rows_by_batch[report.batch] = rows
         for stream, lateness in report.lateness.items():

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from penstock.kernel.rejected import Rejected
+from penstock.late_rows import CLOSED, LATE
 from penstock.spark.totals import Totals, stream_counts
 
 MALFORMED = "malformed"
@@ -39,6 +40,7 @@ class StreamCounts:
     pipeline: str = ""
     rows_by_batch: dict[int, int] = field(default_factory=dict)
     late_by_batch: dict[int, int] = field(default_factory=dict)
+    closed_by_batch: dict[int, int] = field(default_factory=dict)
     malformed_by_batch: dict[int, int] = field(default_factory=dict)
     passed_by_batch: dict[int, int] = field(default_factory=dict)
     others: dict[str, StreamCounts] = field(default_factory=dict)  # by pipeline
@@ -62,10 +64,7 @@ class StreamCounts:
     @property
     def late(self) -> int:
         """Late rows, also those that passed; of several pipelines, the most that any has seen."""
-        return max(
-            sum(each.late_by_batch.values()) + sum(each.passed_by_batch.values())
-            for each in self._all
-        )
+        return max(each._late + sum(each.passed_by_batch.values()) for each in self._all)
 
     @property
     def passed(self) -> int:
@@ -75,12 +74,22 @@ class StreamCounts:
     @property
     def late_by_pipeline(self) -> dict[str, int]:
         """Late rows by the queries whose answers lack them."""
-        return {each.pipeline: sum(each.late_by_batch.values()) for each in self._all}
+        return {each.pipeline: each._late for each in self._all}
 
     @property
     def set_aside(self) -> int:
         """Rows that did not go in."""
         return self.late - self.passed + self.malformed
+
+    @property
+    def closed(self) -> int:
+        """Late rows that would have been on time, had no earlier run ended and closed windows."""
+        return max(sum(each.closed_by_batch.values()) for each in self._all)
+
+    @property
+    def _late(self) -> int:
+        """Late rows that one pipeline has set aside."""
+        return sum(self.late_by_batch.values()) + sum(self.closed_by_batch.values())
 
     @property
     def malformed(self) -> int:
@@ -125,14 +134,14 @@ class StreamCounts:
             (kind, rows)
             for other in self.others.values()
             for kind, rows in other.latest
-            if kind == "late"
+            if kind in (LATE, CLOSED)
         ]
 
     def of_batch(self, batch: int) -> dict[str, int]:
         """What one batch has counted, of all rows that were read."""
         return {
             "read": self.rows_by_batch.get(batch, 0),
-            "late": self.late_by_batch.get(batch, 0),
+            "late": self.late_by_batch.get(batch, 0) + self.closed_by_batch.get(batch, 0),
             "passed": self.passed_by_batch.get(batch, 0),
             "malformed": self.malformed_by_batch.get(batch, 0),
         }
@@ -165,5 +174,9 @@ class StreamCounts:
 
     def count(self, kind: str, batch: int, rows: int) -> None:
         """Count rows that cannot be looked at."""
-        by_kind = {"late": self.late_by_batch, "passed": self.passed_by_batch}
+        by_kind = {
+            LATE: self.late_by_batch,
+            CLOSED: self.closed_by_batch,
+            "passed": self.passed_by_batch,
+        }
         by_kind.get(kind, self.malformed_by_batch)[batch] = rows

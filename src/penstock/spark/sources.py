@@ -23,6 +23,7 @@ from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.direct_files import is_direct, new_files
+from penstock.spark.directories import place_of, reading_all
 from penstock.spark.exchange import DDL, NOW, Packer
 from penstock.spark.fitting import MALFORMED, fit
 from penstock.spark.lines import LINES, read_lines
@@ -52,13 +53,18 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
         return read_text_files(spark, stream)
     options = {key: value for key, value in origin.options if key.lower() != LINES}
+    if origin.format in FILE_FORMATS:
+        options = reading_all(options.items())
     reader = spark.readStream.format(origin.format).options(**options)
     if origin.format in FILE_FORMATS:
         reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
         if origin.format == "csv":
             reader = reader.option("header", options.get("header", "true"))
+    place = origin.path
+    if place is not None and origin.format in FILE_FORMATS:
+        place = place_of(place)
     try:
-        found = reader.load(origin.path) if origin.path is not None else reader.load()
+        found = reader.load(place) if place is not None else reader.load()
     except (AnalysisException, Py4JJavaError) as cause:
         if "Failed to find" not in str(cause):
             raise
@@ -66,7 +72,7 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
             hint=_way_to(origin.format),
         ) from cause
-    if len(options) < len(origin.options):
+    if any(key.lower() == LINES for key, _ in origin.options):
         return read_lines(found, stream)
     return fit(found, stream)
 

@@ -44,6 +44,19 @@ def last_finished(folder: Path) -> int:
     return finished
 
 
+def watermark(folder: Path) -> int | None:
+    """Spark's watermark behind the last batch that is over, in milliseconds; None: none yet."""
+    number = max(_numbers(folder / "commits"), default=None)
+    if number is None:
+        return None
+    file = folder / "commits" / str(number)
+    try:
+        _, _, metadata = file.read_text().partition("\n")
+        return int(json.loads(metadata).get("nextBatchWatermarkMs", 0)) or None
+    except (OSError, ValueError) as cause:
+        raise damaged(file, f"cannot be read: {cause}") from cause
+
+
 def damaged(file: Path, how: str) -> HostError:
     """What is to be said of a file of the checkpoint that cannot be used."""
     return HostError(f"the checkpoint is damaged: `{file}` {how}", hint=DAMAGED)

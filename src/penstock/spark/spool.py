@@ -34,6 +34,7 @@ from penstock.iterables import rows_of
 from penstock.kernel.fit import Rows, fit
 from penstock.model.streams import Stream
 from penstock.model.types import Type
+from penstock.spark.directories import place_of, reading_all
 from penstock.spark.fitting import MALFORMED
 from penstock.storage.manifest import Manifest
 
@@ -70,7 +71,7 @@ class Spool:
         columns = [f"`{c.name}` {c.type}" for c in self._stream.arriving]
         reader = spark.readStream.schema(", ".join([*columns, f"{MALFORMED} STRING"]))
         # Files left unread by an earlier run are read however old they are.
-        return reader.option("maxFileAge", "36500d").parquet(str(self.folder.resolve()))
+        return reader.options(**reading_all(())).parquet(place_of(str(self.folder.resolve())))
 
     def start(self, rows_read: Callable[[], int]) -> None:
         """Begin; `rows_read` tells how many rows Spark has processed since."""

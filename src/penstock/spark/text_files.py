@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.streams import Stream
 from penstock.model.types import Type
+from penstock.spark.directories import place_of, reading_all
 from penstock.spark.fitting import fit
 
 TEXT_FORMATS = ("csv", "json")
@@ -46,12 +47,13 @@ def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
     options = reading_options(stream, origin.format)
     names = [column.name for column in stream.arriving]
     if origin.format == "csv" and _lowered(stream).get("header", "true").lower() == "true":
-        names = _header(spark, str(origin.path), options) or names
+        names = _header(spark, place_of(str(origin.path)), options) or names
     schema = ", ".join(f"`{name}` STRING" for name in (*names, NO_ROW))
-    reader = spark.readStream.format(origin.format).options(**options).schema(schema)
+    reader = spark.readStream.format(origin.format).options(**reading_all(options.items()))
+    reader = reader.schema(schema)
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", NO_ROW)
     return fit(
-        reader.load(str(origin.path)),
+        reader.load(place_of(str(origin.path))),
         stream,
         no_row=NO_ROW,
         formats=time_formats(stream),

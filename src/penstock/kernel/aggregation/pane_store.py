@@ -160,6 +160,20 @@ class PaneStore(Operator):
         before, self.state.panes = self.state.panes, Table(kept)
         self.windows.replaced(before, self.state.panes)
 
+    def reopen(self) -> None:
+        """Panes of windows that are still to come get rows again."""
+        for reader in self.readers:
+            reader.begin_anew()
+        state = self.state
+        needed = min((reader.needs for reader in self.readers), default=state.complete)
+        if needed >= state.complete:
+            return
+        kept = self.between(needed, END)
+        state.panes, state.complete = Table(), needed
+        if kept is not None:
+            append_level(state.filling, kept, self._merged)
+        self.windows.added()
+
     def first(self) -> int:
         """The first pane that is kept."""
         panes = self.state.panes.segments

@@ -44,7 +44,7 @@ from penstock.kernel.progress.patterns import below, matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State, Table
 from penstock.model.aggregates import Aggregate
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, from_json, to_json
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
@@ -123,6 +123,10 @@ class PanedWid(Operator):
         out.punctuation(Punctuation(WINDOW_END, end))
         out.punctuation(Punctuation(WINDOW_START, start))
 
+    def begin_anew(self) -> None:
+        """Panes will change: the next window does not follow from the one before."""
+        self.state.running, self.state.begun = Table(), False
+
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """Answer for some groups before the others; what is out for them is left out later."""
         bound, where = self.closed_by(punctuation.bound), punctuation.where
@@ -134,7 +138,7 @@ class PanedWid(Operator):
             rows = self._not_early(rows)
             if rows.height:
                 out.batch(Block(rows))
-        patterns = [[name, list(pattern)] for name, pattern in where]  # as JSON gives it back
+        patterns = to_json(where)
         others = [(old, stop) for old, stop in self.state.early if old != patterns]
         self.state.early = [*others, (patterns, bound)]
         start, end = (END, END) if bound >= END else self.window.covers(bound)
@@ -146,7 +150,7 @@ class PanedWid(Operator):
         promises = []
         for where, stop in self.state.early:
             end = END if stop >= END else self.window.covers(stop)[1]
-            promises.append((Punctuation("", 0, tuple(where)).where, end))  # out of JSON come lists
+            promises.append((from_json(where), end))
         return rows.filter(~below(rows, WINDOW_END, promises))
 
     @property
@@ -163,7 +167,7 @@ class PanedWid(Operator):
         shared = self._store.windows.close(self, promised, bound) if self.can_share else None
         if shared is not None:
             if self.state.begun:
-                self.state.running, self.state.begun = Table(), False
+                self.begin_anew()
             return shared.rows
         if not self._differential:
             return self._merge(bound)

@@ -121,6 +121,10 @@ class LowLevel(Operator):
         need = Need(0, WID, max(bound, min(self.state.promised + 1, END)))
         return Needs((need,), certain=self._table.oldest() >= bound)
 
+    def rest(self, out: Output) -> None:
+        self._pass_on(self._table.flush_all(self.state.promised), out)
+        self._promise(out)
+
     def _pass_on(self, partials: pl.DataFrame | None, out: Output) -> None:
         if partials is not None:
             out.batch(Block(partials))

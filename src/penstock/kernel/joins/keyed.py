@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from penstock.kernel.joins.spec import JoinSpec
-from penstock.model.punctuation import Where
+from penstock.model.punctuation import Where, from_json, to_json
 
 
 class KeyPatterns:
@@ -36,12 +36,12 @@ class KeyPatterns:
         places = self._places[side]
         if any(name not in places for name, _ in where):
             return None
-        return json.dumps(sorted([places[name], list(pattern)] for name, pattern in where))
+        return json.dumps(sorted([places[name], pattern] for name, pattern in to_json(where)))
 
     def where(self, side: int, key: str) -> Where:
         """A key pattern over a side's columns, as the join calls them."""
         columns = self._columns[side]
-        return tuple((columns[place], tuple(pattern)) for place, pattern in json.loads(key))
+        return from_json((columns[place], pattern) for place, pattern in json.loads(key))
 
     def promises(self, side: int, bounds: Mapping[str, int]) -> Iterator[tuple[Where, int]]:
         for key, bound in bounds.items():

@@ -17,7 +17,7 @@ from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, to_json
 from penstock.model.timestamps import BEGINNING
 
 
@@ -63,7 +63,7 @@ class Meld(Operator):
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.bound <= self.state.sent.get(punctuation.on, BEGINNING):
             return
-        key = json.dumps([punctuation.on, punctuation.where])
+        key = json.dumps([punctuation.on, to_json(punctuation.where)])
         bounds = self.state.patterns.setdefault(key, [BEGINNING] * self.ports)
         bounds[port] = max(bounds[port], punctuation.bound)
         self._send_pattern(key, out)

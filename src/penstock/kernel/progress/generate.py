@@ -10,8 +10,9 @@
 
 A promise only rises; one that says nothing new is not made. Every stream also numbers its rows from
 1 in the order of arrival, and promises after each block that the numbers so far are over. When a
-stream ends, both promises become END. A stream that is asked while it has nothing may promise an
-enabling timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
+stream ends, both promises become END. A run that ends while its stream does not closes what it has
+answered, up to a bound. A stream that is asked while it has nothing may promise an enabling
+timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
+from penstock.kernel.fit import fit_values
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, split, split_by_place
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
-from penstock.model.punctuation import Punctuation, Where, where_of
+from penstock.model.punctuation import Punctuation, Where, from_json, to_json, where_of
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
@@ -39,6 +41,8 @@ class GeneratorState(State):
     """What the stream has promised, and how many rows it has numbered."""
 
     bound: int = BEGINNING
+    own: int = BEGINNING  # the same without what the ends of runs have closed
+    closed: int = BEGINNING  # up to where the end of a run has
     numbered: int = 0
     numbered_all: int = 0  # where late rows are counted in
     ended: bool = False
@@ -144,11 +148,11 @@ class Generator:
     def _patterns(self) -> list[tuple[Where, int]]:
         """Promises about some rows only that say more than the one about all."""
         found = [
-            (Punctuation("", 0, tuple(where)).where, bound)  # out of JSON come lists
+            (from_json(where), bound)
             for where, bound in self.state.patterns
             if bound > self.state.bound
         ]
-        self.state.patterns = [(list(where), bound) for where, bound in found]
+        self.state.patterns = [(to_json(where), bound) for where, bound in found]
         return found
 
     def after(
@@ -224,10 +228,10 @@ class Generator:
                 f"stream `{name}` has no timestamp to make a promise about",
                 hint="declare it with TIMESTAMP BY",
             )
-        if bound < self.state.bound:
+        if bound < self.state.own:
             raise BadPunctuation(
                 name,
-                f"stream `{name}` has promised {self._show(self.state.bound)} already, "
+                f"stream `{name}` has promised {self._show(self.state.own)} already, "
                 f"and cannot go back to {self._show(bound)}",
                 hint="a bound may only rise",
             )
@@ -242,6 +246,7 @@ class Generator:
                     f"stream `{name}` cannot make a promise about rows by `{column}`",
                     hint=f"patterns can name: {', '.join(c for c in known if c != self._on)}",
                 )
+        where = self._fitting(where)
         made = dict(self._patterns())
         if bound < made.get(where, BEGINNING):
             raise BadPunctuation(
@@ -253,8 +258,42 @@ class Generator:
         if self.state.ended or bound <= max(self.state.bound, made.get(where, BEGINNING)):
             return []
         made[where] = bound
-        self.state.patterns = [(list(pattern), b) for pattern, b in made.items()]
+        self.state.patterns = [(to_json(pattern), b) for pattern, b in made.items()]
         return [Punctuation(str(self._on), bound, where)]
+
+    def close(self, bound: int) -> list[Punctuation]:
+        """The end of a run: what lies below the bound is answered, and rows for it are late."""
+        if bound >= END:
+            return self.end()
+        if self._on is None or bound <= self.state.bound:
+            return []
+        self.state.bound = self.state.closed = bound
+        return [Punctuation(self._on, bound)]
+
+    def is_closed(self, late: pl.DataFrame) -> pl.Series:
+        """Which of these late rows would be on time, had no run ended before them."""
+        if self._on is None or self.state.ended or self.state.own >= self.state.closed:
+            return pl.repeat(False, late.height, eager=True)
+        times = late.get_column(self._on).cast(pl.Int64)
+        is_closed: pl.Series = times.is_between(self.state.own, self.state.closed, closed="left")
+        return is_closed
+
+    def _fitting(self, where: Where) -> Where:
+        """A pattern with values of its columns' types; one that is none would match nothing."""
+        name, found = self.stream.name, []
+        for column, pattern in where:
+            of = self.stream.schema[column].type
+            values = tuple(fit_values(list(pattern), of).to_list())
+            for given, fitted in zip(pattern, values, strict=True):
+                if fitted is None and (given is not None or len(pattern) == 1):
+                    raise BadPunctuation(
+                        name,
+                        f"stream `{name}` cannot make a promise about rows whose `{column}` is "
+                        f"{given!r}: that is no {of}",
+                        hint="a pattern has a value, or a pair of values for a range",
+                    )
+            found.append((column, values))
+        return tuple(found)
 
     def end(self) -> list[Punctuation]:
         """The promise that nothing comes any more."""
@@ -281,6 +320,7 @@ class Generator:
         return max(found, default=BEGINNING)
 
     def _raise(self, bound: int) -> list[Punctuation]:
+        self.state.own = max(self.state.own, bound)
         if self._on is None or bound <= self.state.bound:
             return []
         self.state.bound = bound

@@ -22,9 +22,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockBug
 from penstock.kernel.types import polars_type
+from penstock.late_rows import CLOSED
+from penstock.lower.closing import closing_bounds
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, MILLISECOND
 from penstock.plan.releasing import next_window
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
@@ -35,11 +37,11 @@ from penstock.spark.native.books import Books, Note, Standing, lateness_after, s
 from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
 from penstock.spark.native.promises import promising
-from penstock.spark.native.times import bound_of, watched
+from penstock.spark.native.times import SHIFT, bound_of, watched
 from penstock.spark.processor import LATE, MALFORMED, RESULT
-from penstock.spark.pulse import Pulse
+from penstock.spark.pulse import END_OF_RUN, Pulse
 from penstock.spark.session import changed
-from penstock.spark.spark_files import damaged
+from penstock.spark.spark_files import damaged, last_finished, watermark
 
 #: Without batches for the watermark's sake the last windows would wait for the next row.
 _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -68,7 +70,9 @@ class NativePipeline:
         self._books: Books | None = None  # of the stream that is folded
         self._noted: dict[int, tuple[Note, Standing, int]] = {}  # by batch, until it is told
         _prepare(_books(checkpoint), checkpoint)
+        self._newest: dict[str, int] = {}
         self.pulse = Pulse(checkpoint.pulse)
+        self._closed = self.pulse.closed()
         self._answers = lowered(self._plan, self._aggregated(frames))
         self.query: StreamingQuery | None = None
 
@@ -103,6 +107,33 @@ class NativePipeline:
             )
         return self.query
 
+    def end_run(self) -> None:
+        """Promise so much that all windows with rows close: Spark's watermark never goes back."""
+        self.refresh()
+        newest, promised = self._reached()
+        bounds = closing_bounds([self._plan], newest, promised)
+        # Its times are milliseconds.
+        whole = {name: -(-b // MILLISECOND) * MILLISECOND for name, b in bounds.items()}
+        self.pulse.send({**whole, END_OF_RUN: 1})
+
+    def _reached(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The newest time of each stream, and what it has promised, earlier runs included."""
+        if self._books is not None:
+            [name] = (stream.name for stream in self._streams)
+            standing = self._books.before(last_finished(self._checkpoint.spark) + 1)
+            return {name: standing.newest}, {name: standing.bound}
+        # What an earlier run has read is known by what Spark has made of it.
+        known = watermark(self._checkpoint.spark)
+        bound = BEGINNING if known is None else known * MILLISECOND - SHIFT
+        newest = {
+            s.name: max(
+                self._newest.get(s.name, BEGINNING),
+                BEGINNING if known is None else bound + (s.slack or 0) + MILLISECOND,
+            )
+            for s in self._streams
+        }
+        return newest, dict.fromkeys(newest, bound)
+
     def refresh(self) -> None:
         """Pass on every report of Spark's that is new."""
         latest = self.query.lastProgress if self.query else None
@@ -126,7 +157,8 @@ class NativePipeline:
             reach("deliver.over")
         else:
             (stream,), note = self._streams, self._books.noted(batch)
-            lines += [(0, stream.name, kind, pl.concat(rows)) for kind, rows in note.aside.items()]
+            for kind, parts in note.aside.items():
+                lines += self._aside(stream, kind, pl.concat(parts), before)
             self._deliver(Delivery(batch, lines))
             reach("deliver.over")
             after = standing_after(before, note, stream)
@@ -136,6 +168,18 @@ class NativePipeline:
         if latest is not None:
             self._pass_on(latest)
         reach("batch.over")
+
+    def _aside(
+        self, stream: Stream, kind: str, rows: pl.DataFrame, before: Standing
+    ) -> list[tuple[int, str, str, pl.DataFrame]]:
+        """Rows that did not go in; late ones apart that are so only since a run has ended."""
+        closed = self._closed.get(stream.name, BEGINNING)
+        if kind != LATE or closed <= BEGINNING or stream.slack is None:
+            return [(0, stream.name, kind, rows)]
+        own = before.newest - stream.slack
+        is_closed = rows.get_column(str(stream.timestamp)).is_between(own, closed, closed="left")
+        parts = {LATE: rows.filter(~is_closed), CLOSED: rows.filter(is_closed)}
+        return [(0, stream.name, why, part) for why, part in parts.items() if part.height]
 
     def _pass_on(self, progress: Mapping[str, Any]) -> None:
         batch = int(progress["batchId"])
@@ -170,8 +214,13 @@ class NativePipeline:
             if counts["timeless"]
         }
         if dropped:
-            aside[names[0], LATE] = dropped
+            # Spark tells how many, not which: those below where a run has ended, until rows of
+            # this one have come as far.
+            is_closed = bound <= self._closed.get(names[0], BEGINNING)
+            aside[names[0], CLOSED if is_closed else LATE] = dropped
         said = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
+        for name, time in said.items():
+            self._newest[name] = max(self._newest.get(name, BEGINNING), time)
         bounds = self._bounds(said, bound)
         self._report(
             Report(

@@ -1,0 +1,79 @@
+"""Patterns over every type of column: what is promised is kept as JSON, and found again."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from penstock.errors import BadPunctuation
+from penstock.kernel.progress.generate import Generator
+from penstock.kernel.state import SavedState
+from penstock.kernel.types import polars_type
+from penstock.model.punctuation import where_of
+from penstock.model.schema import Column
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import to_ticks
+from penstock.model.types import Type
+
+VALUES: dict[Type, tuple[Any, Any]] = {
+    Type.BOOLEAN: (True, False),
+    Type.TINYINT: (1, 2),
+    Type.SMALLINT: (1, 2),
+    Type.INT: (1, 2),
+    Type.BIGINT: (1, 2),
+    Type.FLOAT: (0.5, 0.25),
+    Type.DOUBLE: (0.1, 0.2),
+    Type.STRING: ("ä", '{"date": "2026-01-01"}'),
+    Type.BINARY: (b"\x00\xff", b""),
+    Type.DATE: (date(2026, 1, 1), date(1969, 12, 31)),
+    Type.TIMESTAMP: (to_ticks(datetime(2026, 1, 1)), 0),
+    Type.INTERVAL: (1, 2),
+}
+
+
+def test_every_type_is_here() -> None:
+    assert VALUES.keys() == set(Type) - {Type.NULL}
+
+
+def stream_of(type_: Type) -> Stream:
+    columns = (Column("k", type_), Column("ts", Type.BIGINT))
+    return Stream("s", columns, TimestampKind.EXTERNAL, "ts", None)
+
+
+def restored(generator: Generator) -> Generator:
+    """The same, out of JSON."""
+    saved = generator.state.save()
+    found = Generator(generator.stream)
+    found.state.restore(SavedState(json.loads(json.dumps(saved.facts)), {}))
+    return found
+
+
+@pytest.mark.parametrize("type_", VALUES, ids=str)
+def test_a_promise_about_some_rows_outlives_its_process(type_: Type) -> None:
+    meant, other = VALUES[type_]
+    generator = Generator(stream_of(type_))
+    [promise] = generator.punctuate(10, where_of({"k": meant}))
+    again = restored(generator)
+    assert again.standing() == [promise]
+    rows = pl.DataFrame(
+        {"k": [meant, other, meant], "ts": [5, 5, 10]},
+        schema={"k": polars_type(type_), "ts": pl.Int64()},
+    )
+    assert again.judge(rows).late.rows() == [(meant, 5)]
+    assert again.punctuate(10, where_of({"k": meant})) == []
+
+
+def test_points_in_time_are_ticks_in_a_pattern() -> None:
+    generator = Generator(stream_of(Type.TIMESTAMP))
+    [promise] = generator.punctuate(10, where_of({"k": datetime(1970, 1, 1, 0, 0, 1)}))
+    assert promise.where == (("k", (1_000_000,)),)
+
+
+@pytest.mark.parametrize("value", ["x", 2.5, None, (1, "x")])
+def test_a_pattern_that_can_match_nothing_is_refused(value: Any) -> None:
+    with pytest.raises(BadPunctuation, match="that is no INT"):
+        Generator(stream_of(Type.INT)).punctuate(10, where_of({"k": value}))
