@@ -72,3 +72,12 @@ def test_a_log_that_is_gone_is_named(checkpoint: Path, log: str) -> None:
     (checkpoint / log).rename(checkpoint / "elsewhere")
     assert f"`{checkpoint / log}" in refused(checkpoint)
     assert not is_unused(checkpoint)
+
+
+@pytest.mark.parametrize("left", ["", '{"id":', "{}", "7"])
+def test_half_of_an_id_is_named(checkpoint: Path, left: str) -> None:
+    file = checkpoint / "metadata"
+    file.write_text('{"id":"x"}')
+    assert last_finished(checkpoint) == 11
+    file.write_text(left)
+    assert f"damaged: `{file}`" in refused(checkpoint)

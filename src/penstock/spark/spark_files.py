@@ -2,6 +2,7 @@
 
     offsets/N       what batch N reads; written before it runs
     commits/N       batch N is over
+    metadata        the query's id
     sources/S/N     which files the source S has handed out, if it reads files
     state/…         kept by version; Spark asks for each file by its name
 
@@ -40,6 +41,7 @@ def last_finished(folder: Path) -> int:
     if finished < begun - 1:
         raise damaged(folder / "commits" / str(begun - 1), "is gone")
     if begun >= 0:
+        _check_metadata(folder / "metadata")
         _check_sources(folder, begun)
     return finished
 
@@ -60,6 +62,18 @@ def watermark(folder: Path) -> int | None:
 def damaged(file: Path, how: str) -> HostError:
     """What is to be said of a file of the checkpoint that cannot be used."""
     return HostError(f"the checkpoint is damaged: `{file}` {how}", hint=DAMAGED)
+
+
+def _check_metadata(file: Path) -> None:
+    """The query's id: Spark makes a new one where there is none, and trips over half of one."""
+    try:
+        is_one = "id" in json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, TypeError) as cause:
+        raise damaged(file, f"cannot be read: {cause}") from cause
+    if not is_one:
+        raise damaged(file, "has no id")
 
 
 def _check_sources(folder: Path, batch: int) -> None:
