@@ -158,3 +158,19 @@ def test_windows_that_end_later_have_all_their_rows(data):
     assert same_rows(later, expected), (later, expected)
     late = [row["ts"] for s in streams for row in set_aside(pipeline, s.name)]
     assert all(closed is not None and ts < closed for ts in late)
+
+
+def test_streams_whose_rows_are_counted_end_for_good() -> None:
+    [share] = shares(
+        plans_of([Declared("a", 0, "BIGINT")], "SELECT count(*) AS n FROM a [RANGE 10 ROWS]")
+    )
+    rows = [{"k": "x", "v": 0, "d": 0.0, "ts": ts} for ts in range(25)]
+    batches = [
+        MicroBatch({"a": [[rows]]}),
+        END,
+        MicroBatch({"a": [[[{**rows[0], "ts": 99}]]]}),
+        END,
+    ]
+    pipeline = runs(share, batches)
+    assert [row["n"] for row in pipeline.rows("result", "q0")] == [10, 10, 5]
+    assert len(pipeline.rows("late", "a")) == 1

@@ -14,7 +14,8 @@ for the next run.
     row of an outer or anti join        has passed the last partner that it could have
     ordered answer                      has passed the newest row
     union that keeps order              has reached the newest row of any input
-    inner join, selection, row window   nothing waits, or for rows only, which still may come
+    inner join, selection               nothing waits
+    window over rows                    END: only the end of the stream answers the last one
 
 Bounds lag behind each other from operator to operator, so the least that is enough is searched for:
 everything here only rises with them.  Spec: window-queries 1.2, 3.2, 6.1.
@@ -33,7 +34,7 @@ from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of, walk
-from penstock.windows import EndedByRows, Landmark, Session, Tagged
+from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged, Window
 
 #: Joins that let results out as soon as they exist.
 _PROMPT_JOINS = (AUTO, "oa", MJOIN)
@@ -60,6 +61,20 @@ def closing_bounds(
             if needed > max(promised[name], found.get(name, BEGINNING)):
                 found[name] = needed
     return found
+
+
+def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
+    """The streams whose rows are counted by windows: the last of these has no end in time."""
+    return {
+        name
+        for plan in plans
+        if any(isinstance(n, nodes.WindowAggregate) and _counts_rows(n.window) for n in walk(plan))
+        for name in streams_of(plan)
+    }
+
+
+def _counts_rows(window: Window) -> bool:
+    return isinstance(window, Partitioned) or getattr(window, "unit", "time") == "rows"
 
 
 def _least(

@@ -29,7 +29,7 @@ from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import State
-from penstock.lower.closing import closing_bounds
+from penstock.lower.closing import closing_bounds, streams_with_row_windows
 from penstock.lower.late_rows import can_reopen
 from penstock.lower.lower import Lowering
 from penstock.model.punctuation import Punctuation, Where
@@ -239,6 +239,10 @@ class GroupHost:
             union=self.program.union,
             join=self.program.join,
         )
+        # The last window over rows is answered unfilled, and no row can be added to it any more:
+        # such streams are over for good.
+        over = streams_with_row_windows(self.program.queries.values())
+        bounds |= {name: END for name in states if name in over}
         for name, bound in bounds.items():
             for promise in self.generators[name].close(bound):
                 self._sources[name].output.punctuation(promise)
