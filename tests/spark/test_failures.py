@@ -96,3 +96,9 @@ def test_other_errors_pass_as_they_are(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, translated():
         raise error
     assert caught.value is error
+
+
+def test_state_that_cannot_be_loaded_is_a_damaged_checkpoint() -> None:
+    said = str(failure(StreamingQueryException("An error occurred during loading state.")))
+    assert "the checkpoint is damaged" in said
+    assert "start anew" in said

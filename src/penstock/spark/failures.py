@@ -57,6 +57,8 @@ _DAMAGE = re.compile(
     r"ZipException|JsonParseException|JsonMappingException|MismatchedInput|NumberFormatException|"
     r"MappingException|Corruption|orrupt|nexpected|null"
 )
+#: What Spark says of state whose files are not what they were; it names none of them.
+_STATE_IS_LOST = "An error occurred during loading state"
 _NOT_DAMAGE = ("No space left on device", _SLOW_WORKER, "Permission denied")
 
 
@@ -76,6 +78,8 @@ def failure(cause: BaseException) -> HostError:
     broken = damaged_file_in(text)
     if broken is not None:
         return HostError(f"the checkpoint is damaged: `{broken}`: {reason}", hint=DAMAGED)
+    if _STATE_IS_LOST in text and not any(sign in text for sign in _NOT_DAMAGE):
+        return HostError(f"the checkpoint is damaged: {reason}", hint=DAMAGED)
     hint = next((way for sign, way in _WAYS_OUT if sign in text), None)
     if isinstance(cause, Py4JNetworkError):
         return HostError(
@@ -98,7 +102,7 @@ def damaged_file_in(text: str) -> str | None:
     found = _CHECKPOINT_FILE.search(text)
     if found is None or any(sign in text for sign in _NOT_DAMAGE):
         return None
-    return found[1] if _DAMAGE.search(text) else None
+    return found[1].rstrip(".") if _DAMAGE.search(text) else None
 
 
 def is_slow_worker(text: str) -> bool:
