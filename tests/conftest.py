@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 STARTS_SPARK = (HERE / "spark", HERE / "test_docs.py")
 
 
+# First: the plugin that shares tests out reads the groups in this very hook.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(place == item.path or place in item.path.parents for place in STARTS_SPARK):
