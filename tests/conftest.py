@@ -20,7 +20,15 @@ STARTS_SPARK = (HERE / "spark", HERE / "test_docs.py")
 
 # First: the plugin that shares tests out reads the groups in this very hook.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give Spark's tests to one worker, and begin with them: they take as long as all others."""
+    if not config.getoption("loadgroup", default=False):
+        return
     for item in items:
-        if any(place == item.path or place in item.path.parents for place in STARTS_SPARK):
+        if starts_spark(item):
             item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=starts_spark, reverse=True)
+
+
+def starts_spark(item: pytest.Item) -> bool:
+    return any(place == item.path or place in item.path.parents for place in STARTS_SPARK)
