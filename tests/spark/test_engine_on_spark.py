@@ -34,7 +34,7 @@ QUERIES = {
     "large": "SELECT srcIP, len * 2 AS twice, ts FROM packets WHERE len >= 1400 AND srcPort <> 80",
     "busy": "SELECT max(n) [RANGE 8 SECONDS, SLIDE 8 SECONDS, WA window_start] AS most FROM "
     "(SELECT srcIP, count(*) AS n FROM packets [RANGE 2 SECONDS] GROUP BY srcIP)",
-    "rows": "SELECT count(*) AS n, min(len) AS m FROM packets [RANGE 500 ROWS, SLIDE 500 ROWS]",
+    "rows": "SELECT count(*) AS n, min(len) AS m FROM packets [RANGE 1000 ROWS, SLIDE 500 ROWS]",
     "twice": "SELECT count(*) AS n FROM packets UNION packets [RANGE 10 SECONDS]",
 }
 
