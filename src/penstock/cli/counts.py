@@ -88,10 +88,10 @@ def passed_over_note(names: list[str]) -> str:
     """What is said of files that are not read because of their names.
 
     >>> print(passed_over_note(["_a.csv", ".b.csv"]))
-      2 files not read, for names that begin so: _a.csv, .b.csv
+      2 files not read, for their names: _a.csv, .b.csv
     """
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return f"  {counted(len(names), 'file')} not read, for names that begin so: {shown}"
+    return f"  {counted(len(names), 'file')} not read, for their names: {shown}"
 
 
 def by_pipeline(late: Mapping[str, int]) -> str:

@@ -44,6 +44,7 @@ from penstock.model.timestamps import to_ticks
 from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.results import FILE_FORMATS
+from penstock.spark.directories import odd_files
 from penstock.spark.explain import explain_pipelines, may_set_aside
 from penstock.spark.failures import translated
 from penstock.spark.fitting import fit
@@ -242,6 +243,12 @@ class Engine(Declarations):
     def counting(self, stream: str, pipeline: str) -> StreamCounts:
         """Where a pipeline counts the rows of a declared stream."""
         return self._counts.setdefault(stream, StreamCounts(pipeline, stream=stream)).of(pipeline)
+
+    def passed_over(self, stream: str) -> list[str]:
+        """Files of a stream that are not read for their names, also those that Spark cannot."""
+        path = self.declared_stream(stream).stream.origin.path
+        odd = odd_files(path) if path is not None else ()
+        return [*super().passed_over(stream), *(Path(file).name for file in odd)]
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""

@@ -31,13 +31,15 @@ _ERROR_CLASS = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 #: What Spark says of a Python that took too long to start.
 _SLOW_WORKER = "Python worker failed to connect back"
 
+_NO_ROOM = "No space left on device"
+
 _WAYS_OUT = (
     (
         _SLOW_WORKER,
         "the machine is too busy, or packages are not compiled: `python -m compileall` on "
         "site-packages makes their import faster. A restart continues where it stopped",
     ),
-    ("No space left on device", "make room on the disk; a restart continues where it stopped"),
+    (_NO_ROOM, "make room on the disk; a restart continues where it stopped"),
     ("Connection refused", "is the master running, and reachable from here?"),
     ("No module named", "the executors need the packages of requirements.lock"),
     ("as parquet: ", "mend or remove the file, and start again: nothing of it was counted"),
@@ -59,7 +61,7 @@ _DAMAGE = re.compile(
 )
 #: What Spark says of state whose files are not what they were; it names none of them.
 _STATE_IS_LOST = "An error occurred during loading state"
-_NOT_DAMAGE = ("No space left on device", _SLOW_WORKER, "Permission denied")
+_NOT_DAMAGE = (_NO_ROOM, _SLOW_WORKER, "Permission denied")
 
 
 @contextmanager
@@ -75,6 +77,8 @@ def failure(cause: BaseException) -> HostError:
     """Spark's failure in one sentence."""
     text = str(cause)
     reason = reason_in(text)
+    if _NO_ROOM in text and _NO_ROOM not in reason:
+        reason = f"{reason}: {_NO_ROOM}"  # which Spark only gives as the cause of a cause
     broken = damaged_file_in(text)
     if broken is not None:
         return HostError(f"the checkpoint is damaged: `{broken}`: {reason}", hint=DAMAGED)

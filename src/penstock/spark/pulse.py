@@ -35,7 +35,7 @@ from pyspark.sql import functions as F
 
 from penstock.model.punctuation import Where, to_json
 from penstock.model.timestamps import BEGINNING
-from penstock.spark.directories import place_of
+from penstock.spark.directories import own_folder
 from penstock.spark.faults import reach, step
 from penstock.spark.spark_files import damaged
 
@@ -110,13 +110,15 @@ class Pulse:
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
         """The promises made for one stream, as the column `bound`."""
-        files = spark.readStream.format("text").load(place_of(str(self._folder.resolve())))
+        reader, place = own_folder(spark, self._folder)
+        files = reader.text(place)
         promised = F.from_json("value", "map<string, bigint>").getItem(stream)
         return files.select(promised.alias("bound")).where(F.col("bound").isNotNull())
 
     def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
         """Promises as lines of the exchange, one per group."""
-        files = spark.readStream.format("text").load(place_of(str(self._folder.resolve())))
+        reader, place = own_folder(spark, self._folder)
+        files = reader.text(place)
         return files.select(
             F.explode(F.array(*(F.lit(group).cast("bigint") for group in groups))).alias("g"),
             F.lit(PULSE).alias("stream"),

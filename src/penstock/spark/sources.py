@@ -23,7 +23,7 @@ from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.direct_files import is_direct, new_files
-from penstock.spark.directories import place_of, reading_all
+from penstock.spark.directories import check_names, place_of, reading_all
 from penstock.spark.exchange import DDL, NOW, Packer
 from penstock.spark.fitting import MALFORMED, fit
 from penstock.spark.lines import LINES, read_lines
@@ -50,6 +50,8 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream `{stream.name}`: there is nothing at `{origin.path}`",
             hint="name a directory of files; relative paths start where you are",
         )
+    if origin.format in FILE_FORMATS:
+        check_names(stream)
     if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
         return read_text_files(spark, stream)
     options = {key: value for key, value in origin.options if key.lower() != LINES}

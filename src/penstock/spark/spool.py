@@ -34,7 +34,7 @@ from penstock.iterables import rows_of
 from penstock.kernel.fit import Rows, fit
 from penstock.model.streams import Stream
 from penstock.model.types import Type
-from penstock.spark.directories import place_of, reading_all
+from penstock.spark.directories import own_folder
 from penstock.spark.fitting import MALFORMED
 from penstock.storage.manifest import Manifest
 
@@ -69,9 +69,8 @@ class Spool:
     def frame(self, spark: SparkSession) -> DataFrame:
         """What is spooled, as Spark reads it."""
         columns = [f"`{c.name}` {c.type}" for c in self._stream.arriving]
-        reader = spark.readStream.schema(", ".join([*columns, f"{MALFORMED} STRING"]))
-        # Files left unread by an earlier run are read however old they are.
-        return reader.options(**reading_all(())).parquet(place_of(str(self.folder.resolve())))
+        reader, place = own_folder(spark, self.folder)
+        return reader.schema(", ".join([*columns, f"{MALFORMED} STRING"])).parquet(place)
 
     def start(self, rows_read: Callable[[], int]) -> None:
         """Begin; `rows_read` tells how many rows Spark has processed since."""
