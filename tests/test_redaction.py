@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from penstock import redaction
 from penstock.errors import PenstockError
 from penstock.local_engine import LocalEngine
 from penstock.model.streams import Origin
@@ -74,3 +77,14 @@ def test_a_query_keeps_its_columns() -> None:
     sql = "SELECT a.key, b.token FROM a JOIN b ON a.key = b.key WHERE key = 'x'"
     assert redacted_sql(sql) == sql
     assert redacted("no column `key`: x, a.key = 5") == "no column `key`: x, a.key = 5"
+
+
+def test_patterns_are_those_of_python_3_10() -> None:
+    """Possessive quantifiers and atomic groups came later: there the package would not load."""
+    patterns = [each for each in vars(redaction).values() if isinstance(each, re.Pattern)]
+    assert patterns
+    assert not [each for each in patterns if re.search(r"[+*?}]\+|\(\?>", each.pattern)]
+
+
+def test_a_long_word_is_looked_at_once() -> None:
+    assert redacted("x" * 100_000) == "x" * 100_000

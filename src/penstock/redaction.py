@@ -28,8 +28,9 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _KEY_OF = frozenset(["access", "account", "api", "private", "secret", "shared", "ssl", "storage"])
 
 _QUOTED = r"""'(?:[^'\\]|''|\\.)*'?|"(?:[^"\\]|\\.)*"?"""
-#: A whole word, never a part of one: else a word of n letters would be tried in n * n ways.
-_NAME = r"(?<![\w.\-])(?P<name>[\w.\-]++)"
+#: A whole word, never a part of one: else a word of n letters would be tried in n * n ways. What
+#: was found ahead is not tried shorter; Python 3.10 has no `++` for that.
+_NAME = r"(?<![\w.\-])(?=(?P<name>[\w.\-]+))(?P=name)"
 #: A name, what stands between it and its value, and the value: quoted, or up to the next gap.
 _NAMED = re.compile(
     rf"""{_NAME}(?P<between>["'`]?(?:\s*[=:]\s*|\s+(?=['"])))
