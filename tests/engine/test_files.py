@@ -266,6 +266,30 @@ def test_options_that_would_be_ignored_are_refused(tmp_path: Path) -> None:
         assert "Spark" in str(refused.value.hint)
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["sep '||'", "sep ''", "sep '§'", "quote 'ab'", "escape ''", "escape '§'", "header 'perhaps'"],
+)
+def test_values_of_options_that_this_host_cannot_have_are_refused(
+    tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "1.csv").write_text("item,price,ts\n")
+    engine = LocalEngine()
+    options = f" OPTIONS ({option}) TIMESTAMP BY"
+    engine.sql(declared("csv", tmp_path).replace(" TIMESTAMP BY", options))
+    with pytest.raises(NotExecutable, match=f"`{option.split()[0]}` of csv cannot be"):
+        engine.finish()
+
+
+def test_a_line_of_names_alone_is_a_file_without_rows(tmp_path: Path) -> None:
+    file = tmp_path / "1.csv"
+    file.write_text("item,price,ts")
+    reading("csv", file).finish()
+    file.write_text('"item,price,ts\na,1,2026-01-01 12:00:00\n')  # a quote that nothing closes
+    with pytest.raises(MalformedRow, match="no column `item`"):
+        reading("csv", file).finish()
+
+
 # --- writing ------------------------------------------------------------------------------------
 
 

@@ -138,3 +138,14 @@ def test_what_cannot_be_judged_is_told() -> None:
         "SELECT approx_count_distinct(v) AS n FROM s [RANGE 1 SECOND] HAVING n > 1"
     )
     assert "q: not judged: " in "\n".join(lines(verified(text, seeds=1)))
+
+
+def test_rows_are_made_where_only_spark_knows_how_to_read_them(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("k,ts\na,01/02/2026\n")
+    done = verified(
+        f"CREATE STREAM s (k STRING, ts TIMESTAMP) FROM csv '{tmp_path}' "
+        "OPTIONS (timestampFormat 'dd/MM/yyyy') TIMESTAMP BY ts SLACK 1 SECOND;"
+        "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k",
+        seeds=1,
+    )
+    assert "without the option `timestampFormat`" in "\n".join(lines(done))

@@ -57,6 +57,15 @@ def style_of(options: Mapping[str, str], columns: Sequence[str]) -> Style:
     return Style(**chosen)
 
 
+def cannot_be(option: str, text: str) -> str:
+    """What an option needs instead of this value; empty: it can have it."""
+    if option in ("header", "multiline"):
+        return "" if text.lower() in ("true", "false") else "'true' or 'false'"
+    if option not in ("sep", "delimiter", "quote", "escape") or (option == "quote" and not text):
+        return ""  # without a quote nothing is quoted
+    return "" if len(text) == 1 and text.isascii() and text not in "\r\n" else "one ASCII character"
+
+
 def read_csv(
     file: Path, rows_per_block: int, style: Style
 ) -> Iterator[tuple[pl.DataFrame, tuple[str, ...]]]:
@@ -81,6 +90,9 @@ def read_csv(
                     yield new.clear(), tuple(told)
             return
         except pa.ArrowInvalid as cause:
+            if "Empty CSV file" in str(cause):  # a line of names that nothing ends
+                yield _without_rows(names), ()
+                return
             if "straddling" not in str(cause) or size >= MOST:
                 raise
             size = min(size * 8, MOST)
@@ -144,7 +156,11 @@ def _read(
         bad, rejected[:] = [*rejected, *spoilt], []
         yield rows, bad
     if rejected:
-        yield pl.DataFrame(schema=dict.fromkeys(names, pl.String())), list(rejected)
+        yield _without_rows(names), list(rejected)
+
+
+def _without_rows(names: list[str]) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict.fromkeys(names, pl.String()))
 
 
 def _as_text(table: pa.Table) -> tuple[pl.DataFrame, list[str]]:

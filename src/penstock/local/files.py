@@ -24,7 +24,7 @@ import pyarrow.parquet
 from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.kernel.fit import Rows
 from penstock.local.csv_files import OPTIONS as CSV_OPTIONS
-from penstock.local.csv_files import read_csv, style_of
+from penstock.local.csv_files import cannot_be, read_csv, style_of
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part
@@ -145,13 +145,20 @@ def _reader(stream: Stream) -> Callable[[Path, int], Iterator[FileBlock]]:
 def check_options(stream: Stream) -> None:
     """Refuse options that this host would have to ignore."""
     known = CSV_OPTIONS if stream.origin.format == "csv" else {}
-    for name, _ in stream.origin.options:
+    for name, text in stream.origin.options:
         if name.lower() not in (*known, *_PACING):
             usable = ", ".join(known) or "none"
             raise NotExecutable(
                 f"stream `{stream.name}`: this host reads {stream.origin.format} without the "
                 f"option `{name}`",
                 hint=f"it knows: {usable}; Spark knows more",
+            )
+        needed = cannot_be(name.lower(), text)
+        if needed:
+            raise NotExecutable(
+                f"stream `{stream.name}`: the option `{name}` of csv cannot be '{text}' on this "
+                "host",
+                hint=f"give {needed}",
             )
 
 

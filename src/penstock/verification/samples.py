@@ -2,8 +2,8 @@
 
 Files are read by the product's own readers, workloads are made. Rows are taken from one stretch of
 time for all streams, as long as a few of the longest windows, and of keys that several streams
-have, so that they meet. What cannot be read to an end (Kafka, sockets, what a program pushes) gets
-rows of the declared types instead.
+have, so that they meet. What cannot be read to an end (Kafka, sockets, what a program pushes), or
+only with options that Spark alone knows, gets rows of the declared types instead.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from zlib import crc32
 
 import polars as pl
 
+from penstock.errors import NotExecutable
 from penstock.kernel.fit import fit
-from penstock.local.files import read_blocks
+from penstock.local.files import check_options, read_blocks
 from penstock.model.streams import Stream, TimestampKind
 from penstock.results import FILE_FORMATS
 from penstock.verification.case import Row, rows_of
@@ -57,6 +58,10 @@ def read_sample(stream: Stream) -> Sample:
 
 
 def _of_files(stream: Stream) -> Sample:
+    try:
+        check_options(stream)
+    except NotExecutable as error:  # Spark may know it
+        return Sample(None, str(stream.origin), error.message)
     frames, misfits, read = [], 0, 0
     for block in islice(read_blocks(stream, MOST_READ // 5), 50):
         fitted = fit(stream, block.rows)
