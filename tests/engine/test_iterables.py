@@ -154,7 +154,7 @@ def test_slack_is_a_duration_or_words_as_in_sql(slack: Any, on_time: int) -> Non
     assert engine.counts("s").rows == on_time
 
 
-@pytest.mark.parametrize("slack", [1.5, True, [5], "soon", "5 parsecs"])
+@pytest.mark.parametrize("slack", [1.5, True, [5], "soon", "5 parsecs", 1 << 70])
 def test_slack_that_is_not_a_duration_is_refused_with_the_way_out(slack: Any) -> None:
     with pytest.raises(QueryError) as refused:
         LocalEngine().stream("s", [], columns=COLUMNS, timestamp="ts", slack=slack)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from penstock.errors import CannotWindow, TypeMismatch, UnknownName
 from penstock.model.schema import ROW_NUM, Column, Schema, check_declared, suggest
-from penstock.model.timestamps import format_duration
+from penstock.model.timestamps import END, format_duration
 from penstock.model.types import Type
 from penstock.redaction import redacted, redacted_options
 
@@ -109,6 +109,11 @@ class Stream:
                 )
         if self.slack is not None and self.slack < 0:
             raise CannotWindow(f"stream `{self.name}`: SLACK must not be negative")
+        if self.slack is not None and self.slack >= END:
+            raise CannotWindow(
+                f"stream `{self.name}`: SLACK is out of range",
+                hint="choose a shorter one, or none: then it promises nothing by itself",
+            )
         self._check_timing()
 
     def _check_timing(self) -> None:

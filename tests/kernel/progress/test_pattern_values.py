@@ -77,3 +77,15 @@ def test_points_in_time_are_ticks_in_a_pattern() -> None:
 def test_a_pattern_that_can_match_nothing_is_refused(value: Any) -> None:
     with pytest.raises(BadPunctuation, match="that is no INT"):
         Generator(stream_of(Type.INT)).punctuate(10, where_of({"k": value}))
+
+
+@pytest.mark.parametrize("values", [(), (1, 2, 3)])
+def test_a_pattern_has_one_value_or_two(values: Any) -> None:
+    with pytest.raises(BadPunctuation, match=f"these are {len(values)} values"):
+        Generator(stream_of(Type.INT)).punctuate(10, where_of({"k": values}))
+
+
+@pytest.mark.parametrize("bound", ["2026-01-01", None, 1.5, date(2026, 1, 1)])
+def test_a_bound_is_an_integer(bound: Any) -> None:
+    with pytest.raises(BadPunctuation, match="that is no bound"):
+        Generator(stream_of(Type.INT)).punctuate(bound)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import polars as pl
@@ -34,6 +35,8 @@ from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
 from penstock.model.types import Type
+
+_PATTERN = "a pattern has a value, or a pair of values for a range"
 
 
 @dataclass
@@ -220,6 +223,14 @@ class Generator:
     def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:
         """A promise from outside, about all rows or about those that match a pattern."""
         name = self.stream.name
+        try:
+            bound = index(bound)
+        except TypeError:
+            raise BadPunctuation(
+                name,
+                f"stream `{name}` cannot make a promise of {bound!r}: that is no bound",
+                hint="give a datetime, or an integer",
+            ) from None
         if where and self._on is not None:
             return self._punctuate_some(bound, where)
         if self._on is None:
@@ -283,6 +294,13 @@ class Generator:
         name, found = self.stream.name, []
         for column, pattern in where:
             of = self.stream.schema[column].type
+            if len(pattern) not in (1, 2):
+                raise BadPunctuation(
+                    name,
+                    f"stream `{name}` cannot make a promise about rows whose `{column}` is "
+                    f"{pattern!r}: these are {len(pattern)} values",
+                    hint=_PATTERN,
+                )
             values = tuple(fit_values(list(pattern), of).to_list())
             for given, fitted in zip(pattern, values, strict=True):
                 if fitted is None and (given is not None or len(pattern) == 1):
@@ -290,7 +308,7 @@ class Generator:
                         name,
                         f"stream `{name}` cannot make a promise about rows whose `{column}` is "
                         f"{given!r}: that is no {of}",
-                        hint="a pattern has a value, or a pair of values for a range",
+                        hint=_PATTERN,
                     )
             found.append((column, values))
         return tuple(found)
