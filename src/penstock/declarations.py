@@ -156,7 +156,7 @@ class Declarations(ABC):
         )
 
     def passed_over(self, stream: str) -> list[str]:
-        """Files of a stream's directory that are not read, because their names begin with _ or ."""
+        """Files of a stream's directory that are not read, each with the reason."""
         origin = self.declared_stream(stream).stream.origin
         if origin.path is None or origin.format not in FILE_FORMATS:
             return []

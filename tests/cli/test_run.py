@@ -211,4 +211,4 @@ def test_files_that_are_not_read_for_their_names_are_told(script: Path) -> None:
     (script.parent / "in" / "_later.csv").write_text(ROWS)
     _, said = call("run", "--local", str(script))
     assert "s: 2 rows in" in said
-    assert "1 file not read, for their names: _later.csv" in said
+    assert "1 file not read: _later.csv (hidden)" in said

@@ -429,3 +429,14 @@ def test_two_runs_do_not_write_into_one_directory(tmp_path: Path) -> None:
     late.sql(BIDS)
     with pytest.raises(HostError, match="holds results already"):
         late.sql(text)
+
+
+def test_a_parquet_file_with_nothing_in_it_is_named_and_costs_nothing(tmp_path: Path) -> None:
+    pl.DataFrame({"v": [1, 2]}).write_parquet(tmp_path / "1.parquet")
+    (tmp_path / "2.parquet").touch()
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT) FROM parquet '{tmp_path}'")
+    query = engine.sql("SELECT v FROM s")
+    engine.finish()
+    assert query.fetch()["v"].to_list() == [1, 2]
+    assert engine.passed_over("s") == ["2.parquet (empty)"]

@@ -81,3 +81,12 @@ def test_half_of_an_id_is_named(checkpoint: Path, left: str) -> None:
     assert last_finished(checkpoint) == 11
     file.write_text(left)
     assert f"damaged: `{file}`" in refused(checkpoint)
+
+
+def test_an_empty_description_of_state_is_named(checkpoint: Path) -> None:
+    file = checkpoint / "state" / "0" / "_stateSchema" / "default" / "0_1"
+    file.parent.mkdir(parents=True)
+    file.write_text("v1")
+    assert last_finished(checkpoint) == 11
+    file.write_text("")
+    assert f"damaged: `{file}` is empty" in refused(checkpoint)

@@ -85,13 +85,13 @@ def closed_note(rows: int) -> str:
 
 
 def passed_over_note(names: list[str]) -> str:
-    """What is said of files that are not read because of their names.
+    """What is said of files that are not read.
 
-    >>> print(passed_over_note(["_a.csv", ".b.csv"]))
-      2 files not read, for their names: _a.csv, .b.csv
+    >>> print(passed_over_note(["_a.csv (hidden)", "b.parquet (empty)"]))
+      2 files not read: _a.csv (hidden), b.parquet (empty)
     """
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return f"  {counted(len(names), 'file')} not read, for their names: {shown}"
+    return f"  {counted(len(names), 'file')} not read: {shown}"
 
 
 def by_pipeline(late: Mapping[str, int]) -> str:

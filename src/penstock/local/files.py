@@ -28,7 +28,7 @@ from penstock.local.csv_files import cannot_be, read_csv, style_of
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.results import write_part
-from penstock.storage.hidden_files import files_of_format, is_hidden
+from penstock.storage.hidden_files import files_of_format, is_empty, is_hidden
 from penstock.storage.output_folder import OutputFolder
 
 #: Options about how fast files are read: here they are read one after the other.
@@ -103,6 +103,8 @@ def _check_present(wanted: list[str], given: Iterable[str], stream: Stream, file
 
 
 def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    if is_empty(file):
+        return
     with pa.parquet.ParquetFile(file) as parquet:
         for batch in parquet.iter_batches(rows_per_block):
             yield FileBlock(_frame(pa.Table.from_batches([batch])))

@@ -245,10 +245,13 @@ class Engine(Declarations):
         return self._counts.setdefault(stream, StreamCounts(pipeline, stream=stream)).of(pipeline)
 
     def passed_over(self, stream: str) -> list[str]:
-        """Files of a stream that are not read for their names, also those that Spark cannot."""
+        """Files of a stream that are not read, also those that Spark cannot for their names."""
         path = self.declared_stream(stream).stream.origin.path
         odd = odd_files(path) if path is not None else ()
-        return [*super().passed_over(stream), *(Path(file).name for file in odd)]
+        return [
+            *super().passed_over(stream),
+            *(f"{Path(f).name} (looks like a pattern)" for f in odd),
+        ]
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""

@@ -59,8 +59,8 @@ _DAMAGE = re.compile(
     r"ZipException|JsonParseException|JsonMappingException|MismatchedInput|NumberFormatException|"
     r"MappingException|Corruption|orrupt|nexpected|null"
 )
-#: What Spark says of state whose files are not what they were; it names none of them.
-_STATE_IS_LOST = "An error occurred during loading state"
+#: What Spark says of a checkpoint whose files are not what they were, if it names none of them.
+_IS_DAMAGED = ("An error occurred during loading state", "is in an inconsistent state")
 _NOT_DAMAGE = (_NO_ROOM, _SLOW_WORKER, "Permission denied")
 
 
@@ -82,7 +82,8 @@ def failure(cause: BaseException) -> HostError:
     broken = damaged_file_in(text)
     if broken is not None:
         return HostError(f"the checkpoint is damaged: `{broken}`: {reason}", hint=DAMAGED)
-    if _STATE_IS_LOST in text and not any(sign in text for sign in _NOT_DAMAGE):
+    is_damaged = any(sign in text for sign in _IS_DAMAGED)
+    if is_damaged and not any(sign in text for sign in _NOT_DAMAGE):
         return HostError(f"the checkpoint is damaged: {reason}", hint=DAMAGED)
     hint = next((way for sign, way in _WAYS_OUT if sign in text), None)
     if isinstance(cause, Py4JNetworkError):

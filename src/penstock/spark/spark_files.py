@@ -42,6 +42,7 @@ def last_finished(folder: Path) -> int:
         raise damaged(folder / "commits" / str(begun - 1), "is gone")
     if begun >= 0:
         _check_metadata(folder / "metadata")
+        _check_state(folder / "state")
         _check_sources(folder, begun)
     return finished
 
@@ -65,7 +66,7 @@ def damaged(file: Path, how: str) -> HostError:
 
 
 def _check_metadata(file: Path) -> None:
-    """The query's id: Spark makes a new one where there is none, and trips over half of one."""
+    """The query's id: Spark says so where there is none, and trips over half of one."""
     try:
         is_one = "id" in json.loads(file.read_bytes())
     except FileNotFoundError:
@@ -74,6 +75,14 @@ def _check_metadata(file: Path) -> None:
         raise damaged(file, f"cannot be read: {cause}") from cause
     if not is_one:
         raise damaged(file, "has no id")
+
+
+def _check_state(folder: Path) -> None:
+    """What describes the state: of an empty file Spark only says that something failed."""
+    for kind in ("_metadata", "_stateSchema"):
+        for file in folder.glob(f"*/{kind}/**/*"):
+            if file.is_file() and not file.name.startswith(".") and not file.stat().st_size:
+                raise damaged(file, "is empty")
 
 
 def _check_sources(folder: Path, batch: int) -> None:

@@ -1,7 +1,8 @@
-"""Files of a directory that are not read for their names.
+"""Files of a directory that are not read.
 
 A name that begins with `_` or `.` says that a file is none of the data, or not ready yet. Spark
-passes over such files, and so do we in this process.
+passes over such files, and so do we in this process; and over files with nothing in them, which is
+no parquet at all. (Of CSV and JSON such a file has no rows, and is read.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ def files_of_format(folder: Path, format: str) -> list[Path]:
 
 
 def passed_over(path: str, format: str) -> list[str]:
-    """The names of files that would be read, were they not hidden."""
+    """Files that would be read, were they not hidden or empty, each with the reason."""
     place = Path(path)
-    found = files_of_format(place, format) if place.is_dir() else []
-    return sorted(file.name for file in found if is_hidden(file))
+    found = sorted(files_of_format(place, format)) if place.is_dir() else []
+    hidden = [f"{file.name} (hidden)" for file in found if is_hidden(file)]
+    return hidden + [
+        f"{file.name} (empty)"
+        for file in found
+        if format == "parquet" and not is_hidden(file) and is_empty(file)
+    ]
+
+
+def is_empty(file: Path) -> bool:
+    return file.stat().st_size == 0
