@@ -82,7 +82,23 @@ def test_reasons_are_counted_once_however_often_a_batch_is_repeated() -> None:
         counts.add("malformed", 7, rows)
         counts.rows_by_batch[7] = 5
         counts.count("passed", 7, 1)
-        counts.lateness_by_batch[7] = 3
+        counts.note_lateness(3)
     assert counts.reasons == {"v is no INT": 1, "no row": 1}
     assert [sample["row_text"] for sample in counts.samples] == ['{"v": "x"}', "{oops"]
     assert (counts.rows, counts.late, counts.passed, counts.lateness) == (3, 1, 1, 3)
+
+
+def test_counts_take_no_more_room_the_longer_a_query_runs() -> None:
+    counts = StreamCounts()
+    rows = pl.DataFrame({"v": ["x"], "reason": ["v: 'x' is no INT"]})
+    for batch in range(3 * KEPT):
+        for _ in range(1 + batch % 2):  # some are repeated
+            counts.rows_by_batch[batch] = 3
+            counts.add("malformed", batch, rows)
+            counts.note_lateness(batch)
+    assert (counts.rows, counts.malformed) == (6 * KEPT, 3 * KEPT)
+    assert counts.reasons == {"v is no INT": 3 * KEPT} and len(counts.samples) == 3
+    assert counts.lateness == 3 * KEPT - 1
+    assert counts.of_batch(3 * KEPT - 1)["read"] == 3
+    assert len(counts.rows_by_batch._latest) == KEPT
+    assert len(counts._rejected_by_batch) == len(counts._kept) == KEPT

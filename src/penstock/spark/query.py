@@ -16,6 +16,7 @@ from penstock.kernel.readable import readable
 from penstock.plan.holding import Holding
 from penstock.plan.nodes import Node
 from penstock.results import no_results, presented
+from penstock.spark.batch_counts import BatchCounts
 from penstock.spark.batch_sink import BatchSink
 from penstock.sql.statements import Sink
 
@@ -35,7 +36,7 @@ class Query:
         self.plan = plan
         self.sink = sink
         self._engine = engine
-        self._rows: dict[int, int] = {}  # by batch, because Spark may repeat one
+        self._rows = BatchCounts()
         self._batches: dict[int, pl.DataFrame] = {}
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self._arrived = threading.Condition()
@@ -43,7 +44,7 @@ class Query:
     @property
     def rows(self) -> int:
         """How many rows it has put out since it was started."""
-        return sum(self._rows.values())
+        return self._rows.total
 
     @property
     def total_rows(self) -> int:
@@ -52,7 +53,7 @@ class Query:
 
     def rows_of(self, batch: int) -> int:
         """How many one batch has put out."""
-        return self._rows.get(batch, 0)
+        return self._rows.get(batch)
 
     def results(self) -> pl.DataFrame:
         """Every row so far, unless it went to a sink or a subscriber."""

@@ -353,7 +353,7 @@ class Running:
         for stream, rows in report.rows.items():
             self._counting(stream).rows_by_batch[report.batch] = rows
         for stream, lateness in report.lateness.items():
-            self._counting(stream).lateness_by_batch[report.batch] = lateness
+            self._counting(stream).note_lateness(lateness)
         for (stream, kind), number in report.aside.items():
             self._counting(stream).count(kind, report.batch, number)
         self._note_totals(report.batch)

@@ -1,7 +1,7 @@
 """What became of a stream's rows: how many came, how many did not go in.
 
 Late and malformed rows are counted for good, and the latest are kept to be looked at. Counts are by
-batch, because Spark may repeat one.
+batch, because Spark may repeat one (`batch_counts`).
 
 A stream may be read by several pipelines, each at its own pace: a row may be late in one and on
 time in another. Each counts what it has set aside, and of all of them the most is told.
@@ -16,6 +16,7 @@ import polars as pl
 
 from penstock.kernel.rejected import Rejected
 from penstock.late_rows import CLOSED, LATE
+from penstock.spark.batch_counts import BatchCounts
 from penstock.spark.totals import Totals, stream_counts
 
 MALFORMED = "malformed"
@@ -38,15 +39,16 @@ class StreamCounts:
     """Counts since the engine started; `pipeline` names the queries that run in it."""
 
     pipeline: str = ""
-    rows_by_batch: dict[int, int] = field(default_factory=dict)
-    late_by_batch: dict[int, int] = field(default_factory=dict)
-    closed_by_batch: dict[int, int] = field(default_factory=dict)
-    malformed_by_batch: dict[int, int] = field(default_factory=dict)
-    passed_by_batch: dict[int, int] = field(default_factory=dict)
+    rows_by_batch: BatchCounts = field(default_factory=BatchCounts)
+    late_by_batch: BatchCounts = field(default_factory=BatchCounts)
+    closed_by_batch: BatchCounts = field(default_factory=BatchCounts)
+    malformed_by_batch: BatchCounts = field(default_factory=BatchCounts)
+    passed_by_batch: BatchCounts = field(default_factory=BatchCounts)
     others: dict[str, StreamCounts] = field(default_factory=dict)  # by pipeline
     totals: Totals | None = None  # of the pipeline
     stream: str = ""
-    lateness_by_batch: dict[int, int] = field(default_factory=dict)
+    _lateness: int = 0
+    _rejected_before: Rejected = field(default_factory=Rejected)  # in batches that are long over
     _rejected_by_batch: dict[int, Rejected] = field(default_factory=dict)
     _kept: dict[tuple[str, int], pl.DataFrame] = field(default_factory=dict)
 
@@ -59,12 +61,12 @@ class StreamCounts:
     @property
     def rows(self) -> int:
         """Rows that went in, in all pipelines."""
-        return max(sum(each.rows_by_batch.values()) for each in self._all) - self.set_aside
+        return max(each.rows_by_batch.total for each in self._all) - self.set_aside
 
     @property
     def late(self) -> int:
         """Late rows, also those that passed; of several pipelines, the most that any has seen."""
-        return max(each._late + sum(each.passed_by_batch.values()) for each in self._all)
+        return max(each._late + each.passed_by_batch.total for each in self._all)
 
     @property
     def passed(self) -> int:
@@ -84,16 +86,16 @@ class StreamCounts:
     @property
     def closed(self) -> int:
         """Late rows that would have been on time, had no earlier run ended and closed windows."""
-        return max(sum(each.closed_by_batch.values()) for each in self._all)
+        return max(each.closed_by_batch.total for each in self._all)
 
     @property
     def _late(self) -> int:
         """Late rows that one pipeline has set aside."""
-        return sum(self.late_by_batch.values()) + sum(self.closed_by_batch.values())
+        return self.late_by_batch.total + self.closed_by_batch.total
 
     @property
     def malformed(self) -> int:
-        return max(sum(each.malformed_by_batch.values()) for each in self._all)
+        return max(each.malformed_by_batch.total for each in self._all)
 
     @property
     def _all(self) -> list[StreamCounts]:
@@ -102,7 +104,7 @@ class StreamCounts:
     @property
     def lateness(self) -> int:
         """How far the latest row lay behind the newest of earlier batches."""
-        return max((n for each in self._all for n in each.lateness_by_batch.values()), default=0)
+        return max(each._lateness for each in self._all)
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -117,9 +119,9 @@ class StreamCounts:
     @property
     def _rejected(self) -> Rejected:
         """Of the pipeline that has seen most: malformed rows are malformed in all of them."""
-        most = max(self._all, key=lambda each: sum(each.malformed_by_batch.values()))
+        most = max(self._all, key=lambda each: each.malformed_by_batch.total)
         found = Rejected()
-        for part in most._rejected_by_batch.values():
+        for part in [most._rejected_before, *most._rejected_by_batch.values()]:
             found.add(part)
         return found
 
@@ -129,7 +131,8 @@ class StreamCounts:
 
         A row that is late in several pipelines comes once for each; a malformed one comes once.
         """
-        mine = [(kind, rows) for (kind, _), rows in self._kept.items()]
+        # Copied first: the pipeline may be counting in another thread.
+        mine = [(kind, rows) for (kind, _), rows in list(self._kept.items())]
         return mine + [
             (kind, rows)
             for other in self.others.values()
@@ -140,10 +143,10 @@ class StreamCounts:
     def of_batch(self, batch: int) -> dict[str, int]:
         """What one batch has counted, of all rows that were read."""
         return {
-            "read": self.rows_by_batch.get(batch, 0),
-            "late": self.late_by_batch.get(batch, 0) + self.closed_by_batch.get(batch, 0),
-            "passed": self.passed_by_batch.get(batch, 0),
-            "malformed": self.malformed_by_batch.get(batch, 0),
+            "read": self.rows_by_batch.get(batch),
+            "late": self.late_by_batch.get(batch) + self.closed_by_batch.get(batch),
+            "passed": self.passed_by_batch.get(batch),
+            "malformed": self.malformed_by_batch.get(batch),
         }
 
     @property
@@ -159,15 +162,20 @@ class StreamCounts:
     def _totals(self) -> Counter[str]:
         if self.totals is not None:
             return self.totals.of(stream_counts(self.stream))
-        found: Counter[str] = Counter()
-        for batch in self.rows_by_batch:
-            found.update(self.of_batch(batch))
-        return found
+        return Counter(
+            read=self.rows_by_batch.total,
+            late=self._late,
+            passed=self.passed_by_batch.total,
+            malformed=self.malformed_by_batch.total,
+        )
 
     def add(self, kind: str, batch: int, rows: pl.DataFrame) -> None:
         self.count(kind, batch, rows.height)
         if "reason" in rows.columns and kind == MALFORMED:
             self._rejected_by_batch[batch] = Rejected.of(rows)
+            if len(self._rejected_by_batch) > KEPT:
+                oldest = next(iter(self._rejected_by_batch))
+                self._rejected_before.add(self._rejected_by_batch.pop(oldest))
         self._kept[kind, batch] = rows
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
@@ -180,3 +188,7 @@ class StreamCounts:
             "passed": self.passed_by_batch,
         }
         by_kind.get(kind, self.malformed_by_batch)[batch] = rows
+
+    def note_lateness(self, lateness: int) -> None:
+        """Take note of how late the latest row of a batch was."""
+        self._lateness = max(self._lateness, lateness)
