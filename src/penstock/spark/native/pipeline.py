@@ -11,8 +11,9 @@ taken from Spark's own as they appear, each once; what tasks say comes through `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -65,7 +66,8 @@ class NativePipeline:
         self._checkpoint = checkpoint
         self._deliver = deliver
         self._report = report
-        self._reported = -1
+        self._reported = checkpoint.finished
+        self._reporting = Lock()  # whoever looks reports, whichever thread that is
         self._promised: dict[str, int] = {}  # by each stream
         self._books: Books | None = None  # of the stream that is folded
         self._noted: dict[int, tuple[Note, Standing, int]] = {}  # by batch, until it is told
@@ -135,12 +137,15 @@ class NativePipeline:
         return newest, dict.fromkeys(newest, bound)
 
     def refresh(self) -> None:
-        """Pass on every report of Spark's that is new."""
-        latest = self.query.lastProgress if self.query else None
-        if self.query is None or latest is None or latest["batchId"] <= self._reported:
-            return
-        for progress in self.query.recentProgress:
-            self._pass_on(progress)
+        """Pass on every report of Spark's that is new, each once and in order."""
+        query = self.query
+        with self._reporting:
+            latest = query.lastProgress if query else None
+            if query is None or latest is None:
+                return
+            for progress in reports_behind(self._reported, latest, lambda: query.recentProgress):
+                self._reported = int(progress["batchId"])
+                self._pass_on(progress)
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
         reach("deliver.begin")
@@ -164,9 +169,7 @@ class NativePipeline:
             after = standing_after(before, note, stream)
             self._books.close(batch, after)
             self._noted[batch] = (note, after, lateness_after(before, note, stream))
-        latest = self.query.lastProgress if self.query else None
-        if latest is not None:
-            self._pass_on(latest)
+        self.refresh()
         reach("batch.over")
 
     def _aside(
@@ -183,9 +186,6 @@ class NativePipeline:
 
     def _pass_on(self, progress: Mapping[str, Any]) -> None:
         batch = int(progress["batchId"])
-        if batch <= self._reported:
-            return
-        self._reported = batch
         state = progress["stateOperators"]  # panes and windows, where windows slide
         kept = sum(int(part["numRowsTotal"]) for part in state)
         size = sum(int(part["memoryUsedBytes"]) for part in state)
@@ -197,7 +197,7 @@ class NativePipeline:
                 raise PenstockBug(f"Spark has dropped {dropped} lines of `{names[0]}` as late")
             noted = self._noted.pop(batch, None)
             if noted is None:
-                return  # another thread was faster
+                return  # it was not handed out by this run
             note, after, lateness = noted
             rows, newest = {names[0]: note.rows}, {names[0]: after.newest}
             bounds = {names[0]: after.bound}
@@ -244,6 +244,29 @@ class NativePipeline:
             by_rows = newest.get(stream.name, BEGINNING) - stream.slack
             self._promised[stream.name] = max(said, watermark, by_rows, BEGINNING)
         return dict(self._promised)
+
+
+def reports_behind(
+    batch: int,
+    latest: Mapping[str, Any],
+    recent: Callable[[], Sequence[Mapping[str, Any]]],
+) -> list[Mapping[str, Any]]:
+    """Spark's reports on batches later than this one; all that it still has are asked for last.
+
+    It also reports now and then that there was nothing to do, under the number of the batch that
+    will be next: that one is still to come, with a report of its own.
+    """
+    through = latest["batchId"] if _has_run(latest) else latest["batchId"] - 1
+    if through <= batch:
+        return []
+    if through == batch + 1 and _has_run(latest):
+        return [latest]
+    return [found for found in recent() if _has_run(found) and found["batchId"] > batch]
+
+
+def _has_run(progress: Mapping[str, Any]) -> bool:
+    """Whether a report is on a batch, and not on a look that found nothing."""
+    return "addBatch" in progress["durationMs"]
 
 
 def _books(checkpoint: Checkpoint) -> Path:
