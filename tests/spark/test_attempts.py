@@ -100,3 +100,21 @@ def test_at_some_time_it_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not replaces(made, queries[-1]) and number() == RETRIES + 1
     error = failure(Exception(SLOW))
     assert "took more than 10 s to start" in error.message and "busy" in str(error.hint)
+
+
+def test_nobody_waits_for_an_attempt_that_could_not_be_made(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first = FakeQuery(SLOW)
+    waiting: list[Any] = [first]
+
+    def start() -> Any:
+        if not waiting:
+            raise PermissionError("the checkpoint cannot be read")
+        return waiting.pop()
+
+    made = Attempts("q", start)
+    made.begin()
+    made._thread.join(10)
+    assert made._settled.is_set() and not replaces(made, first)
+    assert "worker" in str(made.exception()) and "cannot be read" in caplog.text

@@ -90,8 +90,8 @@ class Attempts:
 
     def _watch(self) -> None:
         left = RETRIES
-        while not self._settled.wait(POLL):
-            try:
+        try:
+            while not self._settled.wait(POLL):
                 if self.query.isActive:
                     continue
                 cause = self.query.exception()
@@ -99,9 +99,12 @@ class Attempts:
                     break
                 left -= 1
                 self._again()
-            except (PySparkException, Py4JError):
-                break  # whoever uses the query hears of it
-        self._settled.set()
+        except (PySparkException, Py4JError):
+            pass  # whoever uses the query hears of it
+        except Exception:
+            _LOG.exception("%s: the query could not be started again", self._name)
+        finally:
+            self._settled.set()  # else whoever waits for a further attempt would wait for ever
 
     def _again(self) -> None:
         with self._lock:
