@@ -168,7 +168,7 @@ def spark_settings(given: list[str], packages: str | None) -> dict[str, str]:
     for text in given:
         key, sign, value = text.partition("=")
         if not sign or not key.strip():
-            raise typer.BadParameter(f"`{text}` is no KEY=VALUE", param_hint="--conf")
+            raise typer.BadParameter(f"`{text}` is not KEY=VALUE", param_hint="--conf")
         settings[key.strip()] = value.strip()
     if packages is not None:
         already = settings.get("spark.jars.packages")
@@ -177,7 +177,7 @@ def spark_settings(given: list[str], packages: str | None) -> dict[str, str]:
 
 
 def seconds_in(text: str) -> float:
-    """A length of time such as 30s, 2min or 1.5 hours, in seconds.
+    """A duration such as 30s, 2min or 1.5 hours, in seconds.
 
     >>> seconds_in("90s"), seconds_in("1.5 min")
     (90.0, 90.0)
@@ -186,7 +186,9 @@ def seconds_in(text: str) -> float:
 
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*", text)
     if found is None or found[2].lower() not in UNITS:
-        raise typer.BadParameter(f"`{text}` is no length of time", param_hint="--for")
+        raise typer.BadParameter(
+            f"`{text}` is not a duration such as 30s or 2min", param_hint="--for"
+        )
     return float(found[1]) * UNITS[found[2].lower()] / SECOND
 
 
