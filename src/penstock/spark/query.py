@@ -118,6 +118,10 @@ class Query:
     def awaitTermination(self, timeout: int | None = None) -> bool:
         return self._engine.await_termination(self.name, timeout)
 
+    def forget(self) -> None:
+        """Drop what it has put out: it starts again from the beginning."""
+        self._rows, self._batches = BatchCounts(), {}
+
     def receive(self, batch: int, rows: pl.DataFrame, into: BatchSink | None = None) -> None:
         """Take over what a micro-batch computed, and write it where it goes."""
         shown = presented(rows, self.plan.schema)

@@ -26,7 +26,7 @@ from penstock.kernel.progress.generate import Generator
 from penstock.late_rows import CLOSED, as_late_rows
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING, MILLISECOND, to_ticks
+from penstock.model.timestamps import BEGINNING, MILLISECOND, SECOND, to_ticks
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark.attempts import Attempts
@@ -71,6 +71,8 @@ class Running:
         self.progress: dict[str, Any] = {}
         self.rows_read: Counter[str] = Counter()  # of each stream
         self._engine = engine
+        # Held here: one may be dropped by another thread while a batch is delivered to it.
+        self._queries = {name: engine.query(name) for name in share.queries}
         streams: dict[str, Stream] = {}
         for plan in share.queries.values():
             streams |= streams_of(plan)
@@ -113,7 +115,7 @@ class Running:
             with translated():
                 self.pipeline = self._pipeline(frames)
         except BaseException:
-            self._release()
+            self._let_go()
             raise
         self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
         self._beat: Beat | None = None
@@ -129,6 +131,12 @@ class Running:
 
     def start(self, interval: str) -> None:
         is_continued = not self.checkpoint.is_new
+        if not is_continued:
+            # Batches are numbered from 0 again: those of an earlier run would stand among them.
+            for query in self._queries.values():
+                query.forget()
+            for stream in self.program.streams:
+                self._counting(stream.name).forget()
         start = partial(self._start_query, interval)
         self._attempts = Attempts(", ".join(self.share.queries), start)
         try:
@@ -211,6 +219,9 @@ class Running:
             self.pipeline.pulse.send_about(stream, bound, where)
         else:
             self.pipeline.pulse.send({stream: bound})
+        times = self._over() if self._beat is None else None  # else the beat sees to it
+        if times is not None:
+            self.pipeline.pulse.forget(times.began / SECOND)
 
     def _outside(self, name: str) -> Generator:
         """What is known here of a stream's promises."""
@@ -283,9 +294,7 @@ class Running:
 
     def _open_sinks(self) -> dict[str, BatchSink]:
         """Where rows go, by whose they are; directories are held from now on."""
-        found = {
-            query_rows(name): (name, self._engine.query(name).sink) for name in self.share.queries
-        }
+        found = {query_rows(name): (name, query.sink) for name, query in self._queries.items()}
         found |= {
             late_rows(stream.name): (stream.name, self._late_sink(stream.name))
             for stream in self.program.streams
@@ -333,7 +342,7 @@ class Running:
                 answer = _in_order(self.share.queries[name], pl.concat(parts))
                 into = self._into.get(query_rows(name))
                 for _ in step("deliver.query"):
-                    self._engine.query(name).receive(delivery.batch, answer, into)
+                    self._queries[name].receive(delivery.batch, answer, into)
         for (stream, kind), parts in list(aside.items()):
             rows, counting = pl.concat(parts), self._counting(stream)
             if kind == MALFORMED_ROWS and stream not in self._first_of:
@@ -375,7 +384,7 @@ class Running:
         names = [stream.name for stream in self.program.streams]
         counts = {stream_counts(name): self._counting(name).of_batch(batch) for name in names}
         for name in sorted(self.wanted):  # which another thread may change
-            rows = self._engine.query(name).rows_of(batch)
+            rows = self._queries[name].rows_of(batch)
             counts[query_counts(name)] = {"rows": rows}
         self.totals.note(batch, counts)
 

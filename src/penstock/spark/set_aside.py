@@ -10,7 +10,7 @@ time in another. Each counts what it has set aside, and of all of them the most 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import polars as pl
 
@@ -57,6 +57,14 @@ class StreamCounts:
         if pipeline == self.pipeline:
             return self
         return self.others.setdefault(pipeline, StreamCounts(pipeline, stream=self.stream))
+
+    def forget(self) -> None:
+        """Drop what this pipeline has counted: it starts again from the beginning."""
+        kept = {"pipeline", "stream", "totals", "others"}
+        anew = StreamCounts()
+        for each in fields(self):
+            if each.name not in kept:
+                setattr(self, each.name, getattr(anew, each.name))
 
     @property
     def rows(self) -> int:
