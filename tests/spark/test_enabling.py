@@ -22,7 +22,7 @@ from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.delivery import Report, releases_of
-from penstock.spark.enabling import BatchTimes, Beat, Enabling
+from penstock.spark.enabling import Beat, Enabling
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -32,6 +32,7 @@ from penstock.spark.in_memory.micro_batches import (
 )
 from penstock.spark.pulse import Pulse
 from penstock.spark.shares import shares
+from penstock.spark.spark_progress import BatchTimes
 
 START = 1000 * SECOND
 SKEW = 3 * SECOND

@@ -87,7 +87,7 @@ def test_promises_of_batches_that_are_over_are_forgotten_though_nobody_asks_stre
     running = started(engine)
     spark_query: Any = running.query
     for began, left in ((LONG_AGO, 3 * KEPT), (LATER, KEPT)):
-        spark_query.lastProgress = {"batchId": 0, "timestamp": began, "durationMs": {}}
+        spark_query.lastProgress = {"batchId": 0, "timestamp": began, "durationMs": {"addBatch": 1}}
         while len(list((tmp_path / "pulse").iterdir())) < 3 * KEPT - 1:
             running.pipeline.pulse.send({"s": 1})
         running.promise("s", to_ticks(datetime.fromisoformat(began)), ())

@@ -39,20 +39,12 @@ from penstock.plan.nodes import Node
 from penstock.plan.releasing import forgets, lets_out
 from penstock.spark.delivery import Report
 from penstock.spark.pulse import Pulse
+from penstock.spark.spark_progress import BatchTimes
 
 #: Seconds between two looks at the clock while nothing comes.
 BEAT = 0.25
 #: Seconds between two looks whether a batch is over that has put out its results.
 POLL = 0.02
-
-
-@dataclass(frozen=True)
-class BatchTimes:
-    """A micro-batch that is over: when it began, and until when it looked for new rows."""
-
-    batch: int
-    began: int
-    listed: int
 
 
 @dataclass

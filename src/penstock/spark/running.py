@@ -26,7 +26,7 @@ from penstock.kernel.progress.generate import Generator
 from penstock.late_rows import CLOSED, as_late_rows
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING, MILLISECOND, SECOND, to_ticks
+from penstock.model.timestamps import BEGINNING, SECOND, to_ticks
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark.attempts import Attempts
@@ -34,7 +34,7 @@ from penstock.spark.batch_sink import BatchSink
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.delivery import Delivery, Report
 from penstock.spark.directories import place_of
-from penstock.spark.enabling import BatchTimes, Beat, Enabling, pulse_is_first
+from penstock.spark.enabling import Beat, Enabling, pulse_is_first
 from penstock.spark.failures import translated
 from penstock.spark.faults import step
 from penstock.spark.fitting import MALFORMED
@@ -49,6 +49,7 @@ from penstock.spark.processor import MALFORMED as MALFORMED_ROWS
 from penstock.spark.segment_cache import forget_shared, forget_stale
 from penstock.spark.set_aside import StreamCounts
 from penstock.spark.shares import Share
+from penstock.spark.spark_progress import BatchTimes, last_over, times_of
 from penstock.spark.totals import Totals, query_counts, stream_counts
 from penstock.spark.uncommitted import remove_uncommitted
 from penstock.sql.statements import Sink
@@ -261,13 +262,13 @@ class Running:
     def _wait_for_batch(self) -> None:
         """Until the batch that runs now is over; Spark would throw it away and repeat it."""
         latest = self.query.lastProgress
-        running = latest["batchId"] if latest else -1
+        before = last_over(latest) if latest else -1
         end = time.monotonic() + PATIENCE
         while (
             self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < end
         ):
             latest = self.query.lastProgress
-            if latest is not None and latest["batchId"] > running:
+            if latest is not None and last_over(latest) > before:
                 return
             time.sleep(0.02)
 
@@ -286,11 +287,7 @@ class Running:
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""
         latest = self.query.lastProgress
-        if latest is None:
-            return None
-        began = to_ticks(datetime.fromisoformat(latest["timestamp"].replace("Z", "+00:00")))
-        took = latest["durationMs"].get("latestOffset", 0)
-        return BatchTimes(latest["batchId"], began, began + took * MILLISECOND)
+        return None if latest is None else times_of(latest)
 
     def _open_sinks(self) -> dict[str, BatchSink]:
         """Where rows go, by whose they are; directories are held from now on."""

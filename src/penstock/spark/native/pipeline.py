@@ -11,7 +11,7 @@ taken from Spark's own as they appear, each once; what tasks say comes through `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -43,6 +43,7 @@ from penstock.spark.processor import LATE, MALFORMED, RESULT
 from penstock.spark.pulse import END_OF_RUN, Pulse
 from penstock.spark.session import changed
 from penstock.spark.spark_files import damaged, last_finished, watermark
+from penstock.spark.spark_progress import reports_behind
 
 #: Without batches for the watermark's sake the last windows would wait for the next row.
 _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -244,29 +245,6 @@ class NativePipeline:
             by_rows = newest.get(stream.name, BEGINNING) - stream.slack
             self._promised[stream.name] = max(said, watermark, by_rows, BEGINNING)
         return dict(self._promised)
-
-
-def reports_behind(
-    batch: int,
-    latest: Mapping[str, Any],
-    recent: Callable[[], Sequence[Mapping[str, Any]]],
-) -> list[Mapping[str, Any]]:
-    """Spark's reports on batches later than this one; all that it still has are asked for last.
-
-    It also reports now and then that there was nothing to do, under the number of the batch that
-    will be next: that one is still to come, with a report of its own.
-    """
-    through = latest["batchId"] if _has_run(latest) else latest["batchId"] - 1
-    if through <= batch:
-        return []
-    if through == batch + 1 and _has_run(latest):
-        return [latest]
-    return [found for found in recent() if _has_run(found) and found["batchId"] > batch]
-
-
-def _has_run(progress: Mapping[str, Any]) -> bool:
-    """Whether a report is on a batch, and not on a look that found nothing."""
-    return "addBatch" in progress["durationMs"]
 
 
 def _books(checkpoint: Checkpoint) -> Path:
