@@ -39,3 +39,26 @@ def test_an_engine_whose_second_pipeline_does_not_start_stops_the_first(
     with pytest.raises(HostError, match="does not start"):
         engine.start()
     assert engine.stop() == []
+
+
+def test_a_pipeline_that_fails_to_stop_does_not_keep_the_others_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stopped = []
+
+    class Stubborn(FakeRunning):
+        def start(self, interval: str) -> None:
+            pass
+
+        def stop(self) -> None:
+            stopped.append(self.number)
+            raise HostError(f"Spark is gone {len(stopped)}")
+
+    monkeypatch.setattr(module, "Running", Stubborn)
+    engine = Engine()
+    for name in "ab":
+        engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")
+    engine.start()
+    with pytest.raises(HostError, match="Spark is gone 1"):
+        engine.stop()
+    assert len(stopped) == 2 and engine.stop() == []

@@ -225,13 +225,21 @@ class Engine(Declarations):
         for spool in self._spools.values():
             spool.stop()
         self._spools = {}
-        kept = [place for running in self._running if (place := running.stop()) is not None]
+        kept, failures = [], []
         for running in self._running:
+            try:
+                place = running.stop()
+            except HostError as failure:  # the others hold places that somebody may want
+                failures.append(failure)
+            else:
+                kept += [place] if place is not None else []
             self._ended |= dict.fromkeys(running.share.queries, running)
         self._running = []
         for folder in self._temporary:
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary = []
+        if failures:
+            raise failures[0]
         return kept
 
     def counts(self, stream: str) -> StreamCounts:
