@@ -438,3 +438,18 @@ def test_other_algorithms_find_pairs_only() -> None:
     outer = plan("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE")
     with pytest.raises(NotExecutable, match="pairs only"):
         check_executable(outer, union="meld", join="opob")
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"), [("RANGE 5 ROWS, SLIDE 2 ROWS", True), ("RANGE 5 ROWS", False)]
+)
+def test_what_is_explained_is_all_that_runs(window: str, shown: bool) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    text = f"SELECT sum(v) AS v FROM slack [{window}]"
+    assert ("> UpToLastRow:" in engine.sql(f"EXPLAIN {text}")) is shown
+    graph = Graph()
+    sources = {"slack": graph.add_source("slack")}
+    Lowering(graph, sources).lower(plan(text), union="meld")
+    built = [type(node.operator).__name__ for node in graph.nodes.values() if node.operator]
+    assert ("UpToLastRow" in built) is shown

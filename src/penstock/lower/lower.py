@@ -8,6 +8,7 @@ running, and shares their state.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.kernel.aggregation.pane_store import PaneStore
@@ -62,9 +63,12 @@ def choose(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str =
 def remark(node: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO) -> str:
     """What `explain` says of a node: its operators and why, or why there are none."""
     try:
-        return str(choose(node, union=union, join=join, aggregation=aggregation))
+        physical = choose(node, union=union, join=join, aggregation=aggregation)
     except NotExecutable as error:
         return error.message
+    if isinstance(node, nodes.WindowAggregate) and goes_beyond_rows(node):
+        physical = replace(physical, names=(*physical.names, UpToLastRow.__name__))
+    return str(physical)
 
 
 def check_executable(
