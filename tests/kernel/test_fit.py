@@ -173,6 +173,12 @@ def test_wrong_columns_are_an_error_that_names_them(
     assert raised.value.stream == "bids"
 
 
+@pytest.mark.parametrize("rows", [None, 5, [1, 2], [None]])
+def test_what_is_not_rows_is_refused(rows: Any) -> None:
+    with pytest.raises(MalformedRow, match="is not rows"):
+        fit(STREAM, rows)
+
+
 def test_one_dict_with_other_keys_is_found_among_many() -> None:
     with pytest.raises(MalformedRow, match="no column `ts`"):
         fit(STREAM, [*ROWS, {"item": "a", "price": 1}])

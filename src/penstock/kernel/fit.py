@@ -104,11 +104,18 @@ def check_columns(stream: Stream, rows: Rows) -> None:
     """Raise MalformedRow unless the rows have the stream's columns, in any order."""
     wanted = [column.name for column in stream.arriving]
     expected = frozenset(wanted)
-    shapes = (
-        {frozenset(rows.columns)}
-        if isinstance(rows, pl.DataFrame)
-        else {frozenset(row) for row in rows}
-    )
+    try:
+        shapes = (
+            {frozenset(rows.columns)}
+            if isinstance(rows, pl.DataFrame)
+            else {frozenset(row) for row in rows}
+        )
+    except TypeError as cause:
+        raise MalformedRow(
+            stream.name,
+            f"what comes for `{stream.name}` is not rows: {cause}",
+            hint="give a list of dicts, or a Polars DataFrame",
+        ) from cause
     for names in shapes - {expected}:
         missing = [name for name in wanted if name not in names]
         extra = sorted(names - expected)
