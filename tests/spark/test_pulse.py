@@ -6,6 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from penstock.errors import HostError
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.exchange import SCHEMA
-from penstock.spark.pulse import END_OF_RUN, PULSE, Pulse
+from penstock.spark.pulse import END_OF_RUN, KEPT, PULSE, Pulse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +26,29 @@ def test_each_promise_is_a_file_of_its_own(tmp_path: Path) -> None:
     assert (first.name[:7], second.name[:7]) == ("000001-", "000002-")
     assert json.loads(first.read_text()).items() >= {"a": 5, "b": END}.items()
     assert sorted(file.name for file in first.parent.iterdir()) == [first.name, second.name]
+
+
+def test_the_latest_promises_stay_however_many_were_sent(tmp_path: Path) -> None:
+    pulse = Pulse(tmp_path)
+    pulse.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
+    sent = [pulse.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
+    assert sent[-1].startswith("1000016-")  # which sorts before the others as text
+    assert pulse.closed() == {"a": 11 + KEPT}
+    pulse.forget(time.time() + 60)
+    assert {file.name for file in tmp_path.iterdir()} == set(sent[-KEPT:])
+
+
+def test_promises_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) -> None:
+    pulse = Pulse(tmp_path)
+    for bound in range(2 * KEPT):
+        pulse.send({"a": bound})
+    forgetting = Thread(target=pulse.forget, args=(time.time() + 60,))
+    with pulse._writing:  # it looks at each of them
+        forgetting.start()
+        forgetting.join(0.05)
+        assert len(list(tmp_path.iterdir())) == 2 * KEPT
+    forgetting.join(10)
+    assert len(list(tmp_path.iterdir())) == KEPT
 
 
 def test_a_promise_that_was_changed_is_refused_at_the_next_start(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Pulse:
         self._folder = folder
         self._writing = Lock()
         folder.mkdir(parents=True, exist_ok=True)
-        for file in folder.glob("[0-9]*.json"):
+        for file in self._sent():
             _check(file)
 
     def send(self, promises: Mapping[str, int]) -> Path:
@@ -76,9 +76,9 @@ class Pulse:
         return file
 
     def _write(self, message: Mapping[str, Any]) -> Path:
-        files = [*self._folder.glob("[0-9]*.json")]
-        sent = (int(file.name.split("-")[0]) for file in files)
-        file = self._folder / f"{1 + max(sent, default=0):06d}-{uuid4().hex[:8]}.json"
+        files = self._sent()
+        last = _number(files[-1]) if files else 0
+        file = self._folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
         hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
         hidden.write_text(json.dumps({**_in_order(message), CHECKSUM: _checksum(message)}))
         # A clock that was set back must not make it look older than those that Spark has read.
@@ -94,19 +94,23 @@ class Pulse:
 
         The latest stay, whatever their age: numbers never come twice.
         """
-        files = sorted(self._folder.glob("[0-9]*.json"))
-        for file in files[:-KEPT]:
-            if file.stat().st_mtime < before:
-                file.unlink()
+        with self._writing:  # whoever sends looks at all that are there
+            for file in self._sent()[:-KEPT]:
+                if file.stat().st_mtime < before:
+                    file.unlink()
 
     def closed(self) -> dict[str, int]:
         """Up to where the last run that ended has promised each stream, if it said so here."""
-        for file in sorted(self._folder.glob("[0-9]*.json"), reverse=True):
+        for file in reversed(self._sent()):
             promised: dict[str, int] = json.loads(file.read_text())
             if promised.pop(END_OF_RUN, None) == 1:
                 del promised[CHECKSUM]
                 return promised
         return {}
+
+    def _sent(self) -> list[Path]:
+        """The promises that are kept, in the order in which they were sent."""
+        return sorted(self._folder.glob("[0-9]*.json"), key=_number)
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
         """The promises made for one stream, as the column `bound`."""
@@ -128,6 +132,10 @@ class Pulse:
             F.lit(0).cast("bigint").alias("rows"),
             F.encode("value", "utf-8").alias("payload"),
         )
+
+
+def _number(file: Path) -> int:
+    return int(file.name.split("-")[0])
 
 
 def _in_order(promises: Mapping[str, Any]) -> dict[str, Any]:
