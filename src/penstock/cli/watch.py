@@ -57,15 +57,20 @@ def progress_table(engine: Engine, elapsed: float) -> Table:
 
 def _cells(progress: dict[str, Any] | None) -> list[str]:
     from penstock.model.timestamps import format_ticks
+    from penstock.spark.spark_progress import has_run
 
     if not progress or not progress["penstock"]:
         return ["starting", "", "", "", "", ""]
     ours = progress["penstock"]
     low = min(ours["bounds"].values(), default=None)
-    return [
-        str(progress["batchId"]),
+    speed = [
         f"{1000 * sum(ours['rows'].values()) / max(progress['batchDuration'], 1):,.0f}",
         f"{progress['batchDuration'] / 1000:.2f}",
+    ]
+    return [
+        str(ours["batch"]),
+        # How long a trigger took that found nothing says nothing about the batch before it.
+        *(speed if has_run(progress) else ("0", "")),
         "" if low is None else format_ticks(low)[:19],
         f"{ours['state_rows']:,}",
         f"{ours['state_bytes'] / 1e6:.1f} MB",
