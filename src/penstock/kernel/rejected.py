@@ -15,6 +15,10 @@ import polars as pl
 
 #: Rows that are shown of each stream.
 SAMPLES = 3
+#: Reasons that are counted apart: some name what differs from row to row, such as a bound.
+MOST_REASONS = 50
+#: What the rows of further reasons are counted under.
+OTHERS = "other reasons"
 #: How the reason begins of what is no row at all; its text follows.
 NO_ROW = "no row: "
 
@@ -61,5 +65,7 @@ class Rejected:
         )
 
     def add(self, other: Rejected) -> None:
-        self.reasons.update(other.reasons)
+        for reason, count in other.reasons.items():
+            is_apart = reason in self.reasons or len(self.reasons) < MOST_REASONS
+            self.reasons[reason if is_apart else OTHERS] += count
         self.samples = [*self.samples, *other.samples][:SAMPLES]
