@@ -212,3 +212,14 @@ def test_files_that_are_not_read_for_their_names_are_told(script: Path) -> None:
     _, said = call("run", "--local", str(script))
     assert "s: 2 rows in" in said
     assert "1 file not read: _later.csv (hidden)" in said
+
+
+@pytest.mark.parametrize("command", [("run", "--local"), ("explain",), ("verify", "--no-spark")])
+def test_a_script_that_is_not_utf_8_is_refused_with_the_way_out(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    script = tmp_path / "latin.sql"
+    script.write_bytes("CREATE STREAM straße (v INT)".encode("latin-1"))
+    code, said = call(command[0], str(script), *command[1:])
+    assert code == 1
+    assert "is not UTF-8" in said and "iconv" in said

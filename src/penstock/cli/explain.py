@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.script_file import read_script
+
 if TYPE_CHECKING:
     from penstock.catalog import Catalog
     from penstock.plan.graph import QueryGraph
@@ -38,14 +40,14 @@ def explain(
     from penstock.sql.parse import parse
 
     catalog = Catalog()
-    graph = plans(file.read_text(), catalog)
+    graph = plans(read_script(file), catalog)
     settings = catalog.settings
     chosen = {
         "union": settings.union,
         "join": settings.join,
         "aggregation": settings.algorithm,
     }
-    for notice in notices(len(parse(file.read_text())), graph.queries):
+    for notice in notices(len(parse(read_script(file))), graph.queries):
         print(f"note: {notice}", file=sys.stderr)
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
     lines = [

@@ -19,6 +19,7 @@ from penstock.cli.counts import (
     since_the_beginning,
     stream_summary,
 )
+from penstock.cli.script_file import read_script
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,14 +88,14 @@ def run(
                 raise typer.BadParameter(
                     "--local reads files to their end; it takes no other options"
                 )
-            engine, explained = run_here(file.read_text())
+            engine, explained = run_here(read_script(file))
         else:
             limit = None if seconds is None else seconds_in(seconds)
             settings = spark_settings(conf or [], packages)
             engine, explained = run_on_spark(
-                file.read_text(), master, checkpoint, limit, keep_open, settings, follow
+                read_script(file), master, checkpoint, limit, keep_open, settings, follow
             )
-    told = told_about(file.read_text(), engine, explained)
+    told = told_about(read_script(file), engine, explained)
     for notice in told:
         print(f"note: {notice}", file=sys.stderr)
     if as_json:

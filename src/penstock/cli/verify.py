@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.script_file import read_script
+
 if TYPE_CHECKING:
     from penstock.verification.verify import Verification
 
@@ -50,7 +52,7 @@ def verify(
     from penstock.verification.verify import Verification
 
     wanted = importlib.util.find_spec("pyspark") is not None if spark is None else spark
-    done = Verification(file.read_text(), rows)
+    done = Verification(read_script(file), rows)
     chosen = range(seeds) if seed is None else [seed]
     tell(done.run(chosen))
     if wanted and done.outcome.found is None:
