@@ -14,7 +14,8 @@ from penstock.cli.checkout import checkout
 
 # Said aloud, because pytest looks for settings near the files it is given.
 OUR_SETTINGS = ("-c", "pyproject.toml", "--rootdir", ".")
-#: The whole suite is shared out: Spark's tests to one process, all others to the other.
+#: The whole suite is shared out to two processes, a test at a time: some take milliseconds, those
+#: on Spark seconds. Each of the two has a Spark session of its own.
 TWO_WORKERS = ("-n", "2", "--dist", "loadgroup")
 PASS_ON_THE_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
 
