@@ -40,14 +40,15 @@ def explain(
     from penstock.sql.parse import parse
 
     catalog = Catalog()
-    graph = plans(read_script(file), catalog)
+    text = read_script(file)
+    graph = plans(text, catalog)
     settings = catalog.settings
     chosen = {
         "union": settings.union,
         "join": settings.join,
         "aggregation": settings.algorithm,
     }
-    for notice in notices(len(parse(read_script(file))), graph.queries):
+    for notice in notices(len(parse(text)), graph.queries):
         print(f"note: {notice}", file=sys.stderr)
     print(explain_graph(graph, lambda node: remark(node, **chosen)))
     lines = [

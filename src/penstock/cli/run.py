@@ -80,6 +80,7 @@ def run(
     them are late. Where more of the same windows is to come, --keep-open leaves them open.
     """
     engine: LocalEngine | Engine
+    text = read_script(file)  # once: it may be edited while the queries run
     # What goes INTO console meanwhile must not stand among the JSON.
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if local:
@@ -88,14 +89,14 @@ def run(
                 raise typer.BadParameter(
                     "--local reads files to their end; it takes no other options"
                 )
-            engine, explained = run_here(read_script(file))
+            engine, explained = run_here(text)
         else:
             limit = None if seconds is None else seconds_in(seconds)
             settings = spark_settings(conf or [], packages)
             engine, explained = run_on_spark(
-                read_script(file), master, checkpoint, limit, keep_open, settings, follow
+                text, master, checkpoint, limit, keep_open, settings, follow
             )
-    told = told_about(read_script(file), engine, explained)
+    told = told_about(text, engine, explained)
     for notice in told:
         print(f"note: {notice}", file=sys.stderr)
     if as_json:
