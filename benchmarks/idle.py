@@ -27,7 +27,7 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.benchmarking import Case, Timed
+from penstock.lab.benchmarking import Case, Timed
 from penstock.model.timestamps import to_ticks
 from penstock.spark.engine import Engine
 from penstock.spark.session import changed, local_session

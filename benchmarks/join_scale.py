@@ -22,7 +22,7 @@ import polars as pl
 from _streams import SECOND, START, arrivals, run_ours, write_files
 from pyspark.sql import SparkSession
 
-from penstock.benchmarking import Case, Timed
+from penstock.lab.benchmarking import Case, Timed
 from penstock.spark.session import local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}

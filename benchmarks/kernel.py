@@ -28,13 +28,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from penstock.benchmarking import Case
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operators.select import Select
 from penstock.kernel.scheduling.executor import Executor
+from penstock.lab.benchmarking import Case
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Literal, Ref
 from penstock.model.punctuation import Punctuation

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 from pyspark.sql import SparkSession
 
-from penstock.benchmarking import Case, Timed
+from penstock.lab.benchmarking import Case, Timed
 from penstock.spark.engine import Engine
 from penstock.spark.session import local_session
 

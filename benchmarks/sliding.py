@@ -22,7 +22,7 @@ from _streams import DEFAULT_STORE, ROCKSDB, arrivals, read_files, run_ours, run
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.benchmarking import Case, Timed
+from penstock.lab.benchmarking import Case, Timed
 from penstock.spark.session import local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}

@@ -34,7 +34,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.benchmarking import Case, Timed
+from penstock.lab.benchmarking import Case, Timed
 from penstock.spark.session import changed, local_session
 
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}

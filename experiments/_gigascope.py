@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.flush import Flush
-from penstock.kernel.aggregation.two_level import LowLevel
+from penstock.kernel.aggregation.two_level.flush import Flush
+from penstock.kernel.aggregation.two_level.two_level import LowLevel
+from penstock.kernel.aggregation.wid.bucket import Bucket
 from penstock.kernel.block import Block
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.experimenting import Check, Plot, Table
-from penstock.local_engine import LocalEngine
+from penstock.lab.experimenting import Check, Plot, Table
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 
 COLUMNS = "srcIP INT, destIP INT, ts TIMESTAMP"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from penstock.local.clock import VirtualClock
 from penstock.local.delayed import delay
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import MINUTE, SECOND
 
 MODES = ("iop", "oop")

@@ -21,9 +21,9 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.buffering import Buffering
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.baselines.buffering import Buffering
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.block import Block
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation

@@ -21,7 +21,6 @@ from penstock.kernel.operators.select import Select
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.local.clock import RealClock, VirtualClock
-from penstock.local.host import LocalHost
 from penstock.local.simulation import Arrival
 from penstock.model.ets import NO_ETS, Ets
 from penstock.model.expressions import Ref
@@ -29,6 +28,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
+from penstock.runtime.graph_host import LocalHost
 
 #: What a row, or a punctuation, costs an operator on the virtual clock, in ticks.
 COST = 25

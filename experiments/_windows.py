@@ -14,10 +14,10 @@ from statistics import fmean
 
 import polars as pl
 
-from penstock.kernel.aggregation.adapt_cost import Conditions, Thresholds
-from penstock.kernel.aggregation.adapt_wid import AdaptWid
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.adapt.adapt_wid import AdaptWid
+from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator, Output
 from penstock.model.aggregates import Aggregate

@@ -30,9 +30,9 @@ import numpy as np
 import polars as pl
 from _windows import Cost, Item, adapt, all_eager, eager, lazy, measure
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.operators.tag import SOURCE
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import SECOND

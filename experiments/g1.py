@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from _gigascope import RING, STEP, Work, highest_rate, measure
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.kernel.aggregation.flush import IN_ORDER, LAZY, SLOW, Flush
+from penstock.kernel.aggregation.two_level.flush import IN_ORDER, LAZY, SLOW, Flush
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 #: m = 2, and i = 160 where aggregates leave by themselves.
 POLICIES = {"IOP": Flush(IN_ORDER), "OOP": Flush(LAZY, 2), "OOP(sf)": Flush(SLOW, 2, 160)}

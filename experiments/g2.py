@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from _links import held_under, packets
 
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 
 QUERY = """
     SELECT srcIP, destIP, count(*) AS n FROM (M1 UNION M2) [RANGE 1 minute, SLIDE 1 minute, WA ts]

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import polars as pl
 from _links import ARCHITECTURES, held_under, packets, rows_held
 
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 from penstock.model.timestamps import SECOND
 
 QUERY = """

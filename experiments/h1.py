@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 DAY = 86_400.0
 

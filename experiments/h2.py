@@ -20,8 +20,8 @@ from itertools import pairwise
 
 from _ordered import ALGORITHMS, ALPHA, Measured, measured
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.lower.lower_join import ALPHA as SMALL_ALPHA
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
+from penstock.optimizer.lower_join import ALPHA as SMALL_ALPHA
 
 RATES = (1.0, 10.0)
 #: Switches are expected at 0.5 ms, and at 0.083 ms with the small alpha.

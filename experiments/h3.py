@@ -12,7 +12,7 @@ import itertools
 
 from _ordered import ALGORITHMS, measured
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 COST = 5e-4
 SLOW = (0.01, 0.1, 0.3, 1.0)

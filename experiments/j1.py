@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from _memory import RATE, Cost, conversations, run_join
 
-from penstock.experimenting import Check, Outcome, Plot, Table
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.opob_join import OPOBJoin
 from penstock.kernel.joins.spec import JoinSpec
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 Build = Callable[[JoinSpec], OAJoin]
 JOINS: dict[str, Build] = {"OA": OAJoin, "OPOB": OPOBJoin}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from _memory import RATE, conversations, run_join
 
-from penstock.experimenting import Check, Outcome, Plot, Table
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.opib_join import OPIBJoin
 from penstock.kernel.joins.opob_join import OPOBJoin
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 JOINS = {"OA": OAJoin, "OPIB": OPIBJoin, "OPOB": OPOBJoin}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from _order import MODES, late_input, lull, ordered_output, split_plan
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 
 def run(quick: bool, seed: int) -> Outcome:

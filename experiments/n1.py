@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from _links import held_under, links_and_a_quiet_one
 
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 
 QUERY = """
     SELECT M1.srcIP, M1.destIP, M1.ts FROM M1, M2 UNION C AS M3 [RANGE TUMBLING 1 minute, WA ts]

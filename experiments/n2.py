@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _links import held_under, links_and_a_quiet_one
 
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 
 QUERY = """
     SELECT count(*) AS n FROM (M1 UNION M2 UNION C) [RANGE 5 minutes, SLIDE 1 minute, WA ts]

@@ -23,8 +23,8 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.local_engine import LocalEngine
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
+from penstock.local.engine import LocalEngine
 
 ROWS_PER_PANE = (1, 5, 20, 100)
 PANES_PER_WINDOW = (2, 5, 10, 20)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from _lines import PERIODIC, RATES, lines
 from _streams import RealRun, poisson, run_in_real_time, summary, two_streams
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.local.host import LocalHost
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.ets import NO_ETS, ON_DEMAND
+from penstock.runtime.graph_host import LocalHost
 
 #: "About 0.1 ms", and "four orders of magnitude".
 NEAR, FAR = 0.1, 10_000

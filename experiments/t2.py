@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from _lines import PERIODIC, lines
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 #: "About 15 %".
 FLOOR = (10.0, 20.0)

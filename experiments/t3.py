@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _lines import PERIODIC, lines
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
 
 def run(quick: bool, seed: int) -> Outcome:

@@ -18,8 +18,8 @@ import time
 import numpy as np
 import polars as pl
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.local_engine import LocalEngine
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
+from penstock.local.engine import LocalEngine
 
 RANGE = 4000
 SLIDES = (1, 4, 40, 400, 1000, 2000, 4000)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from _slack import Arrived, Quality, buffering, by_knowledge, by_slack, judge, wid
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import SECOND

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from _slack import Arrived, Quality, Times, buffering, by_slack, judge, wid
 
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.timestamps import SECOND
 from penstock.windows import Sliding

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from _streams import poisson, two_streams, virtual_host
 
-from penstock.experimenting import Check, Outcome, Table
 from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
+from penstock.lab.experimenting import Check, Outcome, Table
 from penstock.local.simulation import simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND
 

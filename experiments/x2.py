@@ -16,19 +16,19 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from penstock.experimenting import Check, Outcome, Plot, Table
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.select import Select
 from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.clock import VirtualClock
-from penstock.local.host import LocalHost
 from penstock.local.simulation import Arrival, simulate
 from penstock.model.expressions import Literal
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.types import Type
+from penstock.runtime.graph_host import LocalHost
 
 COST = 100  # ticks per row and operator
 RATE = 100.0  # rows per second, over both streams

@@ -19,19 +19,19 @@ from statistics import fmean
 
 from _streams import COST, poisson, select, stream, virtual_host
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.graph import Node
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.scheduling.executor import Step
-from penstock.local.host import LocalHost
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.simulation import Report, simulate
 from penstock.model.aggregates import Aggregate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
+from penstock.runtime.graph_host import LocalHost
 from penstock.windows.sliding import Sliding
 
 RATES = {"a": 200.0, "b": 5.0, "c": 100.0, "d": 2.0, "e": 0.1}

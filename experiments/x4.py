@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 from _streams import COST, poisson, select, stream, virtual_host
 
-from penstock.experimenting import Check, Outcome, Plot, Table
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
-from penstock.local.host import LocalHost
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.simulation import simulate
 from penstock.model.aggregates import Aggregate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
@@ -31,6 +30,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import MILLISECOND, SECOND
 from penstock.model.types import Type
+from penstock.runtime.graph_host import LocalHost
 from penstock.windows.sliding import Sliding
 
 RATES = {"a": 200.0, "b": 1000.0}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.errors import NotExecutable
-from penstock.lower.lower import check_executable
-from penstock.sql.parse import parse
+from penstock.optimizer.lower import check_executable
+from penstock.sql.parse.parser import parse
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
+from penstock.catalog.settings import CHOICES
 from penstock.errors import NotExecutable, QueryError
-from penstock.lower.lower import check_executable
 from penstock.model.aggregates import AGGREGATES
 from penstock.model.functions import FUNCTIONS
+from penstock.optimizer.lower import check_executable
 from penstock.plan.nodes import Node
-from penstock.settings import CHOICES
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect, CreateQuery, Explain, Statement
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain, Statement
 
 PAGE = (Path(__file__).parent.parent / "docs" / "sql.md").read_text()
 BLOCKS = re.findall(r"^```(sql|sql plan only|refused)\n(.*?)^```$", PAGE, re.M | re.S)

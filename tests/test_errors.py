@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import Position, QueryError
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 
 MANY = ", ".join(f"column_{number} INT" for number in range(500))
 NUMBERS = ", ".join(map(str, range(20_000)))

@@ -8,10 +8,10 @@ import pytest
 
 from penstock import redaction
 from penstock.errors import PenstockError
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.streams import Origin
 from penstock.redaction import is_secret, redacted, redacted_sql
-from penstock.sql.statements import Sink
+from penstock.sql.parse.statements import Sink
 
 JAAS = 'org.apache.X required username="ada" password="hunter2";'
 KAFKA = f"CREATE STREAM s (v INT) FROM kafka OPTIONS (kafka.sasl.jaas.config '{JAAS}', {{rest}})"

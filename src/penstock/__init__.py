@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.version import __version__
 
 if TYPE_CHECKING:
-    from penstock.local_engine import LocalEngine
+    from penstock.local.engine import LocalEngine
     from penstock.spark.engine import Engine
 
 __all__ = ["Engine", "LocalEngine", "__version__"]
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
         return Engine
     if name == "LocalEngine":
-        from penstock.local_engine import LocalEngine
+        from penstock.local.engine import LocalEngine
 
         return LocalEngine
     raise AttributeError(f"module `penstock` has no attribute `{name}`")

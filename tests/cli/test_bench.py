@@ -22,7 +22,7 @@ SUMS = '''
 More about it.
 """
 import polars as pl
-from penstock.benchmarking import Case
+from penstock.lab.benchmarking import Case
 from _numbers import numbers
 
 def cases(quick):
@@ -38,7 +38,7 @@ def cases(quick):
 '''
 WRONG = '''
 """A wrong answer."""
-from penstock.benchmarking import Case
+from penstock.lab.benchmarking import Case
 
 def cases(quick):
     yield Case("right", ours=lambda: 1, rival=lambda: 1, rival_name="one", repeats=1)
@@ -48,7 +48,7 @@ THREADS = '''
 """Threads."""
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 import polars as pl
-from penstock.benchmarking import Case
+from penstock.lab.benchmarking import Case
 
 def cases(quick):
     yield Case("threads", ours=pl.thread_pool_size, rival=lambda: 1, rival_name="one", repeats=1)

@@ -18,7 +18,7 @@ LINE = '''
 
 More about it.
 """
-from penstock.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from _slope import SLOPE
 
 def run(quick, seed):
@@ -31,7 +31,7 @@ def run(quick, seed):
 '''
 WRONG = '''
 """A claim that fails."""
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 
 def run(quick, seed):
     return Outcome((), (), (Check("one is two", False, "1"), Check("one is one", True, "1")))
@@ -40,7 +40,7 @@ def run(quick, seed):
 
 KNOWN = '''
 """A claim that is known to fail."""
-from penstock.experimenting import Check, Outcome
+from penstock.lab.experimenting import Check, Outcome
 
 def run(quick, seed):
     return Outcome((), (), (
@@ -147,7 +147,7 @@ def test_experiments_that_want_different_environments_run_one_by_one(folder: Pat
 
 
 def test_an_experiment_without_a_check_is_refused() -> None:
-    from penstock.experimenting import Outcome
+    from penstock.lab.experimenting import Outcome
 
     with pytest.raises(ValueError, match="without a check"):
         Outcome(tables=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from penstock.local_query import LocalQuery
+from penstock.local.query import LocalQuery
 
 NOON = datetime(2026, 1, 1, 12)
 BIDS = "CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts"

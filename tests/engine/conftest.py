@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from tests.engine.bids import BIDS
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from penstock.local_engine import LocalEngine
-from penstock.local_query import LocalQuery
+from penstock.local.engine import LocalEngine
+from penstock.local.query import LocalQuery
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw
 from tests.engine.random_streams import Declared, Event, Push, Row

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.local.stream_input import Reason
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import streams_of
+from penstock.runtime.stream_input import Reason
 from tests.engine.draw import Draw, Drawn, check_seeds, several
 from tests.engine.random_queries import lengths, queries, row_queries, window_queries
 from tests.engine.random_streams import (

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.kernel.scheduling.strategies import strategy_named
-from penstock.local.host import LocalHost
-from penstock.lower.lower import Lowering
+from penstock.optimizer.lower import Lowering
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect
+from penstock.runtime.graph_host import LocalHost
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
 from tests.engine.draw import Draw, Drawn, check_seeds, several
 from tests.engine.random_queries import lone_window_queries, queries
 from tests.engine.random_streams import (

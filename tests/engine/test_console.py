@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.errors import NotExecutable
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts LATE INTO console;"
 

@@ -134,7 +134,7 @@ def test_answers_are_the_oracles_and_fewer_promises_travel(seed: int) -> None:
             plain(buffer, punctuation)
 
         plain = Buffer.promise
-        undescribed = patch("penstock.local.enabling.describe", lambda graph: None)
+        undescribed = patch("penstock.runtime.enabling.describe", lambda graph: None)
         with patch.object(Buffer, "promise", count):
             if not described:
                 undescribed.start()

@@ -13,9 +13,9 @@ from penstock.errors import (
     UnknownName,
 )
 from penstock.local.clock import VirtualClock
-from penstock.local.stream_input import Reason
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
+from penstock.runtime.stream_input import Reason
 from tests.engine.bids import BEST, BIDS, NOON, bid, prices
 
 # --- rows in, rows out --------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from penstock.errors import DuplicateName, HostError, MalformedRow, NotExecutable
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from tests.engine.bids import BIDS, NOON, bid, prices
 
 GOOD = [bid(1), bid(None, 1, item=None), bid(3, 2)]

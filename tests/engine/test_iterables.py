@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import HostError, MalformedRow, QueryError
-from penstock.iterables import rows_of
-from penstock.local_engine import LocalEngine
+from penstock.io.iterables import rows_of
+from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.types import Type

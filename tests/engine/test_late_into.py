@@ -10,7 +10,7 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import DuplicateName, NotExecutable, SyntaxFault
-from penstock.late_rows import as_late_rows, late_schema
+from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.local.clock import VirtualClock
 from penstock.model.schema import Column
 from penstock.model.streams import Stream

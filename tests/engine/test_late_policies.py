@@ -8,8 +8,8 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import LateRow, NotExecutable
-from penstock.lower.late_rows import TAKE_LATE_ROWS
 from penstock.model.timestamps import SECOND
+from penstock.optimizer.rules.late_rows import TAKE_LATE_ROWS
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 4 SECONDS SLIDE 1 SECOND]"

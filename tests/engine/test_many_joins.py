@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 
 
 def declaring(joins: int, setting: str, kind: str) -> int:

@@ -10,8 +10,8 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import BadPunctuation, CannotWindow, StreamError
 from penstock.local.clock import VirtualClock
-from penstock.local.stream_input import Reason
 from penstock.model.timestamps import SECOND
+from penstock.runtime.stream_input import Reason
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import yaml
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import to_ticks
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.duckdb_plans import duckdb_answer

@@ -13,7 +13,7 @@ import pytest
 
 from penstock.kernel.aggregation import session
 from penstock.kernel.joins import unmatched
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.punctuation import Punctuation
 from penstock.model.releases import Releases
 from penstock.model.schema import ROW_NUM

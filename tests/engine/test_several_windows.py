@@ -6,10 +6,10 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import QueryError
-from penstock.kernel.aggregation.pane_store import PaneStore
+from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.graph import Graph
-from penstock.lower.lower import Lowering
 from penstock.model.timestamps import SECOND
+from penstock.optimizer.lower import Lowering
 from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_queries import AGGREGATES
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
@@ -79,7 +79,7 @@ def test_windows_side_by_side_share_a_store_of_panes() -> None:
     lowering.lower(plan, union="meld")
     stores = [node for node in graph.nodes.values() if isinstance(node.operator, PaneStore)]
     assert len(stores) == 1
-    assert "SideBySide" in engine.query("q").explain()
+    assert "AlignWindows" in engine.query("q").explain()
 
 
 def test_results_wait_for_all_windows_and_no_longer() -> None:

@@ -14,8 +14,8 @@ from penstock.errors import (
     QueryError,
     UnknownName,
 )
-from penstock.local_engine import LocalEngine
-from penstock.local_query import LocalQuery
+from penstock.local.engine import LocalEngine
+from penstock.local.query import LocalQuery
 from penstock.model.timestamps import MINUTE
 from tests.engine.bids import BEST, BIDS, NOON, bid, prices
 

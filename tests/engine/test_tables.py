@@ -15,7 +15,7 @@ from penstock.errors import CannotJoin, DuplicateName, MalformedRow, NotExecutab
 from penstock.kernel.joins import table_index
 from penstock.kernel.joins.pairs import Pairing
 from penstock.kernel.joins.table_index import TableIndex
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from tests.engine.draw import Draw, Drawn, check_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows

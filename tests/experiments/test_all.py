@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.experimenting import Outcome
-from penstock.scripts import scripts
+from penstock.lab.experimenting import Outcome
+from penstock.lab.scripts import scripts
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER, PAGE = ROOT / "experiments", ROOT / "docs" / "experiments.md"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.kernel.aggregation.flush import IN_ORDER, LAZY, Flush
+from penstock.kernel.aggregation.two_level.flush import IN_ORDER, LAZY, Flush
 
 FOLDER = Path(__file__).parent.parent.parent / "experiments"
 

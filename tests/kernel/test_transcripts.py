@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge

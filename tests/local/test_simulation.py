@@ -20,13 +20,13 @@ from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.round_robin import ROUND_ROBIN
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.local.clock import VirtualClock
-from penstock.local.host import LocalHost
 from penstock.local.simulation import Arrival, Report, simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.expressions import Literal, Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
+from penstock.runtime.graph_host import LocalHost
 
 COLUMNS = (Column("x", Type.INT), Column("arrival", Type.BIGINT))
 

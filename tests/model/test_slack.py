@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.slack import lateness_in_words, suggested_slack
 from penstock.model.timestamps import SECOND
 from tests.engine.draw import Draw, check_seeds

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.cli.explain import explain, plans
 from penstock.plan.picture import to_dot, to_svg
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate
 from penstock.plan.nodes import Node

@@ -18,21 +18,21 @@ import yaml
 from pyspark.sql import SparkSession
 
 from penstock.kernel.types import polars_type
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.delivery import Delivery
+from penstock.spark.delivery.delivery import Delivery
 from penstock.spark.engine import Engine
 from penstock.spark.group_host import Program
-from penstock.spark.partitioning import partitioning
 from penstock.spark.pipeline import Pipeline
+from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.processor import RESULT
-from penstock.spark.sources import read_stream
+from penstock.spark.sources.sources import read_stream
+from penstock.spark.state.checkpoint import Checkpoint
 from tests.engine.draw import Seeded
 from tests.engine.duckdb_plans import duckdb_answer
 from tests.engine.random_queries import queries

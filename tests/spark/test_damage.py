@@ -21,7 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
 from tests.spark.test_engine_on_spark import same, write_packets
 

@@ -16,9 +16,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.lower.late_rows import REOPEN, can_reopen
+from penstock.optimizer.rules.late_rows import REOPEN, can_reopen
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
+from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -26,8 +27,7 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
-from penstock.spark.pulse import END_OF_RUN
-from penstock.spark.shares import Share, shares
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.draw import Drawn
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import lengths, queries
@@ -50,7 +50,7 @@ def plans_of(declared: list[Declared], *texts: str) -> dict[str, Node]:
     return {f"q{n}": engine.sql(text).plan for n, text in enumerate(texts)}
 
 
-def runs(share: Share, batches: list[MicroBatch], **chosen: str) -> FakePipeline:
+def runs(share: PipelineGroup, batches: list[MicroBatch], **chosen: str) -> FakePipeline:
     """Batches of several runs, on a worker for each."""
     program = program_of(share.queries, **chosen)
     pipeline = FakePipeline(Exchange(program, share.keys, (2, 0)))
@@ -80,7 +80,9 @@ def taken(pipeline: FakePipeline, batches: list[MicroBatch]) -> dict[str, Any]:
     return as_numbered(streams, rows)
 
 
-def check(share: Share, first: list[MicroBatch], second: list[MicroBatch], **chosen: str) -> None:
+def check(
+    share: PipelineGroup, first: list[MicroBatch], second: list[MicroBatch], **chosen: str
+) -> None:
     batches = [*first, END, *second, END]
     pipeline = runs(share, batches, **chosen)
     so_far = taken(pipeline, batches[: len(first)])
@@ -114,7 +116,7 @@ def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
         text = queries(draw, declared[0].time)
     events = arrivals(draw, declared)
     aggregation = data.draw(st.sampled_from(AGGREGATIONS))
-    [share] = shares(plans_of(declared, text))
+    [share] = assign_pipelines(plans_of(declared, text))
     check(share, *cut_in_two(data, events), aggregation=aggregation)
 
 
@@ -126,7 +128,7 @@ def test_so_it_does_for_joins(data):
     make = draw.choose([join_queries, join_queries, joins_of_three, aggregated_joins, pair_counts])
     events = arrivals(draw, declared, blocks=8)
     join = data.draw(st.sampled_from(["auto", "mjoin"]))
-    [share] = shares(plans_of(declared, make(draw, UNITS[declared[0].time])))
+    [share] = assign_pipelines(plans_of(declared, make(draw, UNITS[declared[0].time])))
     check(share, *cut_in_two(data, events), join=join)
 
 
@@ -142,7 +144,7 @@ def test_windows_that_end_later_have_all_their_rows(data):
         f"[RANGE {range_}{unit}, SLIDE {slide}{unit}, WA ts] GROUP BY k"
     )
     first, second = cut_in_two(data, arrivals(draw, declared))
-    [share] = shares(plans_of(declared, text))
+    [share] = assign_pipelines(plans_of(declared, text))
     batches = [*first, END, *second, END]
     pipeline = runs(share, batches, aggregation=data.draw(st.sampled_from(REOPEN)))
     answered = pipeline.rows("result", "q0", slice(len(first) + 1))
@@ -161,7 +163,7 @@ def test_windows_that_end_later_have_all_their_rows(data):
 
 
 def test_streams_whose_rows_are_counted_end_for_good() -> None:
-    [share] = shares(
+    [share] = assign_pipelines(
         plans_of([Declared("a", 0, "BIGINT")], "SELECT count(*) AS n FROM a [RANGE 10 ROWS]")
     )
     rows = [{"k": "x", "v": 0, "d": 0.0, "ts": ts} for ts in range(25)]

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, MalformedRow, NotExecutable
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND, to_ticks
 from penstock.spark.engine import Engine
 from penstock.workloads import workload

@@ -21,7 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.timestamps import END
-from penstock.spark import faults, segment_cache
+from penstock.spark import faults
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -30,7 +30,8 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
-from penstock.spark.shares import shares
+from penstock.spark.placement.pipeline_groups import assign_pipelines
+from penstock.spark.state import segment_cache
 from tests.spark.fault_cases import (
     FILES,
     SHAPES,
@@ -77,7 +78,7 @@ def batches(shape: Shape) -> list[MicroBatch]:
 def run_in_memory(shape: Shape, folder: Path) -> dict[str, list[dict[str, object]]]:
     """All batches on two workers that take turns."""
     answers: dict[str, list[dict[str, object]]] = {}
-    for share in shares(plans(shape)):
+    for share in assign_pipelines(plans(shape)):
         pipeline = FakePipeline(Exchange(program_of(share.queries), share.keys, GROUPS))
         one, other = Worker(folder), Worker(folder)
         turns = cycle([one, other, one])

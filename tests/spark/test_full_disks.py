@@ -2,7 +2,7 @@
 
 A disk is a file system in memory that a filler leaves so many bytes of. That takes the right to
 mount one; where nobody has it these tests are skipped, and what they rest on is tested by a limit
-on the size of files (`tests/test_results.py`, `tests/storage`).
+on the size of files (`tests/io/test_results.py`, `tests/storage`).
 """
 
 from __future__ import annotations

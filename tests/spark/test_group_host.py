@@ -29,7 +29,6 @@ from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node, Project, Source
-from penstock.spark import segment_cache
 from penstock.spark.group_host import Arrivals, GroupHost, Program
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -38,7 +37,8 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
-from penstock.spark.shares import Share, shares
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.state import segment_cache
 from tests.engine.draw import Drawn, several
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import queries, row_queries, window_queries
@@ -68,7 +68,7 @@ def plans_of(declared: list[Declared], texts: list[str], *settings: str) -> dict
 
 def run(
     data: Any,
-    share: Share,
+    share: PipelineGroup,
     groups: int,
     batches: list[MicroBatch],
     union: str,
@@ -96,7 +96,7 @@ def run(
     return pipeline
 
 
-def assert_answers(pipeline: FakePipeline, share: Share, inputs: Mapping[str, Any]) -> None:
+def assert_answers(pipeline: FakePipeline, share: PipelineGroup, inputs: Mapping[str, Any]) -> None:
     for name, plan in share.queries.items():
         ours, expected = pipeline.rows("result", name), evaluate(plan, inputs)
         assert same_rows(ours, expected), (name, share.keys, ours, expected)
@@ -117,7 +117,7 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
     texts = several(draw, 1, 3, lambda draw: queries(draw, declared[0].time))
     plans = plans_of(declared, texts)
     batches = data.draw(micro_batches(arrivals(draw, declared)))
-    for share in shares(plans):
+    for share in assign_pipelines(plans):
         pipeline = run(data, share, groups, batches, "meld")
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
@@ -129,7 +129,7 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
 
 def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
     text = "SELECT k, count(*) AS n FROM a [RANGE 60 MICROSECONDS] GROUP BY k"
-    [share] = shares(plans_of([Declared("a", 0)], [text]))
+    [share] = assign_pipelines(plans_of([Declared("a", 0)], [text]))
     host = GroupHost(program_of(share.queries))
     source = host.graph.nodes["a"].output
     with patch.object(source, "promise", wraps=source.promise) as promise:
@@ -147,7 +147,7 @@ def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     plans = plans_of(declared, [make(draw, UNITS[declared[0].time])])
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
     join = data.draw(st.sampled_from(["auto", "mjoin"]))
-    for share in shares(plans):
+    for share in assign_pipelines(plans):
         pipeline = run(data, share, groups, batches, "meld", join)
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
@@ -164,7 +164,7 @@ def test_every_group_has_the_whole_of_a_static_table(data, groups):
     engine.table("t", table_rows(draw), columns=TABLE_COLUMNS)
     plans = {"q": engine.sql(table_joins(draw, UNITS[declared[0].time])).plan}
     batches = data.draw(micro_batches(arrivals(draw, declared)))
-    for share in shares(plans):
+    for share in assign_pipelines(plans):
         pipeline = run(data, share, groups, batches, "meld")
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
@@ -191,7 +191,7 @@ def test_ordered_answers_come_in_order_across_batches_and_groups(data, groups):
     )
     plans = plans_of(declared, [f"SELECT * FROM ({text}) ORDER BY {by}"])
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=8)))
-    [share] = shares(plans)
+    [share] = assign_pipelines(plans)
     pipeline = run(data, share, groups, batches, "meld")
     streams = pipeline.exchange.program.streams
     rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
@@ -216,7 +216,7 @@ def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups
     ]
     plans = plans_of(declared, texts, "union = merge")
     batches = data.draw(micro_batches(arrivals(draw, declared)))
-    for share in shares(plans):
+    for share in assign_pipelines(plans):
         pipeline = run(data, share, groups, batches, "merge")
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
@@ -239,7 +239,7 @@ def test_rows_below_what_earlier_batches_promised_are_set_aside_as_late(data, gr
     plans = plans_of(declared, texts)
     batches = data.draw(micro_batches(careless_arrivals(draw, declared)))
     judged = judged_by_batch(declared, batches)
-    for share in shares(plans):
+    for share in assign_pipelines(plans):
         pipeline = run(data, share, groups, batches, "meld")
         streams = pipeline.exchange.program.streams
         for stream in streams:
@@ -276,7 +276,7 @@ def row(k: str | None, ts: int | None) -> dict[str, Any]:
 def pipeline_of(
     text: str, *declared: Declared, groups: int = 2, union: str = "meld"
 ) -> FakePipeline:
-    [share] = shares(plans_of(list(declared), [text], f"union = {union}"))
+    [share] = assign_pipelines(plans_of(list(declared), [text], f"union = {union}"))
     return FakePipeline(Exchange(program_of(share.queries, union), share.keys, GROUPS[:groups]))
 
 
@@ -381,7 +381,7 @@ def test_early_results_are_the_same_whoever_computes_them(data, groups):
     window = draw.choose([f"[RANGE 6{unit}, SLIDE 2{unit}]", f"[RANGE ALL, SLIDE 5000000{unit}]"])
     emit = draw.choose(["CHANGES", f"EVERY 3{unit}"])
     text = f"SELECT k, count(*) AS n, sum(v) AS s FROM a {window} GROUP BY k EMIT {emit}"
-    [share] = shares(plans_of(declared, [text]))
+    [share] = assign_pipelines(plans_of(declared, [text]))
     batches = data.draw(micro_batches(arrivals(draw, declared)))
     one = run(data, share, groups, batches, "meld").rows("result", "q0")
     pipeline = run(data, share, groups, batches, "meld")
@@ -401,7 +401,7 @@ def test_windows_side_by_side_give_the_oracles_answer(data, groups):
     unit = UNITS[declared[0].time]
     short, long = (f"[RANGE {n}{unit}, SLIDE 2{unit}, WA ts]" for n in (3, 12))
     text = f"SELECT k, count(*) {short} AS n, sum(v) {long} AS s, max(d) {short} AS m FROM a"
-    [share] = shares(plans_of(declared, [f"{text} GROUP BY k"]))
+    [share] = assign_pipelines(plans_of(declared, [f"{text} GROUP BY k"]))
     batches = data.draw(micro_batches(arrivals(draw, declared)))
     pipeline = run(data, share, groups, batches, "meld")
     streams = pipeline.exchange.program.streams

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from penstock.oracle.lateness import Step, Verdict, judge
 from penstock.spark.engine import Engine
-from penstock.spark.partitioning import partitioning
+from penstock.spark.placement.partitioning import partitioning
 from penstock.verification.case import Batch, Case, Row
 from penstock.verification.report import lines
 from penstock.verification.run_spark import OnSpark

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import MalformedRow
-from penstock.local.stream_input import Reason
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
+from penstock.runtime.stream_input import Reason
 from penstock.spark.engine import Engine
 
 BIDS = """

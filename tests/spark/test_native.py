@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.expressions import Expression, Literal, Named, Ref
 from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type

@@ -14,7 +14,7 @@ import pytest
 from penstock.model.releases import Releases
 from penstock.model.schema import ROW_NUM
 from penstock.model.timestamps import END
-from penstock.spark.delivery import releases_of
+from penstock.spark.delivery.delivery import releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -22,7 +22,7 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
-from penstock.spark.shares import Share, shares
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_joins import aggregated_joins, join_queries
 from tests.engine.random_queries import nested_queries, window_queries
@@ -51,7 +51,7 @@ def batches_of(events: list[Event], size: int) -> list[MicroBatch]:
     return found
 
 
-def after(share: Share, groups: tuple[int, ...], batches: list[MicroBatch]) -> FakePipeline:
+def after(share: PipelineGroup, groups: tuple[int, ...], batches: list[MicroBatch]) -> FakePipeline:
     pipeline = FakePipeline(Exchange(program_of(share.queries), share.keys, groups))
     worker = Worker(None)
     for batch in batches:
@@ -73,7 +73,7 @@ def reported(pipeline: FakePipeline) -> Releases:
 def check(draw: Draw, make: Callable[[Draw, str], str]) -> None:
     declared = declarations(draw)
     text = make(draw, UNITS[declared[0].time])
-    [share] = shares({"q": started(declared).sql(text).plan})
+    [share] = assign_pipelines({"q": started(declared).sql(text).plan})
     groups = (2, 0, 14)[: draw.between(1, 3)]
     batches = batches_of(arrivals(draw, declared, blocks=4), draw.between(1, 3))
     batches.append(MicroBatch({}, {"nobody": 0}))  # all groups report

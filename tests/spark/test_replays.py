@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
-from penstock.spark.batch_sink import BatchSink
+from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOCAL_TUNING, TUNING
 from tests.spark.test_engine_on_spark import QUERIES, by_local_engine, same, script, write_packets

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
 from tests.spark.test_engine_on_spark import by_local_engine, same, write_file
 

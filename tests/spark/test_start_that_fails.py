@@ -32,7 +32,7 @@ class FakeRunning:
 def test_an_engine_whose_second_pipeline_does_not_start_stops_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "Running", FakeRunning)
+    monkeypatch.setattr(module, "RunningPipeline", FakeRunning)
     engine = Engine()
     for name in "ab":
         engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")
@@ -54,7 +54,7 @@ def test_a_pipeline_that_fails_to_stop_does_not_keep_the_others_from_it(
             stopped.append(self.number)
             raise HostError(f"Spark is gone {len(stopped)}")
 
-    monkeypatch.setattr(module, "Running", Stubborn)
+    monkeypatch.setattr(module, "RunningPipeline", Stubborn)
     engine = Engine()
     for name in "ab":
         engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")

@@ -23,7 +23,7 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
     program_of,
 )
-from penstock.spark.shares import shares
+from penstock.spark.placement.pipeline_groups import assign_pipelines
 
 COUNT = "SELECT k, count(*) AS n FROM s [RANGE 10 MICROSECONDS, SLIDE 5 MICROSECONDS] GROUP BY k"
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ class Pipeline:
     def __init__(self, stream: str, late: str = "keep", mode: str = "oop") -> None:
         engine = LocalEngine()
         engine.sql(f"CREATE STREAM s {stream}; SET late = {late}; SET mode = {mode}")
-        [share] = shares({"q": engine.sql(COUNT).plan})
+        [share] = assign_pipelines({"q": engine.sql(COUNT).plan})
         self.plan = share.queries["q"]
         program = program_of(share.queries)
         # Closed panes take no late row.

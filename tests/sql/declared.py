@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.plan.nodes import Node
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
 
 PACKETS = (
     "srcIP STRING, srcPort INT, destIP STRING, destPort INT, len INT, length INT, ts TIMESTAMP"

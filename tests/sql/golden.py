@@ -16,12 +16,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.errors import QueryError
 from penstock.plan.explain import explain
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
 from tests.sql.declared import declared
 
 FOLDER = Path(__file__).parent / "golden"

@@ -12,9 +12,9 @@ import re
 import pytest
 
 from penstock.errors import QueryError
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
 from tests.sql.declared import declared
 from tests.sql.golden import FOLDER, Case, cases, outcome
 

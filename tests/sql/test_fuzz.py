@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog import Catalog
+from penstock.catalog.catalog import Catalog
 from penstock.errors import PenstockBug, PenstockError, QueryError
-from penstock.sql.bind_query import bind_query
-from penstock.sql.parse import parse
-from penstock.sql.statements import BareSelect, Explain
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect, Explain
 from tests.sql.corpus import STATEMENTS
 from tests.sql.declared import declared, plan_of
 

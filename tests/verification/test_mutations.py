@@ -49,15 +49,15 @@ def test_a_row_in_the_wrong_window_is_shown_alone(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_row_lost_at_a_restart_is_shown_with_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.spark.kept_state import KeptState
+    from penstock.spark.state.spark_state_store import SparkStateStore
 
-    right = KeptState._segment
+    right = SparkStateStore._segment
 
-    def forgetful(kept: KeptState, *which: Any) -> Segment:
+    def forgetful(kept: SparkStateStore, *which: Any) -> Segment:
         segment = right(kept, *which)
         return Segment(segment.whole.head(segment.whole.height - 1), segment.id, segment.purged)
 
-    monkeypatch.setattr(KeptState, "_segment", forgetful)
+    monkeypatch.setattr(SparkStateStore, "_segment", forgetful)
     done, found = found_in(COUNTED)
     assert found.way.host == "groups" and found.way.loses_workers
     assert found.case.size <= 3
@@ -80,7 +80,7 @@ def test_a_partner_forgotten_too_early_is_shown_with_few_others(
 
 
 def test_a_crash_is_a_difference_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.kernel.aggregation.bucket import Bucket
+    from penstock.kernel.aggregation.wid.bucket import Bucket
 
     right = Bucket.on_batch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import QueryError
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.verification.script import Script
 
 TEXT = """

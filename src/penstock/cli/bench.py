@@ -17,9 +17,9 @@ from penstock.cli.scripts import show, start_over_with
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from penstock.benchmarking.case import Case
-    from penstock.benchmarking.measure import Result
-    from penstock.scripts import Script
+    from penstock.lab.benchmarking.case import Case
+    from penstock.lab.benchmarking.measure import Result
+    from penstock.lab.scripts import Script
 
 
 def bench(
@@ -39,7 +39,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure against a rival, on the same data, with answers compared."""
-    from penstock.scripts import scripts
+    from penstock.lab.scripts import scripts
 
     known = scripts(folder or checkout() / "benchmarks")
     if name is None:
@@ -61,7 +61,7 @@ def run(benchmark: Script, quick: bool) -> list[Result]:
     """Every case in turn, telling on stderr how far it is."""
     from rich.console import Console
 
-    from penstock.benchmarking.measure import measure
+    from penstock.lab.benchmarking.measure import measure
 
     console = Console(stderr=True, markup=False, highlight=False)
     results = []
@@ -90,7 +90,7 @@ def report(
     """Print the table, write the file, and fail if answers differed."""
     from rich.console import Console
 
-    from penstock.benchmarking.machine import machine, versions
+    from penstock.lab.benchmarking.machine import machine, versions
 
     # In a file or a pipe there is no edge to wrap at.
     width = None if sys.stdout.isatty() else 200

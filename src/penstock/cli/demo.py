@@ -43,7 +43,7 @@ def demo(
         print(f"{query.name}: {query.rows:,} rows, {verdict} the answer by definition")
     if out is not None:
         for query in engine.queries:
-            from penstock.results import write_part
+            from penstock.io.results import write_part
 
             print(f"results: {write_part(out, query.name, 'parquet', query.results())}")
     if wrong:
@@ -62,8 +62,8 @@ def start(text: str) -> Engine:
 
 def check(engine: Engine, name: str) -> bool:
     """Whether a query's results are what its definition gives over all rows of its streams."""
-    from penstock.definition import answer
-    from penstock.results import presented
+    from penstock.cli.reference import answer
+    from penstock.io.results import presented
 
     plan = engine.query(name).plan
     streams = {entry.name: all_rows(engine, entry.name) for entry in engine.catalog.streams}
@@ -76,7 +76,7 @@ def all_rows(engine: Engine, name: str) -> pl.DataFrame:
     import polars as pl
 
     from penstock.model.schema import ROW_NUM
-    from penstock.spark.workload_source import made_of
+    from penstock.spark.sources.workload_source import made_of
 
     origin = engine.declared_stream(name).stream.origin
     made = made_of({"workload": str(origin.path), **dict(origin.options)})

@@ -16,8 +16,8 @@ from penstock.cli.scripts import show, start_over_with
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from penstock.experimenting import Outcome
-    from penstock.scripts import Script
+    from penstock.lab.experimenting import Outcome
+    from penstock.lab.scripts import Script
 
 
 #: The command's exit code if nothing fails but what is known to; 2 is that of wrong arguments.
@@ -53,7 +53,7 @@ def experiment(
     Exits with 0 if every published claim holds, with 3 if all that fail are known to, and with 1 if
     one fails for no known reason, or one that is known to fail holds.
     """
-    from penstock.scripts import scripts
+    from penstock.lab.scripts import scripts
 
     known = scripts(folder or checkout() / "experiments")
     if not names:
@@ -118,7 +118,7 @@ def run(script: Script, quick: bool, seed: int, out: Path | None) -> Outcome:
     width = None if sys.stdout.isatty() else 200
     report(script, outcome, Console(markup=False, highlight=False, width=width))
     if out:
-        from penstock.experimenting.draw import draw, file_name
+        from penstock.lab.experimenting.draw import draw, file_name
 
         for plot in outcome.plots:
             path = out / file_name(script.name, plot)
@@ -154,7 +154,7 @@ def report(script: Script, outcome: Outcome, console: Console) -> None:
 def conclusion(outcome: Outcome) -> str:
     """One sentence about all checks.
 
-    >>> from penstock.experimenting import Check, Outcome
+    >>> from penstock.lab.experimenting import Check, Outcome
     >>> rises = Check("it rises", True, "2")
     >>> conclusion(Outcome((), (), (rises,)))
     'the published result is reproduced (claims that hold: 1)'
@@ -162,7 +162,7 @@ def conclusion(outcome: Outcome) -> str:
     >>> conclusion(Outcome((), (), (rises, known)))
     'the published result is NOT reproduced (claims that hold: 1, known failures: 1)'
     """
-    from penstock.experimenting import Verdict
+    from penstock.lab.experimenting import Verdict
 
     names = {
         Verdict.HOLDS: "claims that hold",
@@ -194,7 +194,7 @@ def write(
     quick: bool,
     seed: int,
 ) -> None:
-    from penstock.benchmarking.machine import machine, versions
+    from penstock.lab.benchmarking.machine import machine, versions
 
     content = {
         "machine": machine(),

@@ -15,7 +15,7 @@ import typer
 from penstock.cli.script_file import read_script
 
 if TYPE_CHECKING:
-    from penstock.catalog import Catalog
+    from penstock.catalog.catalog import Catalog
     from penstock.plan.graph import QueryGraph
 
 
@@ -31,13 +31,13 @@ def explain(
     ] = None,
 ) -> None:
     """Show what the queries of a file would do, and why."""
-    from penstock.catalog import Catalog
-    from penstock.lower.lower import remark
-    from penstock.lower.promises import promises_used
-    from penstock.notices import notices
+    from penstock.catalog.catalog import Catalog
+    from penstock.optimizer.bounds_used import promises_used
+    from penstock.optimizer.lower import remark
     from penstock.plan.explain import explain_graph
+    from penstock.plan.notices import notices
     from penstock.plan.picture import to_dot, to_svg
-    from penstock.sql.parse import parse
+    from penstock.sql.parse.parser import parse
 
     catalog = Catalog()
     text = read_script(file)
@@ -71,8 +71,8 @@ def explain(
 def plans(text: str, catalog: Catalog) -> QueryGraph:
     """The queries that the statements declare, bound."""
     from penstock.plan.graph import QueryGraph
-    from penstock.sql.parse import parse
-    from penstock.sql.statements import BareSelect, CreateQuery, Explain
+    from penstock.sql.parse.parser import parse
+    from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain
 
     unnamed = 0
     for statement in parse(text):

@@ -24,8 +24,8 @@ from penstock.cli.script_file import read_script
 if TYPE_CHECKING:
     import polars as pl
 
-    from penstock.local_engine import LocalEngine
-    from penstock.local_query import LocalQuery
+    from penstock.local.engine import LocalEngine
+    from penstock.local.query import LocalQuery
     from penstock.spark.engine import Engine
     from penstock.spark.query import Query
 
@@ -109,15 +109,15 @@ def run(
 
 def told_about(text: str, engine: LocalEngine | Engine, explained: Any) -> list[str]:
     """What the writer of the file should hear of."""
-    from penstock.notices import notices
-    from penstock.sql.parse import parse
+    from penstock.plan.notices import notices
+    from penstock.sql.parse.parser import parse
 
     declared = {entry.name: entry.plan for entry in engine.catalog.queries}
     return notices(len(parse(text)), declared, shown=isinstance(explained, str))
 
 
 def run_here(text: str) -> tuple[LocalEngine, Any]:
-    from penstock.local_engine import LocalEngine
+    from penstock.local.engine import LocalEngine
 
     engine = LocalEngine()
     explained = engine.sql(text)
@@ -247,7 +247,7 @@ def table(rows: pl.DataFrame) -> str:
       lamp     42
       NULL      7
     """
-    from penstock.results import readable
+    from penstock.io.results import readable
 
     texts = [[_text(value) for value in row] for row in readable(rows).rows()]
     widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
@@ -270,7 +270,7 @@ def _text(value: Any) -> str:
 
 def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
     """What `--json` prints."""
-    from penstock.results import as_dicts
+    from penstock.io.results import as_dicts
 
     return {
         "queries": {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.scripts import Script
+    from penstock.lab.scripts import Script
 
 
 def show(known: Mapping[str, Script], what: str) -> None:

@@ -57,7 +57,7 @@ def progress_table(engine: Engine, elapsed: float) -> Table:
 
 def _cells(progress: dict[str, Any] | None) -> list[str]:
     from penstock.model.timestamps import format_ticks
-    from penstock.spark.spark_progress import has_run
+    from penstock.spark.control.spark_progress import has_run
 
     if not progress or not progress["penstock"]:
         return ["starting", "", "", "", "", ""]

@@ -17,10 +17,10 @@ from fractions import Fraction
 import polars as pl
 
 from penstock.errors import BadSetting
-from penstock.kernel.fit import Rows
+from penstock.kernel.conform import Rows
 from penstock.kernel.meter import QueueMeter
 from penstock.local.clock import VirtualClock
-from penstock.local.host import LocalHost
+from penstock.runtime.graph_host import LocalHost
 
 ARRIVAL = "arrival"
 

@@ -1,6 +1,6 @@
 """Releases: what lets the next row of a query out, as bounds that its streams must reach.
 
-`kernel/progress/release.py` finds them; hosts pass them on, and `plan/holding.py` tells people.
+`kernel/progress/release.py` finds them; hosts pass them on, and `plan/blockers.py` tells people.
 """
 
 from __future__ import annotations

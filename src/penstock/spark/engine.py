@@ -7,9 +7,9 @@
     engine.query("talkers").results()
 
 Queries that are declared when `start` is called are distributed over as few pipelines as suit them
-(`shares`). The checkpoint of a pipeline lies where the user says, else beside the first file its
-queries write to; a pipeline that writes no files keeps it in a temporary folder, and cannot be
-continued.
+(`placement/pipeline_groups.py`). The checkpoint of a pipeline lies where the user says, else beside
+the first file its queries write to; a pipeline that writes no files keeps it in a temporary folder,
+and cannot be continued.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.catalog import QueryEntry, StreamEntry
-from penstock.console import CONSOLE, check_console
-from penstock.declarations import Declarations, Slack
+from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.errors import HostError, NotExecutable, UnknownName
-from penstock.iterables import FORMAT as ITERABLE
-from penstock.iterables import Supply
-from penstock.lower.late_rows import check_takes_late_rows
+from penstock.io.console import CONSOLE, check_console
+from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.io.iterables import Supply
+from penstock.io.results import FILE_FORMATS
 from penstock.model.punctuation import where_of
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
-from penstock.plan.holding import StreamProgress
+from penstock.optimizer.rules.late_rows import check_takes_late_rows
+from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
-from penstock.results import FILE_FORMATS
-from penstock.spark.directories import odd_files
+from penstock.runtime.base_engine import BaseEngine, Slack
+from penstock.spark.delivery.stream_counts import StreamCounts
+from penstock.spark.delivery.totals import query_counts
 from penstock.spark.explain import explain_pipelines, may_set_aside
 from penstock.spark.failures import translated
-from penstock.spark.fitting import fit
 from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, Query
-from penstock.spark.running import Running
+from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session, ship_package
-from penstock.spark.set_aside import StreamCounts
-from penstock.spark.shares import Share, shares
-from penstock.spark.sources import columns_of, is_finite, read_stream
-from penstock.spark.spool import Spool
-from penstock.spark.totals import query_counts
+from penstock.spark.sources.conforming import fit
+from penstock.spark.sources.directories import odd_files
+from penstock.spark.sources.sources import columns_of, is_finite, read_stream
+from penstock.spark.sources.spool import Spool
 from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
-from penstock.sql.statements import Sink
+from penstock.sql.parse.statements import Sink
 
 
-class Engine(Declarations):
+class Engine(BaseEngine):
     """Streams and queries that live on a Spark session."""
 
     def __init__(
@@ -93,8 +93,8 @@ class Engine(Declarations):
         self._spools: dict[str, Spool] = {}
         self._temporary: list[Path] = []
         self._queries: dict[str, Query] = {}
-        self._running: list[Running] = []
-        self._ended: dict[str, Running] = {}  # by query: the last pipeline that it ran in
+        self._running: list[RunningPipeline] = []
+        self._ended: dict[str, RunningPipeline] = {}  # by query: the last pipeline that it ran in
         self._counts: dict[str, StreamCounts] = {}
 
     @property
@@ -125,7 +125,7 @@ class Engine(Declarations):
     def explain(self, plan: Node) -> str:
         """A plan with its operators, and how it runs on Spark: with what, spread by what."""
         declared = {entry.name: entry.plan for entry in self.catalog.queries}
-        together = (s.queries for s in shares(declared) if plan in s.queries.values())
+        together = (s.queries for s in assign_pipelines(declared) if plan in s.queries.values())
         pipelines = explain_pipelines(
             next(together, {"this query": plan}),
             self.catalog.settings.lowering,
@@ -144,10 +144,10 @@ class Engine(Declarations):
         }
         alone = self.catalog.settings.lowering == NATIVE
         together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
-        planned = [share for queries in together for share in shares(queries)]
+        planned = [share for queries in together for share in assign_pipelines(queries)]
         self._place_spools(planned)
         for share in planned:
-            running = Running(self, share)
+            running = RunningPipeline(self, share)
             running.start(interval)
             self._running.append(running)
         for name in self._spools:
@@ -379,7 +379,7 @@ class Engine(Declarations):
         with translated():
             return read_stream(self.session, stream)
 
-    def checkpoint_of(self, share: Share) -> Path | None:
+    def checkpoint_of(self, share: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
         first = next(iter(share.queries))
         if self._checkpoint is not None:
@@ -390,7 +390,7 @@ class Engine(Declarations):
                 return Path(sink.path) / "_checkpoint"
         return None
 
-    def _place_spools(self, planned: Sequence[Share]) -> None:
+    def _place_spools(self, planned: Sequence[PipelineGroup]) -> None:
         """Give every iterable that is read a folder: in a checkpoint, if there is one."""
         for name in self._supplies.keys() - self._spools.keys():
             readers = [share for share in planned if name in share.keys]
@@ -459,10 +459,10 @@ class Engine(Declarations):
     def _settings_changed(self) -> None:
         """They hold for pipelines that start from now on."""
 
-    def _running_of(self, name: str) -> Running | None:
+    def _running_of(self, name: str) -> RunningPipeline | None:
         return next((r for r in self._running if name in r.share.queries), None)
 
-    def _known_of(self, name: str) -> Running | None:
+    def _known_of(self, name: str) -> RunningPipeline | None:
         """The pipeline of a query, or the last one, if none runs."""
         return self._running_of(name) or self._ended.get(name)
 

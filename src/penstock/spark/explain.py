@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from penstock.catalog import StreamEntry
+from penstock.catalog.catalog import StreamEntry
 from penstock.errors import NotExecutable
-from penstock.iterables import FORMAT as ITERABLE
+from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
-from penstock.spark.partitioning import Keys
-from penstock.spark.shares import Share, shares
-from penstock.spark.text_files import TEXT_FORMATS, sets_rows_aside
+from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
 
 
 def explain_pipelines(
     queries: Mapping[str, Node], wanted: str, aside: Mapping[str, str] | None = None
 ) -> str:
     """One paragraph per pipeline; `wanted` and `aside` as in `choose`."""
-    return "\n\n".join(_pipeline(share, wanted, aside or {}) for share in shares(queries))
+    return "\n\n".join(_pipeline(share, wanted, aside or {}) for share in assign_pipelines(queries))
 
 
 def may_set_aside(streams: Iterable[StreamEntry], late: str = "keep") -> dict[str, str]:
@@ -40,7 +40,7 @@ def may_set_aside(streams: Iterable[StreamEntry], late: str = "keep") -> dict[st
     return found
 
 
-def _pipeline(share: Share, wanted: str, aside: Mapping[str, str]) -> str:
+def _pipeline(share: PipelineGroup, wanted: str, aside: Mapping[str, str]) -> str:
     mine = {name: why for name, why in aside.items() if name in share.keys}
     lines = [f"Pipeline of {', '.join(share.queries)}"]
     try:

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from penstock.errors import HostError
-from penstock.spark.spark_files import DAMAGED
+from penstock.spark.state.spark_files import DAMAGED
 
 #: What the last line of a Python worker's traceback looks like.
 _PYTHON_REASON = re.compile(r"^(?:[\w.]+\.)?(?:\w*Error|\w*Exception|\w+): .+$", re.M)

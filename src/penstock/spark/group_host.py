@@ -18,9 +18,9 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation
-from penstock.kernel.aggregation.wid import treat_late
+from penstock.kernel.aggregation.wid.wid import treat_late
 from penstock.kernel.block import Block
-from penstock.kernel.fit import as_text, timeless_as_text
+from penstock.kernel.conform import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.generate import Generator, GeneratorState
@@ -29,16 +29,16 @@ from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import State
-from penstock.lower.closing import closing_bounds, streams_with_row_windows
-from penstock.lower.late_rows import can_reopen
-from penstock.lower.lower import Lowering
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
+from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
+from penstock.optimizer.lower import Lowering
+from penstock.optimizer.rules.late_rows import can_reopen
+from penstock.optimizer.rules.prune import pruned
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.plan.prune import pruned
 from penstock.plan.waiting import waits
 
 

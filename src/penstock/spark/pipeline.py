@@ -16,16 +16,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.state import from_ipc
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.delivery import PASSED, Delivery, Report, largest, releases_of, summed
+from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
+from penstock.spark.delivery.delivery import PASSED, Delivery, Report, largest, releases_of, summed
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
-from penstock.spark.groups import group_keys
-from penstock.spark.partitioning import Keys
+from penstock.spark.placement.groups import group_keys
+from penstock.spark.placement.partitioning import Keys
 from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor
-from penstock.spark.pulse import END_OF_RUN, Pulse
 from penstock.spark.session import changed
-from penstock.spark.sources import exchange
+from penstock.spark.sources.sources import exchange
+from penstock.spark.state.checkpoint import Checkpoint
 
 #: With this Spark gives streams that have one task each the same task, one after the other.
 _TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
@@ -51,7 +51,7 @@ class Pipeline:
         self._checkpoint = checkpoint
         partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
         self.groups = checkpoint.groups(group_keys(partitions, partitions))
-        self.pulse = Pulse(checkpoint.pulse)
+        self.pulse = ControlStream(checkpoint.pulse)
         self._lines = self._exchanged(keys, frames)
         self.query: StreamingQuery | None = None
 

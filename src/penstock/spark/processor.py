@@ -20,17 +20,17 @@ import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from penstock.io.late_rows import CLOSED
 from penstock.kernel.state import from_ipc, to_ipc
-from penstock.late_rows import CLOSED
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
-from penstock.spark.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
+from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE
+from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
-from penstock.spark.kept_state import KeptState
-from penstock.spark.pulse import ABOUT, END_OF_RUN, PULSE
-from penstock.spark.segment_cache import SegmentCache, shared_folder
+from penstock.spark.state.segment_cache import SegmentCache, shared_folder
+from penstock.spark.state.spark_state_store import SparkStateStore
 
 OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
 RESULT, LATE, MALFORMED, PROGRESS = "result", "late", "malformed", "progress"
@@ -56,7 +56,7 @@ class GroupProcessor(StatefulProcessor):
         self._query = name or "planning"
         if self._query not in _CACHES:
             _CACHES[self._query] = SegmentCache(shared_folder(self._query) if name else None)
-        self._kept = KeptState(handle, _CACHES[self._query])
+        self._kept = SparkStateStore(handle, _CACHES[self._query])
 
     def handleInputRows(
         self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any

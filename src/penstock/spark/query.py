@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from penstock.io.results import no_results, presented
 from penstock.kernel.readable import readable
-from penstock.plan.holding import Holding
+from penstock.plan.blockers import Blockers
 from penstock.plan.nodes import Node
-from penstock.results import no_results, presented
-from penstock.spark.batch_counts import BatchCounts
-from penstock.spark.batch_sink import BatchSink
-from penstock.sql.statements import Sink
+from penstock.spark.delivery.batch_counts import BatchCounts
+from penstock.spark.delivery.batch_sink import BatchSink
+from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
@@ -101,7 +101,7 @@ class Query:
         """The plan, with the operators chosen for it and why."""
         return self._engine.explain(self.plan)
 
-    def why(self) -> Holding:
+    def why(self) -> Blockers:
         """What holds it back; printed, it is what EXPLAIN LIVE says."""
         return self._engine.why(self.name)
 

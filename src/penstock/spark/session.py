@@ -34,7 +34,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.failures import reason_in
-from penstock.spark.quiet import chatter_to, new_log
+from penstock.spark.redirect_output import new_log, redirect_output
 
 #: Seconds in which a master must answer.
 CONNECT = 10.0
@@ -106,7 +106,7 @@ def local_session(
         builder = builder.config(key, value)
     log = new_log()
     try:
-        with chatter_to(log):
+        with redirect_output(log):
             spark = builder.getOrCreate()
             spark.sparkContext.setLogLevel("ERROR")
     except (PySparkException, Py4JError, OSError) as cause:

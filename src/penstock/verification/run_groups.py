@@ -15,7 +15,6 @@ from penstock.model.timestamps import END
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
 from penstock.spark.group_host import Program
-from penstock.spark.groups import group_keys
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -23,8 +22,9 @@ from penstock.spark.in_memory.micro_batches import (
     MicroBatch,
     Worker,
 )
+from penstock.spark.placement.groups import group_keys
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.processor import RESULT
-from penstock.spark.shares import Share, shares
 from penstock.verification.case import Batch, Case, Row, rows_of
 from penstock.verification.script import Planned, Script
 from penstock.verification.ways import Way
@@ -41,7 +41,7 @@ def run_groups(
     found: dict[str, list[Row]] = {}
     for planned in _alike(script.declared(way.settings, queries)):
         plans: dict[str, Node] = {each.name: each.plan for each in planned}
-        for share in shares(plans):
+        for share in assign_pipelines(plans):
             found |= _run_share(share, planned[0], case, way, chance)
     return found
 
@@ -60,7 +60,7 @@ def _alike(planned: Sequence[Planned]) -> list[list[Planned]]:
 
 
 def _run_share(
-    share: Share, planned: Planned, case: Case, way: Way, chance: random.Random
+    share: PipelineGroup, planned: Planned, case: Case, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
     streams = {
         name: stream

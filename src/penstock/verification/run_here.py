@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from contextlib import suppress
 
+from penstock.catalog.settings import CHOICES
 from penstock.errors import QueryError
 from penstock.local.clock import VirtualClock
-from penstock.local_engine import LocalEngine
-from penstock.settings import CHOICES
+from penstock.local.engine import LocalEngine
 from penstock.verification.case import Batch, Case, Row, frame_of, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way

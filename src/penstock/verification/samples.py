@@ -17,10 +17,10 @@ from zlib import crc32
 import polars as pl
 
 from penstock.errors import NotExecutable
-from penstock.kernel.fit import fit
-from penstock.local.files import check_options, read_blocks
+from penstock.io.files import check_options, read_blocks
+from penstock.io.results import FILE_FORMATS
+from penstock.kernel.conform import fit
 from penstock.model.streams import Stream, TimestampKind
-from penstock.results import FILE_FORMATS
 from penstock.verification.case import Row, rows_of
 
 #: Rows of a stream that are looked at.
@@ -47,7 +47,7 @@ def read_sample(stream: Stream) -> Sample:
     if origin.format in FILE_FORMATS and origin.path is not None:
         return _of_files(stream)
     if origin.format == "workload":
-        from penstock.spark.workload_source import made_of
+        from penstock.spark.sources.workload_source import made_of
 
         made = made_of({"workload": str(origin.path), **dict(origin.options)})
         count = MOST_READ if made.total is None else min(made.total, MOST_READ)

@@ -10,17 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.catalog import QueryEntry, StreamEntry
-from penstock.declarations import Declarations
+from penstock.catalog.catalog import QueryEntry, StreamEntry
+from penstock.catalog.settings import Settings
 from penstock.errors import QueryError
+from penstock.io.static_tables import read_table
 from penstock.model.streams import Origin, Stream, Timing
 from penstock.model.tables import StaticTable
+from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
-from penstock.plan.holding import StreamProgress
 from penstock.plan.nodes import Node
-from penstock.settings import Settings
-from penstock.sql.parse import parse
-from penstock.sql.statements import (
+from penstock.runtime.base_engine import BaseEngine
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import (
     BareSelect,
     CreateQuery,
     CreateStream,
@@ -30,7 +31,6 @@ from penstock.sql.statements import (
     Sink,
     Statement,
 )
-from penstock.static_tables import read_table
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Planned:
         return streams_of(self.plan)
 
 
-class _Dry(Declarations):
+class _Dry(BaseEngine):
     """Declares, and runs nothing."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Script:
 
     def on(
         self,
-        engine: Declarations,
+        engine: BaseEngine,
         settings: Mapping[str, str],
         *,
         queries: Sequence[str] | None = None,
@@ -149,7 +149,7 @@ class Script:
         return self._tables[statement.table]
 
 
-def _declare(engine: Declarations, query: CreateQuery, settings: Mapping[str, str]) -> None:
+def _declare(engine: BaseEngine, query: CreateQuery, settings: Mapping[str, str]) -> None:
     """Declare a query under settings of ours, or as the file has it if it refuses those."""
     as_written = engine.catalog.settings
     try:

@@ -13,7 +13,7 @@ from functools import cached_property
 from penstock.errors import HostError, NotExecutable
 from penstock.model.streams import Stream, TimestampKind
 from penstock.plan.nodes import Node
-from penstock.spark.partitioning import partitioning
+from penstock.spark.placement.partitioning import partitioning
 from penstock.verification.arrivals import Trouble, arrange, spoil
 from penstock.verification.case import Case, Row
 from penstock.verification.generated import generate

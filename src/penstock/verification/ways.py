@@ -15,9 +15,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from penstock.catalog.settings import CHOICES
 from penstock.plan import nodes
 from penstock.plan.graph import walk
-from penstock.settings import CHOICES
 from penstock.verification.script import Planned
 
 Host = Literal["here", "groups", "spark"]

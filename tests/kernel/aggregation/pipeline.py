@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.model.aggregates import Aggregate

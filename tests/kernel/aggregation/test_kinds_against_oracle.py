@@ -7,13 +7,14 @@ from functools import partial
 
 import pytest
 
-from penstock.kernel.aggregation import levels, wid
-from penstock.kernel.aggregation.bins import BinsAggregate
-from penstock.kernel.aggregation.bucket import Bucket
-from penstock.kernel.aggregation.landmark import LandmarkAggregate
+from penstock.kernel.aggregation.panes import levels
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
-from penstock.kernel.aggregation.wid import WidAggregate
+from penstock.kernel.aggregation.wid import wid
+from penstock.kernel.aggregation.wid.bins import BinsAggregate
+from penstock.kernel.aggregation.wid.bucket import Bucket
+from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.windows import (
     Cumulating,
     Landmark,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.local_engine import LocalEngine
-from penstock.settings import CHOICES
+from penstock.catalog.settings import CHOICES
+from penstock.local.engine import LocalEngine
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts"
 

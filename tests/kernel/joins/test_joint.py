@@ -15,7 +15,7 @@ import pytest
 from penstock.kernel.block import Block
 from penstock.kernel.joins.joint import is_box, joint
 from penstock.kernel.joins.oa_join import OAJoin
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END, SECOND

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from penstock.kernel.joins.adaptive_order import AdaptiveOrder
+from penstock.kernel.joins.baselines.global_order_join import GlobalOrderJoin
 from penstock.kernel.joins.filter_order import FilterOrder
-from penstock.kernel.joins.global_order_join import GlobalOrderJoin
 from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.opib_join import OPIBJoin
 from penstock.kernel.joins.opob_join import OPOBJoin

@@ -12,10 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from penstock.local_engine import LocalEngine
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import BEGINNING, END, MILLISECOND, SECOND
 from penstock.model.types import Type
-from penstock.spark.direct_files import PATH
 from penstock.spark.group_host import Arrivals, GroupHost, Program
 from penstock.spark.native.books import (
     LATE,
@@ -30,6 +29,7 @@ from penstock.spark.native.lowering import aggregate_of
 from penstock.spark.native.parts import names
 from penstock.spark.native.promises import PROMISE
 from penstock.spark.native.times import LAST, SHIFT, TIME
+from penstock.spark.sources.direct_files import PATH
 
 COUNT = names(0)[1]
 SLACK, RANGE = 2 * SECOND, 5 * SECOND

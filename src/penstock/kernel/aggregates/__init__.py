@@ -7,7 +7,7 @@ from penstock.kernel.aggregates.dd_sketch import ApproxPercentile
 from penstock.kernel.aggregates.distinct import AvgDistinct, CollectSet, CountDistinct, SumDistinct
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.frequencies import HeavyHitters, Mode
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
 from penstock.kernel.aggregates.hyper_log_log import ApproxCountDistinct
 from penstock.kernel.aggregates.percentile import Percentile
@@ -44,4 +44,4 @@ FUNCTIONS: dict[str, type[Function]] = {
     "heavy_hitters": HeavyHitters,
 }
 
-__all__ = ["FUNCTIONS", "Columns", "Function", "Grouping", "Ids", "Part", "take"]
+__all__ = ["FUNCTIONS", "Columns", "Function", "Grouping", "Ids", "PartialAggregate", "take"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns
 from penstock.kernel.aggregates.sum import DoubleSum, Sum
 from penstock.model.types import Type
@@ -18,7 +18,7 @@ class Avg(Function):
     """Always DOUBLE; of nothing it is NULL."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         # A BIGINT sum can leave 64 bits where the average does not.
         summed = DoubleSum if self.of is Type.BIGINT else Sum
         return (summed(self.argument, self.of), Count(self.argument, self.of))

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Placed(Part):
+class Placed(PartialAggregate):
     """All values with their place, in order."""
 
     kinds: ClassVar[tuple[str, ...]] = ("placed",)
@@ -49,7 +49,7 @@ class CollectList(Function):
     """The values in order."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Placed(self.argument, self.of, self.by),)
 
     def result(self, partials: Columns) -> pl.Series:

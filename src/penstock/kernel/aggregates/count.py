@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Count(Part):
+class Count(PartialAggregate):
     """Never NULL: nothing counted is 0."""
 
     kinds: ClassVar[tuple[str, ...]] = ("count",)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, pack, rows_of, unpack
 
@@ -30,7 +30,7 @@ _ELEMENT = pl.Struct({VALUE: pl.Int64(), COUNT: pl.Int64()})
 
 
 @dataclass(frozen=True)
-class Buckets(Part):
+class Buckets(PartialAggregate):
     """Every bucket that is not empty, with its count."""
 
     kinds: ClassVar[tuple[str, ...]] = ("buckets",)
@@ -52,7 +52,7 @@ class ApproxPercentile(Function):
     """A value near the one below which a share of p lies."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Buckets(self.argument, self.of),)
 
     def result(self, partials: Columns) -> pl.Series:

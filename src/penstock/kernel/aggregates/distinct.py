@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Set(Part):
+class Set(PartialAggregate):
     """The values, each once, in order."""
 
     kinds: ClassVar[tuple[str, ...]] = ("set",)
@@ -41,7 +41,7 @@ class OfSet(Function):
     """A function of the set of values."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Set(self.argument, self.of),)
 
     def members(self, partials: Columns) -> pl.Series:

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Min(Part):
+class Min(PartialAggregate):
     """The least value."""
 
     kinds: ClassVar[tuple[str, ...]] = ("min",)
@@ -29,7 +29,7 @@ class Min(Part):
 
 
 @dataclass(frozen=True)
-class Max(Part):
+class Max(PartialAggregate):
     """The greatest value."""
 
     kinds: ClassVar[tuple[str, ...]] = ("max",)

@@ -11,14 +11,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, as_json, pack, rows_of, unpack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Frequencies(Part):
+class Frequencies(PartialAggregate):
     """Every value with its count."""
 
     kinds: ClassVar[tuple[str, ...]] = ("frequencies",)
@@ -47,7 +47,7 @@ class Mode(Function):
     """The most frequent value; of several the least."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Frequencies(self.argument, self.of),)
 
     def result(self, partials: Columns) -> pl.Series:

@@ -33,7 +33,7 @@ class Function(ABC):
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         """What has to be kept to know the result."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Function(ABC):
 
 
 @dataclass(frozen=True)
-class Part(Function):
+class PartialAggregate(Function):
     """A function that keeps partials of its own, and whose result is the first of them."""
 
     kinds: ClassVar[tuple[str, ...]]  # one word per column
@@ -60,7 +60,7 @@ class Part(Function):
         return tuple(f"__{kind}({written})" for kind in self.kinds)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (self,)
 
     @abstractmethod

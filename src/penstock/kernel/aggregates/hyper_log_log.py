@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, pack, rows_of, unpack
 
@@ -28,7 +28,7 @@ _RANKS = 64
 
 
 @dataclass(frozen=True)
-class ApproxCountDistinct(Part):
+class ApproxCountDistinct(PartialAggregate):
     """The registers that are not empty."""
 
     kinds: ClassVar[tuple[str, ...]] = ("registers",)

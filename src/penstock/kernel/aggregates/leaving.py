@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Leaving(Part):
+class Leaving(PartialAggregate):
     """The `tupleCnt` of AdaptWID: no result of a query, but a count that goes with its partials.
 
     Half as wide as a count, since it costs memory where memory is to be saved.

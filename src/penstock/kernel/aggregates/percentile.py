@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import pack, rows_of, unpack
 
 
 @dataclass(frozen=True)
-class Numbers(Part):
+class Numbers(PartialAggregate):
     """All values, as DOUBLE."""
 
     kinds: ClassVar[tuple[str, ...]] = ("numbers",)
@@ -34,7 +34,7 @@ class Percentile(Function):
     """The value below which a share of p lies."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Numbers(self.argument, self.of),)
 
     def result(self, partials: Columns) -> pl.Series:

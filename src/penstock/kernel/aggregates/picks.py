@@ -12,12 +12,12 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class MinBy(Part):
+class MinBy(PartialAggregate):
     """x where y is least."""
 
     kinds: ClassVar[tuple[str, ...]] = ("least_x", "least_y")

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Sum(Part):
+class Sum(PartialAggregate):
     """A sum of nothing is NULL, not 0. One beyond 64 bits wraps around, as in Spark."""
 
     kinds: ClassVar[tuple[str, ...]] = ("sum",)
@@ -27,7 +27,7 @@ class Sum(Part):
 
 
 @dataclass(frozen=True)
-class DoubleSum(Part):
+class DoubleSum(PartialAggregate):
     """The sum as DOUBLE also of integers: it loses digits, but cannot wrap around."""
 
     kinds: ClassVar[tuple[str, ...]] = ("double_sum",)

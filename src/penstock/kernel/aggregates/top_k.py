@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Part
+from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class TopK(Part):
+class TopK(PartialAggregate):
     """The greatest values; NaN is greater than any number."""
 
     kinds: ClassVar[tuple[str, ...]] = ("top",)

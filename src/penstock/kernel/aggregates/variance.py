@@ -14,12 +14,12 @@ from typing import ClassVar
 import polars as pl
 
 from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.function import Function, Part
+from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Moments(Part):
+class Moments(PartialAggregate):
     """m2 and the mean; the count is a part of its own."""
 
     kinds: ClassVar[tuple[str, ...]] = ("m2", "mean")
@@ -43,7 +43,7 @@ class VarPop(Function):
     """The mean squared distance from the mean."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PartialAggregate, ...]:
         return (Moments(self.argument, self.of), Count(self.argument, self.of))
 
     def result(self, partials: Columns) -> pl.Series:

@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregation.calculation import Calculation
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine, group_rows
-from penstock.kernel.aggregation.levels import append_level
-from penstock.kernel.aggregation.overlay import repeat_ranges
-from penstock.kernel.aggregation.wid import present
+from penstock.kernel.aggregation.panes.levels import append_level
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
+from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
@@ -62,7 +62,7 @@ class PartitionedAggregate(Operator):
         self.state = PartitionedState()
         self._window = window
         self._partition = list(window.partition)
-        self._calculation = Calculation(groups, results)
+        self._calculation = AggregateSet(groups, results)
         self._pane = math.gcd(window.range, window.slide)
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:

@@ -22,10 +22,10 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregation.calculation import Calculation
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
-from penstock.kernel.aggregation.levels import append_level
-from penstock.kernel.aggregation.wid import present
+from penstock.kernel.aggregation.panes.levels import append_level
+from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
@@ -66,7 +66,7 @@ class SessionAggregate(Operator):
         super().__init__()
         self.state = SessionState()
         self._window = window
-        self._calculation = Calculation(groups, results)
+        self._calculation = AggregateSet(groups, results)
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
         return frozenset([self._window.on])

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregation.overlay import repeat_ranges
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.joins.partners import Times
 
 #: The column that keeps a row's code.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregation.overlay import repeat_ranges
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.joins.run import HASH_BITS, Codes, Index
 
 #: A directory of more than 2^this entries would not fit into a processor's cache any more.

@@ -25,7 +25,7 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
-from penstock.kernel.fit import fit_values
+from penstock.kernel.conform import fit_values
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, split, split_by_place
 from penstock.kernel.progress.patterns import below

@@ -31,14 +31,14 @@ from penstock.model.timestamps import BEGINNING
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 from penstock.spark import processor
-from penstock.spark.exchange import SCHEMA, Packer
+from penstock.spark.control.control_stream import PULSE
+from penstock.spark.exchange.exchange import SCHEMA, Packer
 from penstock.spark.faults import InjectedFault
 from penstock.spark.group_host import Program
 from penstock.spark.in_memory.state_store import Store
-from penstock.spark.partitioning import Keys
+from penstock.spark.placement.partitioning import Keys
 from penstock.spark.processor import GroupProcessor
-from penstock.spark.pulse import PULSE
-from penstock.spark.segment_cache import SegmentCache
+from penstock.spark.state.segment_cache import SegmentCache
 
 Row = dict[str, Any]
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from penstock.spark.kept_state import DIRECTORY
+from penstock.spark.state.spark_state_store import DIRECTORY
 
 
 @dataclass

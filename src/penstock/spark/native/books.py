@@ -26,10 +26,10 @@ from pathlib import Path
 
 import polars as pl
 
+from penstock.io.storage.sealed import read_sealed, write_sealed
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
-from penstock.storage.sealed import read_sealed, write_sealed
 
 #: As many batches as Spark keeps itself.
 KEPT = 100

@@ -28,21 +28,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.kernel.conform import Fitted, timeless_as_text
 from penstock.kernel.expressions import compile_columns, compile_expression
-from penstock.kernel.fit import Fitted, timeless_as_text
 from penstock.kernel.progress.late import split
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.plan import nodes
-from penstock.spark.direct_files import PATH, is_direct, new_files, read_file
 from penstock.spark.faults import reach
 from penstock.spark.native.books import LATE, MALFORMED, Books, Note
 from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
 from penstock.spark.native.promises import PROMISE, watermarked
 from penstock.spark.native.sliding import PANE, pane_length
 from penstock.spark.native.times import FIRST, SHIFT, TIME, spoken
+from penstock.spark.sources.direct_files import PATH, is_direct, new_files, read_file
 from penstock.windows import Sliding
 
 #: A promise from outside, where a file has its path.

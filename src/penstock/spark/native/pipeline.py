@@ -22,15 +22,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockBug
+from penstock.io.late_rows import CLOSED
 from penstock.kernel.types import polars_type
-from penstock.late_rows import CLOSED
-from penstock.lower.closing import closing_bounds
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, MILLISECOND
+from penstock.optimizer.closing import closing_bounds
 from penstock.plan.releasing import next_window
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.delivery import Delivery, Report
+from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
+from penstock.spark.control.spark_progress import reports_behind
+from penstock.spark.delivery.delivery import Delivery, Report
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Program
 from penstock.spark.native import sliding
@@ -40,10 +41,9 @@ from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowere
 from penstock.spark.native.promises import promising
 from penstock.spark.native.times import SHIFT, bound_of, watched
 from penstock.spark.processor import LATE, MALFORMED, RESULT
-from penstock.spark.pulse import END_OF_RUN, Pulse
 from penstock.spark.session import changed
-from penstock.spark.spark_files import damaged, last_finished, watermark
-from penstock.spark.spark_progress import reports_behind
+from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.state.spark_files import damaged, last_finished, watermark
 
 #: Without batches for the watermark's sake the last windows would wait for the next row.
 _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -74,7 +74,7 @@ class NativePipeline:
         self._noted: dict[int, tuple[Note, Standing, int]] = {}  # by batch, until it is told
         _prepare(_books(checkpoint), checkpoint)
         self._newest: dict[str, int] = {}
-        self.pulse = Pulse(checkpoint.pulse)
+        self.pulse = ControlStream(checkpoint.pulse)
         self._closed = self.pulse.closed()
         self._answers = lowered(self._plan, self._aggregated(frames))
         self.query: StreamingQuery | None = None

@@ -1,0 +1,1 @@
+"""What is declared: streams, tables, views, queries, settings."""

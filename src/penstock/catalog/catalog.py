@@ -1,0 +1,269 @@
+"""What has been declared: streams, static tables, views, queries and settings.
+
+Streams, tables, views and queries share one set of names, whatever their case. A view or query is
+bound when it is declared, so it can only read what was there before; what others read cannot be
+dropped or replaced under them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.catalog.settings import Duration, Settings
+from penstock.errors import CyclicView, DuplicateName, Position, QueryError, UnknownName
+from penstock.model.schema import suggest
+from penstock.model.streams import Stream
+from penstock.model.tables import StaticTable
+from penstock.optimizer.rules.in_order import in_order
+from penstock.plan.nodes import Node, Source, Table
+from penstock.sql.bind.query import Bound, bind
+from penstock.sql.parse.statements import (
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Drop,
+    Query,
+    Set,
+    Sink,
+    Statement,
+)
+
+
+@dataclass(frozen=True)
+class StreamEntry:
+    """A declared stream."""
+
+    stream: Stream
+    late: Sink | None = None
+    kind = "stream"
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+    @property
+    def plan(self) -> Node:
+        return Source(self.stream)
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A declared static table."""
+
+    table: StaticTable
+    kind = "table"
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def plan(self) -> Node:
+        return Table(self.table)
+
+
+@dataclass(frozen=True)
+class ViewEntry:
+    """A named plan."""
+
+    name: str
+    plan: Node
+    reads: frozenset[str]  # in lower case
+    sql: str
+    kind = "view"
+
+
+@dataclass(frozen=True)
+class QueryEntry:
+    """A standing query."""
+
+    name: str
+    plan: Node
+    reads: frozenset[str]  # in lower case
+    sql: str
+    sink: Sink | None = None
+    kind = "query"
+
+
+Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
+
+
+@contextmanager
+def _positioned(position: Position) -> Iterator[None]:
+    """Errors raised inside that know no place get this one."""
+    try:
+        yield
+    except QueryError as error:
+        error.position = error.position or position
+        raise
+
+
+class Catalog:
+    """The names that queries can use."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self._entries: dict[str, Entry] = {}
+
+    @property
+    def streams(self) -> list[StreamEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, StreamEntry)]
+
+    @property
+    def views(self) -> list[ViewEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, ViewEntry)]
+
+    @property
+    def queries(self) -> list[QueryEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, QueryEntry)]
+
+    def get(self, name: str) -> Entry | None:
+        """What the name stands for, whatever its case."""
+        return self._entries.get(name.lower())
+
+    def relation(self, name: str) -> Node | None:
+        entry = self.get(name)
+        return entry.plan if entry else None
+
+    def relations(self) -> Iterable[str]:
+        return [entry.name for entry in self._entries.values()]
+
+    def parameter(self, name: str) -> int | Duration | None:
+        return self.settings.parameter(name)
+
+    def readers_of(self, name: str) -> list[Entry]:
+        """The views and queries that read it directly."""
+        return [entry for entry in self._entries.values() if name.lower() in entry.reads]
+
+    def apply(self, statement: Statement) -> Entry | None:
+        """Carry out a declaration; the entry that it made or removed, if any."""
+        with _positioned(statement.position):
+            match statement:
+                case CreateStream():
+                    return self.add_stream(
+                        statement.stream, replace=statement.replace, late=statement.late
+                    )
+                case CreateTable():
+                    return self.add_table(statement.table, replace=statement.replace)
+                case CreateView():
+                    return self._add(self._bind_view(statement))
+                case CreateQuery():
+                    return self.add_query(self.bind_query(statement))
+                case Drop():
+                    return self._drop(statement)
+                case Set():
+                    self.settings = self.settings.with_value(statement.name, statement.value)
+        return None
+
+    def add_stream(
+        self, stream: Stream, *, replace: bool = False, late: Sink | None = None
+    ) -> StreamEntry:
+        """Declare a stream that the program made, without SQL."""
+        self._check_name(stream.name, "stream", replace)
+        entry = StreamEntry(stream, late)
+        self._add(entry)
+        return entry
+
+    def add_table(self, table: StaticTable, *, replace: bool = False) -> TableEntry:
+        """Declare a static table, read or not."""
+        self._check_name(table.name, "table", replace)
+        entry = TableEntry(table)
+        self._add(entry)
+        return entry
+
+    def add_query(self, entry: QueryEntry) -> QueryEntry:
+        """Declare a query that was bound by `bind_query`."""
+        self._add(entry)
+        return entry
+
+    def bind_query(self, statement: CreateQuery) -> QueryEntry:
+        """The entry that a CREATE QUERY would make; the catalog stays as it is."""
+        with _positioned(statement.position):
+            self._check_name(statement.name, "query", statement.replace)
+            bound = self._bind(statement.name, statement.select)
+            plan = in_order(bound.plan) if self.settings.mode == "iop" else bound.plan
+            return QueryEntry(statement.name, plan, bound.reads, statement.sql, statement.sink)
+
+    def _bind_view(self, statement: CreateView) -> ViewEntry:
+        self._check_name(statement.name, "view", statement.replace)
+        bound = self._bind(statement.name, statement.select)
+        return ViewEntry(statement.name, bound.plan, bound.reads, statement.sql)
+
+    def _bind(self, name: str, select: Query) -> Bound:
+        bound = bind(select, self, defining=name)
+        through = self._all_read_by(bound.reads)
+        if name.lower() in through:
+            raise CyclicView(
+                f"`{name}` would read itself, through {through[name.lower()]}",
+                position=Position(select.text, select.span.start, select.span.end),
+                hint="let one of them read the streams directly",
+            )
+        return bound
+
+    def _all_read_by(self, names: Iterable[str]) -> dict[str, str]:
+        """Everything read, directly or through others -> the name that reads it."""
+        found: dict[str, str] = {}
+        waiting = list(names)
+        while waiting:
+            entry = self._entries[waiting.pop()]
+            for name in entry.reads - found.keys():
+                found[name] = entry.name
+                waiting.append(name)
+        return found
+
+    def _check_name(self, name: str, kind: str, replace: bool) -> None:
+        """Refuse a name that is none, or that is taken and cannot be taken over."""
+        if not name:
+            raise DuplicateName(f"a {kind} needs a name", hint="it cannot be empty")
+        existing = self.get(name)
+        if existing is None:
+            return
+        if not replace:
+            raise DuplicateName(
+                f"there is a {existing.kind} `{existing.name}` already",
+                hint=f"choose another name, or write CREATE OR REPLACE {kind.upper()}",
+            )
+        if existing.kind != kind:
+            raise DuplicateName(
+                f"`{existing.name}` is a {existing.kind}, and cannot be replaced by a {kind}",
+                hint=f"DROP {existing.kind.upper()} {existing.name} first",
+            )
+
+    def _add(self, entry: Entry) -> Entry:
+        existing = self.get(entry.name)
+        if existing is not None:
+            self._check_unread(existing, "replaced")
+        self._entries[entry.name.lower()] = entry
+        return entry
+
+    def _drop(self, statement: Drop) -> Entry | None:
+        entry = self.get(statement.name)
+        if entry is None or entry.kind != statement.kind:
+            if statement.if_exists and entry is None:
+                return None
+            known = [e.name for e in self._entries.values() if e.kind == statement.kind]
+            is_other = f", but a {entry.kind} of that name" if entry else ""
+            raise UnknownName(
+                f"no {statement.kind} `{statement.name}`{is_other}",
+                hint=f"write DROP {entry.kind.upper()} {entry.name}"
+                if entry
+                else f"{suggest(statement.name, known)}; DROP {statement.kind.upper()} IF EXISTS "
+                "is content without it",
+            )
+        self._check_unread(entry, "dropped")
+        return self._entries.pop(entry.name.lower())
+
+    def _check_unread(self, entry: Entry, what: str) -> None:
+        readers = self.readers_of(entry.name)
+        if readers:
+            names = ", ".join(f"{reader.kind} `{reader.name}`" for reader in readers)
+            raise QueryError(
+                f"{entry.kind} `{entry.name}` cannot be {what}: it is read by {names}",
+                hint=f"drop first: {', '.join(reader.name for reader in readers)}",
+            )

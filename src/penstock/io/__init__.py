@@ -1,0 +1,1 @@
+"""Rows that come from outside and results that go there, for every host."""

@@ -1,0 +1,212 @@
+"""Files as streams and results as files: parquet, csv, json (one object a line).
+
+A path is a file, a directory (all files of the format in it, by name) or a pattern with `*`. Files
+are read a block at a time. CSV is read as text and JSON as the values it holds; types come later,
+where a value that does not fit sets one row aside instead of ending the file. A line that is no row
+at all comes along as `rejected`. How CSV is written: see `csv_files`.
+
+Results of one run go to a directory of numbered parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+
+from penstock.errors import HostError, MalformedRow, NotExecutable
+from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
+from penstock.io.csv_files import cannot_be, read_csv, style_of
+from penstock.io.results import write_part
+from penstock.io.storage.hidden_files import files_of_format, is_empty, is_hidden
+from penstock.io.storage.output_folder import OutputFolder
+from penstock.kernel.conform import Rows
+from penstock.model.schema import suggest
+from penstock.model.streams import Stream
+
+#: Options about how fast files are read: here they are read one after the other.
+_PACING = ("maxfilespertrigger", "maxbytespertrigger", "maxfileage", "maxcachedfiles")
+
+
+def files_of(path: str, format: str) -> list[Path]:
+    """The files a path stands for, in the order of their names."""
+    place = Path(path)
+    if place.is_dir():
+        found = [f for f in files_of_format(place, format) if not is_hidden(f)]
+    elif not place.exists() and any(c in path for c in "*?["):
+        anchor = Path(place.anchor) if place.is_absolute() else Path()
+        found = list(anchor.glob(str(place.relative_to(anchor))))
+    else:
+        found = [place] if place.exists() else []
+    if not found:
+        raise HostError(
+            f"nothing to read at `{path}`: there is no {format} file",
+            hint="give a file, a directory or a pattern; relative paths start where you are",
+        )
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Rows of a file, and the lines between them that are no rows."""
+
+    rows: Rows
+    rejected: tuple[str, ...] = ()
+
+
+def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
+    """The rows of a stream's files, a block at a time, with the stream's columns only."""
+    assert stream.origin.path is not None
+    read = _reader(stream)
+    for file in files_of(stream.origin.path, stream.origin.format):
+        try:
+            for block in read(file, rows_per_block):
+                yield FileBlock(_columns(block.rows, stream, file), block.rejected)
+        except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
+            raise HostError(
+                f"cannot read `{file}` as {stream.origin.format}: {cause}",
+                hint="the rows before it have been processed",
+            ) from cause
+
+
+def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
+    """The stream's columns only."""
+    wanted = [column.name for column in stream.arriving]
+    if isinstance(rows, pl.DataFrame):
+        # The names of columns are the same whatever their case, as in SQL.
+        by_case = {name.lower(): name for name in reversed(rows.columns)}
+        found = {n: n if n in rows.columns else by_case.get(n.lower(), n) for n in wanted}
+        _check_present(list(found.values()), rows.columns, stream, file)
+        return rows.select(pl.col(there).alias(name) for name, there in found.items())
+    if rows:
+        _check_present(wanted, {name: None for row in rows for name in row}, stream, file)
+    # What an object leaves out is NULL.
+    return [{name: row.get(name) for name in wanted} for row in rows]
+
+
+def _check_present(wanted: list[str], given: Iterable[str], stream: Stream, file: Path) -> None:
+    given = list(given)
+    for name in wanted:
+        if name not in given:
+            raise MalformedRow(
+                stream.name,
+                f"`{file}` has no column `{name}`, which `{stream.name}` declares",
+                hint=suggest(name, given),
+            )
+
+
+def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    if is_empty(file):
+        return
+    with pa.parquet.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches(rows_per_block):
+            yield FileBlock(_frame(pa.Table.from_batches([batch])))
+
+
+def _read_json(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
+    # Line by line: read as one table, a value of another type in one row would change the others.
+    with file.open("rb") as lines:
+        while part := list(islice(lines, rows_per_block)):
+            objects = {place: _object(line) for place, line in enumerate(part) if line.strip()}
+            bad = [part[place] for place, value in objects.items() if value is None]
+            yield FileBlock(
+                [value for value in objects.values() if value is not None],
+                tuple(line.decode(errors="replace").strip() for line in bad),
+            )
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _reader(stream: Stream) -> Callable[[Path, int], Iterator[FileBlock]]:
+    """What reads files as the stream's options say."""
+    if stream.origin.format != "csv":
+        return _read_parquet if stream.origin.format == "parquet" else _read_json
+    style = style_of(_meant(stream), [column.name for column in stream.arriving])
+    return lambda file, rows: (FileBlock(*part) for part in read_csv(file, rows, style))
+
+
+def check_options(stream: Stream) -> None:
+    """Refuse options that this host would have to ignore."""
+    known = CSV_OPTIONS if stream.origin.format == "csv" else {}
+    for name, text in stream.origin.options:
+        if name.lower() not in (*known, *_PACING):
+            usable = ", ".join(known) or "none"
+            raise NotExecutable(
+                f"stream `{stream.name}`: this host reads {stream.origin.format} without the "
+                f"option `{name}`",
+                hint=f"it knows: {usable}; Spark knows more",
+            )
+        needed = cannot_be(name.lower(), text)
+        if needed:
+            raise NotExecutable(
+                f"stream `{stream.name}`: the option `{name}` of csv cannot be '{text}' on this "
+                "host",
+                hint=f"give {needed}",
+            )
+
+
+def _meant(stream: Stream) -> dict[str, str]:
+    """The options about what is in the files."""
+    given = {name.lower(): text for name, text in stream.origin.options}
+    return {name: text for name, text in given.items() if name not in _PACING}
+
+
+def check_unused(path: str) -> None:
+    """Refuse a place that cannot take the results of a new query."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise HostError(f"`{path}` is a file, and results are written into a directory")
+    if any(folder.glob("part-*")):
+        raise HostError(
+            f"`{path}` holds results already",
+            hint="name another directory after INTO, or remove this one",
+        )
+
+
+class FileSink:
+    """Writes one query's results as numbered parts of a directory, each complete or not there.
+
+    Nobody else may write into it from the first result until `close`.
+    """
+
+    def __init__(self, format: str, path: str) -> None:
+        check_unused(path)
+        self._format = format
+        self._path = path
+        self._folder: OutputFolder | None = None
+        self._part = 0
+
+    def write(self, rows: pl.DataFrame) -> None:
+        if not rows.height:
+            return
+        if self._folder is None:
+            self._folder = OutputFolder(Path(self._path))
+            if self._part == 0:
+                check_unused(self._path)  # another run may have come first
+        write_part(self._folder.path, f"part-{self._part:05d}", self._format, rows)
+        self._part += 1
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        if self._folder is not None:
+            self._folder.release()
+            self._folder = None

@@ -1,0 +1,137 @@
+"""Reading static tables: files and rows of the program, checked and packed once.
+
+A stream sets a row aside that does not fit; a table is read as a whole when it is declared, so one
+such row is an error that names it, and nothing has been declared yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from penstock.errors import MalformedRow, NotExecutable
+from penstock.io.files import files_of, read_blocks
+from penstock.io.iterables import as_frame, is_table, rows_in
+from penstock.io.results import FILE_FORMATS
+from penstock.kernel.conform import Rows, fit
+from penstock.kernel.state import to_ipc
+from penstock.kernel.types import polars_type
+from penstock.model.schema import Column
+from penstock.model.streams import Origin, Stream
+from penstock.model.tables import StaticTable
+from penstock.model.types import Type
+
+_ROWS_PER_BLOCK = 1 << 18
+
+
+def read_table(declared: StaticTable) -> StaticTable:
+    """A table with the rows of its files."""
+    origin = declared.origin
+    if origin.format not in FILE_FORMATS or origin.path is None:
+        raise NotExecutable(
+            f"cannot read table `{declared.name}` from {origin}",
+            hint=f"tables are read from: {', '.join(FILE_FORMATS)}; anything else can be given "
+            "in Python: engine.table(name, rows)",
+        )
+    source = _as_stream(declared)
+    blocks = []
+    for block in read_blocks(source, _ROWS_PER_BLOCK):
+        if block.rejected:
+            raise _misfit(declared.name, f"`{block.rejected[0]}` is no row")
+        blocks.append(block.rows)
+    return _packed(declared, blocks)
+
+
+def table_of(name: str, rows: Any, columns: Sequence[Column] | None) -> StaticTable:
+    """A table of rows that the program has, or of a path that it names."""
+    if isinstance(rows, str | Path):
+        return _from_path(name, str(rows), columns)
+    if is_table(rows):
+        frame = as_frame(rows)
+        found = columns_of(name, frame) if columns is None else columns
+        return _packed(StaticTable(name, tuple(found)), [frame])
+    declared = StaticTable(name, tuple(_known(name, columns)))
+    stream = _as_stream(declared)
+    blocks = [rows_in(stream, item) for item in rows]
+    single = [row for block in blocks if not isinstance(block, pl.DataFrame) for row in block]
+    frames: list[Rows] = [block for block in blocks if isinstance(block, pl.DataFrame)]
+    return _packed(declared, [*frames, single])
+
+
+def _from_path(name: str, path: str, columns: Sequence[Column] | None) -> StaticTable:
+    suffix = Path(path).suffix.removeprefix(".")
+    format_ = suffix if suffix in FILE_FORMATS else "parquet"
+    if columns is None and format_ == "parquet":
+        columns = columns_of(name, pl.read_parquet(files_of(path, format_)[0], n_rows=0))
+    return read_table(StaticTable(name, tuple(_known(name, columns)), Origin(format_, path)))
+
+
+def columns_of(name: str, frame: pl.DataFrame) -> list[Column]:
+    """A table's columns in our types."""
+    columns = []
+    for column, given in frame.schema.items():
+        found = _type_of(given)
+        if found is None:
+            raise MalformedRow(
+                name,
+                f"column `{column}` of table `{name}` is {given}, which no query can use",
+                hint="leave it out, or cast it",
+            )
+        columns.append(Column(column, found))
+    return columns
+
+
+def _type_of(given: pl.DataType) -> Type | None:
+    if isinstance(given, pl.Datetime):
+        return Type.TIMESTAMP
+    if isinstance(given, pl.Duration):
+        return Type.INTERVAL
+    if isinstance(given, pl.Categorical | pl.Enum):
+        return Type.STRING
+    if given.is_unsigned_integer():
+        return Type.BIGINT
+    return next((of for of in Type if polars_type(of) == given and of is not Type.NULL), None)
+
+
+def _known(name: str, columns: Iterable[Column] | None) -> Iterable[Column]:
+    if columns is None:
+        raise MalformedRow(
+            name,
+            f"the columns of table `{name}` are not known",
+            hint='declare them: columns="k BIGINT, name STRING"',
+        )
+    return columns
+
+
+def _packed(declared: StaticTable, blocks: Iterable[Rows]) -> StaticTable:
+    """The table with all blocks in its own columns and types."""
+    stream = _as_stream(declared)
+    schema = {column.name: polars_type(column.type) for column in declared.columns}
+    parts = [pl.DataFrame(schema=schema)]
+    for block in blocks:
+        if not len(block):
+            continue
+        if isinstance(block, pl.DataFrame):
+            block = block.select(name for name in schema if name in block.columns)
+        fitted = fit(stream, block)
+        if fitted.misfits is not None:
+            raise _misfit(declared.name, str(fitted.misfits.get_column("reason")[0]))
+        parts.append(fitted.rows.select(list(schema)))
+    rows = pl.concat(parts, rechunk=True)
+    return declared.holding(to_ipc(rows), rows.height)
+
+
+def _misfit(name: str, reason: str) -> MalformedRow:
+    return MalformedRow(
+        name,
+        f"a row does not fit table `{name}`: {reason}",
+        hint="a table is read as a whole: mend the row, or declare the column otherwise",
+    )
+
+
+def _as_stream(table: StaticTable) -> Stream:
+    """A stream of the same columns and files, for whoever reads streams."""
+    return Stream(table.name, table.columns, origin=table.origin)

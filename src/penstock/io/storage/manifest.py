@@ -1,0 +1,208 @@
+"""Manifest: which files were written into a folder, and what they held.
+
+    a1b2c3d4 [7, "part-00000007.parquet", 120, 2345, 1780000000000000000, "9f86d081…"]
+    checksum [number, name, rows, bytes, when it was written, digest]
+
+One line for each file, added when the file is there: what a batch costs follows what is new in it.
+A later line about the same number stands for the earlier ones; one without a name says that there
+is no such file any more. A line that is cut off at the end was being written when the process was
+killed, and counts as not written.
+
+`verify` asks the file system for the size and the time of every file. It reads those that were
+touched since they were written, and the last few, which a dying machine is most likely to have
+damaged; a folder of 100,000 files is so looked through without reading it again. What it cannot see
+is an older file whose bytes were changed and whose size and time were put back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import HostError
+from penstock.io.storage.sealed import PRIVATE, START_ANEW, digest_of_file, write_private
+
+#: Files at the end that are read whatever their size and time say.
+LAST = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a folder."""
+
+    number: int
+    name: str
+    rows: int
+    size: int
+    written: int  # nanoseconds since 1970, as the file system has it
+    digest: str
+
+
+class Manifest:
+    """The list `file` of what lies in `folder` under names that `pattern` matches.
+
+    The pattern's first group is the number of a file.
+    """
+
+    def __init__(self, file: Path, folder: Path, pattern: str) -> None:
+        self.file = file
+        self.folder = folder
+        self._pattern = re.compile(pattern)
+
+    def add(self, number: int, written: Path, rows: int, name: str | None = None) -> None:
+        """Note a file that has just been written, or that is given its name next.
+
+        One that is given its name after it was noted is never read by anybody who does not find it
+        noted; if that is cut off, `verify` gives it its name.
+        """
+        self._append([part_of(number, written, rows, name or written.name)])
+
+    def read(self) -> dict[int, Part]:
+        """The files that should be there, by number; a line that was cut off is removed."""
+        try:
+            data = self.file.read_bytes() if self.file.exists() else b""
+            whole = data.rfind(b"\n") + 1
+            if whole < len(data):
+                os.truncate(self.file, whole)
+        except OSError as cause:
+            raise HostError(f"`{self.file}` cannot be read: {cause}", hint=START_ANEW) from cause
+        found: dict[int, Part] = {}
+        for place, line in enumerate(data[:whole].splitlines(), start=1):
+            part = _read_line(line)
+            if part is None:
+                raise HostError(
+                    f"`{self.file}` was changed since it was written: line {place} does not fit "
+                    "its checksum",
+                    hint=START_ANEW,
+                )
+            found.pop(part.number, None)
+            if part.name:
+                found[part.number] = part
+        return found
+
+    def verify(self, through: int | None = None) -> dict[int, Part]:
+        """The files that should be there; raises unless they are, as they were written.
+
+        Those numbered above `through` belong to something unfinished, which will write them again:
+        they are removed.
+        """
+        parts = self.read()
+        there = self._there()
+        if through is not None:
+            self._remove_above(through, parts, there)
+        for number, name in sorted(there.items()):
+            if number not in parts:
+                raise HostError(
+                    f"`{self.folder / name}` does not stand in `{self.file}`, the list of what was "
+                    "written: one of the two was changed",
+                    hint=START_ANEW,
+                )
+        last = sorted(parts)[-LAST:]
+        touched = [self._check(part, part.number in last) for part in parts.values()]
+        if any(part is not None for part in touched):
+            # The same content with other times, as a copy has: read once, not at every start.
+            parts |= {part.number: part for part in touched if part is not None}
+            write_private(self.file, b"".join(map(_line, parts.values())))
+        return parts
+
+    def _check(self, part: Part, is_last: bool) -> Part | None:
+        """The part anew if its time is another one; raises if it is not what was written."""
+        file = self.folder / part.name
+        try:
+            found = self._stat(part)
+            if found.st_size != part.size:
+                raise _changed(file, f"{found.st_size:,} bytes instead of {part.size:,}")
+            if found.st_mtime_ns == part.written and not is_last:
+                return None
+            if digest_of_file(file) != part.digest:
+                raise _changed(file, "its content is another")
+        except FileNotFoundError:
+            raise HostError(
+                f"`{file}` is gone, with {part.rows:,} row{'s' * (part.rows != 1)}",
+                hint=START_ANEW,
+            ) from None
+        except OSError as cause:
+            raise HostError(f"`{file}` cannot be read: {cause}", hint=START_ANEW) from cause
+        if found.st_mtime_ns == part.written:
+            return None
+        return Part(part.number, part.name, part.rows, part.size, found.st_mtime_ns, part.digest)
+
+    def _stat(self, part: Part) -> os.stat_result:
+        """What the file system says of a part; one that was noted and has no name yet gets it."""
+        file, hidden = self.folder / part.name, self.folder / f".{part.name}"
+        try:
+            return file.stat()
+        except FileNotFoundError:
+            if hidden.exists() and digest_of_file(hidden) == part.digest:
+                hidden.rename(file)
+            return file.stat()
+
+    def _there(self) -> dict[int, str]:
+        """What lies in the folder, by number."""
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [entry.name for entry in entries]
+        except FileNotFoundError:
+            return {}
+        except OSError as cause:
+            raise HostError(f"`{self.folder}` cannot be read: {cause}") from cause
+        found = ((self._pattern.fullmatch(name), name) for name in names)
+        return {int(match[1]): name for match, name in found if match is not None}
+
+    def _remove_above(self, through: int, parts: dict[int, Part], there: dict[int, str]) -> None:
+        for number in [number for number in there if number > through]:
+            (self.folder / there.pop(number)).unlink(missing_ok=True)
+        gone = [number for number in parts if number > through]
+        for number in gone:
+            del parts[number]
+        self._append(Part(number, "", 0, 0, 0, "") for number in gone)
+
+    def _append(self, parts: Iterable[Part]) -> None:
+        lines = b"".join(map(_line, parts))
+        if not lines:
+            return
+        try:
+            handle = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+            with os.fdopen(handle, "ab", buffering=0) as out:
+                before = out.seek(0, os.SEEK_END)
+                try:
+                    if out.write(lines) != len(lines):
+                        raise OSError("no room for a whole line")
+                except OSError:
+                    out.truncate(before)  # half a line would spoil the next one
+                    raise
+        except OSError as cause:
+            raise HostError(
+                f"cannot write `{self.file}`: {cause}",
+                hint="make room on the disk; nothing that was read is lost",
+            ) from cause
+
+
+def part_of(number: int, file: Path, rows: int, name: str) -> Part:
+    """What a file holds now."""
+    found = file.stat()
+    digest = digest_of_file(file)
+    return Part(number, name, rows, found.st_size, found.st_mtime_ns, digest)
+
+
+def _line(part: Part) -> bytes:
+    fields = [part.number, part.name, part.rows, part.size, part.written, part.digest]
+    text = json.dumps(fields).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def _read_line(line: bytes) -> Part | None:
+    """The part that a line tells of; None if it is not as it was written."""
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
+    return Part(*json.loads(text))
+
+
+def _changed(file: Path, how: str) -> HostError:
+    return HostError(f"`{file}` was changed since it was written: {how}", hint=START_ANEW)

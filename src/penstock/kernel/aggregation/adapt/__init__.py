@@ -1,0 +1,1 @@
+"""AdaptWID: each group as partials or as rows, whichever is smaller."""

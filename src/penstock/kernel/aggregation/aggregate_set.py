@@ -1,0 +1,85 @@
+"""AggregateSet: the functions of one aggregate, computed together for many groups at once.
+
+Every algorithm of window aggregation keeps partials per group and something else: a window, a range
+of windows, a pane, a session. What it does with the partials is the same and stands here: make them
+of rows, join them, and read the results off them. Parts that several functions need are kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import polars as pl
+
+from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping, PartialAggregate
+from penstock.kernel.expressions import compile_expression
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Expression, Ref
+
+
+class AggregateSet:
+    """The results of `groups`; `partials` are kept of each, made from the columns `arguments`."""
+
+    def __init__(self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]]) -> None:
+        self.groups = list(groups)
+        self._computed: dict[str, pl.Expr] = {}
+        self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
+        functions = [function for _, function in self._functions]
+        self._what = (*groups, *functions)
+        self.parts: list[PartialAggregate] = []
+        self.keep(*(part for function in functions for part in function.parts))
+
+    def keep(self, *parts: PartialAggregate) -> None:
+        """Keep these, too."""
+        self.parts = list(dict.fromkeys((*self.parts, *parts)))
+        read = (name for part in self.parts for name in (part.argument, part.by))
+        self.arguments = {name for name in read if name is not None}
+        self.partials = [name for part in self.parts for name in part.columns]
+
+    def _function(self, aggregate: Aggregate) -> Function:
+        argument, by = aggregate.argument, aggregate.by
+        return FUNCTIONS[aggregate.function](
+            None if argument is None else self._column(argument),
+            None if argument is None else argument.type,
+            None if by is None else self._column(by),
+            aggregate.parameters,
+        )
+
+    def _column(self, expression: Expression) -> str:
+        """The column that holds an expression's value."""
+        if isinstance(expression, Ref):
+            return expression.name
+        name = f"__{expression}"
+        self._computed[name] = compile_expression(expression)
+        return name
+
+    def alike(self, other: AggregateSet) -> bool:
+        """Whether the other has the same functions of the same groups, if under other names."""
+        return self._what == other._what
+
+    def prepare(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with what the functions are of as columns."""
+        return rows.with_columns(**self._computed) if self._computed else rows
+
+    def start(self, rows: pl.DataFrame, groups: Grouping) -> dict[str, pl.Series]:
+        """Partials of prepared rows, one per group."""
+        values = {name: rows.get_column(name) for name in self.arguments}
+        return self._named(part.start(values, groups) for part in self.parts)
+
+    def merge(self, partials: Columns, groups: Grouping) -> dict[str, pl.Series]:
+        """Partials of partials, one per group."""
+        return self._named(part.merge(partials, groups) for part in self.parts)
+
+    def results(self, partials: Columns) -> dict[str, pl.Series]:
+        """The answer for each row of partials, under the names of the query."""
+        return {name: function.result(partials) for name, function in self._functions}
+
+    def keys(self, columns: Columns) -> dict[str, pl.Series]:
+        return {name: columns[name] for name in self.groups}
+
+    def kept(self, columns: Columns) -> dict[str, pl.Series]:
+        return {name: columns[name] for name in self.partials}
+
+    def _named(self, partials: Iterable[tuple[pl.Series, ...]]) -> dict[str, pl.Series]:
+        return dict(zip(self.partials, chain.from_iterable(partials), strict=True))

@@ -1,0 +1,171 @@
+"""AlignWindows: aggregates over windows of different lengths that end together, in one row.
+
+Each input has the results of one window. Rows wait until all inputs have promised that the windows
+of their instant are over; then those of one group and instant become one row. A window that has no
+rows gives what its aggregates come to over nothing: 0, an empty list or NULL. The row tells the end
+that they share, and the start of the longest. Several windows in one query are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates.grouping import Grouping, take_values
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.keys import code_column, combine
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.state import Segment, State, Table
+from penstock.kernel.types import polars_type
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Ref
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import WINDOW_END, WINDOW_START
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.sliding import Sliding
+
+#: The input that a row came by.
+SIDE = "__side"
+
+Results = Sequence[tuple[str, Aggregate]]
+
+
+@dataclass
+class SideBySideState(State):
+    """Results that wait for those of other inputs, and what each input has promised."""
+
+    waiting: Table = field(default_factory=Table)
+    bounds: list[int] = field(default_factory=list)
+    sent: int = BEGINNING
+
+
+class AlignWindows(Operator):
+    """Joins the results of `sides`, in the order of `columns`; `longest` is the longest window."""
+
+    state: SideBySideState
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        sides: Sequence[Results],
+        columns: Sequence[str],
+        longest: Sliding,
+    ) -> None:
+        super().__init__()
+        self.ports = len(sides)
+        self.state = SideBySideState(bounds=[BEGINNING] * len(sides))
+        self._groups = list(groups)
+        self._sides = [[name for name, _ in results] for results in sides]
+        self._nothing = {name: over_nothing(a) for results in sides for name, a in results}
+        self._columns = [*groups, *columns, WINDOW_START, WINDOW_END]
+        self._range = longest.range
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([WINDOW_END])
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        side = pl.lit(port, pl.Int64).alias(SIDE)
+        self.state.waiting.append(block.rows.drop(WINDOW_START).with_columns(side))
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        state = self.state
+        if punctuation.on != WINDOW_END:
+            return
+        state.bounds[port] = max(state.bounds[port], punctuation.bound)
+        bound = min(state.bounds)
+        if bound <= state.sent:
+            return
+        state.sent = bound
+        complete = self._take(bound)
+        if complete is not None:
+            out.batch(Block(self._joined(complete)))
+        out.punctuation(Punctuation(WINDOW_END, bound))
+        start = END if bound >= END else bound - self._range
+        out.punctuation(Punctuation(WINDOW_START, start))
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        ends = [rows.get_column(WINDOW_END).min() for rows in self.state.waiting if rows.height]
+        return self._from(min(ends)) if ends else ()  # type: ignore[arg-type, type-var]
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        end = times[WINDOW_END]
+        return () if end is None else self._from(end)
+
+    def _from(self, end: int) -> tuple[Waiting]:
+        needs = tuple(Need(port, WINDOW_END, end + 1) for port in range(self.ports))
+        return (Waiting(needs, {WINDOW_START: end - self._range, WINDOW_END: end}),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        end = bound if on == WINDOW_END or bound >= END else bound + self._range
+        return Needs(tuple(Need(port, WINDOW_END, end) for port in range(self.ports)))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds[port] if on == WINDOW_END else BEGINNING
+
+    def _take(self, bound: int) -> pl.DataFrame | None:
+        """What waits no longer."""
+        taken, kept = [], []
+        for segment in self.state.waiting.segments:
+            over = segment.rows.get_column(WINDOW_END) < bound
+            if over.all():
+                taken.append(segment.rows)
+            elif not over.any():
+                kept.append(segment)
+            else:
+                taken.append(segment.rows.filter(over))
+                kept.append(Segment(segment.rows.filter(~over)))
+        self.state.waiting = Table(kept)
+        return pl.concat(taken, how="diagonal") if taken else None
+
+    def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:
+        keys = {name: rows.get_column(name) for name in (*self._groups, WINDOW_END)}
+        cells = combine(map(code_column, keys.values()), rows.height).groups()
+        side = rows.get_column(SIDE).to_numpy()
+        found = take(keys, cells.members)
+        for number, names in enumerate(self._sides):
+            mine = np.flatnonzero(side == number)
+            place = np.full(cells.size, -1)
+            place[cells.ids[mine]] = mine
+            for name in names:
+                found[name] = self._result(name, rows, place)
+        found[WINDOW_START] = found[WINDOW_END] - self._range
+        return pl.DataFrame([found[name].alias(name) for name in self._columns])
+
+    def _result(self, name: str, rows: pl.DataFrame, place: Ids) -> pl.Series:
+        nothing: pl.Series = self._nothing[name].new_from_index(0, len(place))
+        if name not in rows.columns:
+            return nothing
+        there = pl.Series(place >= 0)
+        column = rows.get_column(name)
+        found = take_values(column, np.maximum(place, 0))
+        if not there.all():
+            found = found.zip_with(there, nothing.cast(column.dtype))
+        return found
+
+
+def over_nothing(aggregate: Aggregate) -> pl.Series:
+    """What an aggregate comes to where there are no rows.
+
+    >>> over_nothing(Aggregate("count")).to_list()
+    [0]
+    """
+    if aggregate.argument is None:
+        return pl.Series([0], dtype=pl.Int64)
+    # Aggregates skip NULL, so over one they are what they are over nothing.
+    argument, by = aggregate.argument, aggregate.by
+    null = {"x": pl.Series([None], dtype=polars_type(argument.type))}
+    if by is not None:
+        null["y"] = pl.Series([None], dtype=polars_type(by.type))
+    of_null = replace(
+        aggregate, argument=Ref("x", argument.type), by=None if by is None else Ref("y", by.type)
+    )
+    calculation = AggregateSet((), [("nothing", of_null)])
+    partials = calculation.start(pl.DataFrame(null), Grouping(np.zeros(1, dtype=np.int64), 1))
+    return calculation.results(partials)["nothing"]

@@ -1,0 +1,126 @@
+"""Buffering: keep the rows, and compute a window from its rows when it closes.
+
+What systems did before WID, to compare with. Rows stand in a buffer in the order of the windowing
+attribute, so the rows of a window stand together; they are aggregated when a promise closes it, and
+a row is looked at once for every window that it is in. Rows that are in no open window are purged.
+
+An input in disorder has to be sorted, which means to wait: a stream's slack says how long, since
+promises lag behind the newest row by it. A row that is later still misses the windows that are
+closed; `SET late` says whether it misses the others, too.  Spec: window-queries 3.6, 1.3.
+
+The incremental twin is `buffering_incremental`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregation.keys import group_rows
+from penstock.kernel.aggregation.panes.ranges import Ranges, stack
+from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
+from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Output
+from penstock.kernel.sorted_segments import append_sorted, take_below
+from penstock.kernel.state import Segment, Table
+from penstock.model.aggregates import Aggregate
+from penstock.windows.sliding import Sliding
+
+
+@dataclass
+class BufferingState(WidState):
+    """Rows of open windows; there are no partials."""
+
+    buffer: Table = field(default_factory=Table)
+
+
+class Buffering(WidAggregate):
+    """Aggregates rows that carry a range of wids, window by window."""
+
+    state: BufferingState
+    closes_groups = False  # rows of all groups stand among each other
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Sliding,
+    ) -> None:
+        super().__init__(groups, results, window)
+        self.state = BufferingState()
+        self._on = window.on
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        rows = self._open(block.rows)
+        if rows.height:
+            rows = self._calculation.prepare(rows)
+            read = {*self._calculation.groups, *self._calculation.arguments, self._on}
+            append_sorted(
+                self.state.buffer, rows.select(*sorted(read), WID_START, WID_END), self._on
+            )
+
+    def _first_open(self) -> int | None:
+        is_open = pl.col(WID_END) > self.state.closed
+        kept = [rows.filter(is_open) for rows in self.state.buffer]
+        found = [int(rows.get_column(WID_START)[0]) for rows in kept if rows.height]
+        return max(min(found), self.state.closed) if found else None
+
+    def _close(self, bound: int) -> Ranges | None:
+        rows = self._in_order()
+        if rows is None:
+            return None
+        found = list(self._windows_below(bound, rows))
+        take_below(self.state.buffer, WID_END, bound + 1)
+        return stack([each.segment() for each in found])[0] if found else None
+
+    def _in_order(self) -> pl.DataFrame | None:
+        """All rows, in one segment."""
+        segments = self.state.buffer.segments
+        if len(segments) > 1:
+            merged = pl.concat(self.state.buffer).sort(self._on, maintain_order=True)
+            self.state.buffer = Table([Segment(merged)])
+        return next(iter(self.state.buffer), None)
+
+    def _windows_below(self, bound: int, rows: pl.DataFrame) -> Iterator[Ranges]:
+        """The groups of every window that closes and has rows, one window after the other."""
+        start = np.maximum(rows.get_column(WID_START).to_numpy(), self.state.closed)
+        stop = rows.get_column(WID_END).to_numpy()
+        for wid, first, last in extents(start, stop, self.state.closed, bound):
+            yield self._window_of(wid, rows.slice(first, last - first))
+
+    def _window_of(self, wid: int, rows: pl.DataFrame) -> Ranges:
+        keys = {name: rows.get_column(name) for name in self._calculation.groups}
+        groups = group_rows(keys.values(), rows.height)
+        partials = self._calculation.start(rows, groups)
+        return one_window(wid, take(keys, groups.members) | partials, groups.size)
+
+
+def extents(start: Ids, stop: Ids, first: int, bound: int) -> Iterator[tuple[int, int, int]]:
+    """Windows first … bound - 1 that have rows, and which: from a place to before another.
+
+    Both ends of the rows' ranges ascend.
+
+    >>> list(extents(np.array([0, 1, 7]), np.array([2, 3, 9]), first=0, bound=8))
+    [(0, 0, 1), (1, 0, 2), (2, 1, 2), (7, 2, 3)]
+    """
+    wid = first
+    while wid < bound:
+        begin = int(np.searchsorted(stop, wid, side="right"))
+        if begin == len(stop):
+            return
+        wid = max(wid, int(start[begin]))  # windows without rows are skipped
+        if wid >= bound:
+            return
+        yield wid, begin, int(np.searchsorted(start, wid, side="right"))
+        wid += 1
+
+
+def one_window(wid: int, columns: dict[str, pl.Series], groups: int) -> Ranges:
+    """The groups of one window."""
+    start = np.full(groups, wid)
+    return Ranges(start, start + 1, columns)

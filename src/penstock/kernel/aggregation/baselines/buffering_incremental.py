@@ -1,0 +1,113 @@
+"""BufferingIncremental: from one window to the next, rows that come are added, others taken away.
+
+Rows are kept as in `buffering`, but a window is not computed from all its rows: the groups of the
+window before are known, and change by the rows that enter and those that leave. So a row is looked
+at twice, however many windows it is in. For functions that can be taken away again, exactly: counts
+and sums of integers.  Spec: window-queries 3.5, 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregation.baselines.buffering import (
+    Buffering,
+    BufferingState,
+    extents,
+    one_window,
+)
+from penstock.kernel.aggregation.keys import group_rows
+from penstock.kernel.aggregation.panes.pane_grid import ROWS
+from penstock.kernel.aggregation.panes.ranges import Ranges
+from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
+from penstock.kernel.state import Table
+from penstock.model.aggregates import Aggregate
+from penstock.windows.sliding import Sliding
+
+
+@dataclass
+class IncrementalState(BufferingState):
+    """Also the groups of the rows that have entered and are in the buffer."""
+
+    running: Table = field(default_factory=Table)
+
+
+class BufferingIncremental(Buffering):
+    """The same for counts and sums."""
+
+    state: IncrementalState
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Sliding,
+    ) -> None:
+        super().__init__(groups, results, window)
+        self.state = IncrementalState()
+        # How many rows and values there are tells when a group, or what it adds up, is empty.
+        self._summed = [part for part in self._calculation.parts if isinstance(part, Sum)]
+        self._calculation.keep(ROWS, *(Count(part.argument, part.of) for part in self._summed))
+
+    def _windows_below(self, bound: int, rows: pl.DataFrame) -> Iterator[Ranges]:
+        closed = self.state.closed
+        start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
+        # A row that enters is one that no window that is closed has seen, be it late or not.
+        is_new = start >= closed
+        entering, leaving = np.flatnonzero(is_new), np.arange(len(stop))
+        effective = np.maximum(start, closed)
+        running = next(iter(self.state.running), None)
+        for wid, _, _ in extents(effective, stop, closed, bound):
+            entered = int(np.searchsorted(start[entering], wid, side="right"))
+            left = int(np.searchsorted(stop[leaving], wid, side="right"))
+            running = self._changed(running, rows, entering[:entered], leaving[:left])
+            entering, leaving = entering[entered:], leaving[left:]
+            yield self._groups_of(wid, running)
+        left = int(np.searchsorted(stop[leaving], bound, side="right"))
+        running = self._changed(running, rows, entering[:0], leaving[:left])
+        self.state.running = Table()
+        self.state.running.append(running)
+
+    def _changed(
+        self, running: pl.DataFrame | None, rows: pl.DataFrame, entering: Ids, leaving: Ids
+    ) -> pl.DataFrame:
+        """Groups after some rows have come and others left; those without rows are gone."""
+        calculation = self._calculation
+        frames = [self._started(rows[entering], 1), self._started(rows[leaving], -1)]
+        if running is not None:
+            frames.append(running)
+        together = pl.concat(frames)
+        keys = {name: together.get_column(name) for name in calculation.groups}
+        groups = group_rows(keys.values(), together.height)
+        columns = take(keys, groups.members)
+        for name in calculation.partials:
+            columns[name] = groups.sum(together.get_column(name))
+        changed = pl.DataFrame([column.alias(name) for name, column in columns.items()])
+        return changed.filter(pl.col(ROWS.columns[0]) > 0)
+
+    def _started(self, rows: pl.DataFrame, sign: int) -> pl.DataFrame:
+        """Groups of rows, to be added or taken away; a sum of nothing counts as 0."""
+        keys = {name: rows.get_column(name) for name in self._calculation.groups}
+        groups = group_rows(keys.values(), rows.height)
+        if not rows.height:
+            groups = type(groups)(groups.ids, 0, groups.members[:0])
+        columns = take(keys, groups.members)
+        for name, partial in self._calculation.start(rows, groups).items():
+            columns[name] = partial.cast(pl.Int64).fill_null(0) * sign
+        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+    def _groups_of(self, wid: int, running: pl.DataFrame) -> Ranges:
+        columns = {name: running.get_column(name) for name in running.columns}
+        for part in self._summed:
+            [name], [count] = part.columns, Count(part.argument, part.of).columns
+            empty = columns[count] == 0
+            if empty.any():
+                columns[name] = columns[name].set(empty, None)
+        return one_window(wid, columns, running.height)

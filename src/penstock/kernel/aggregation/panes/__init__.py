@@ -1,0 +1,1 @@
+"""Panes: rows are aggregated once, and windows put together from them."""

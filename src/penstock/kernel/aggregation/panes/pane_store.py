@@ -1,0 +1,254 @@
+"""PaneStore: the pane-level query, and the one place that keeps panes.
+
+Rows are aggregated in panes, as in a tumbling window; a promise completes panes, which then stand
+in segments in order. Whoever computes windows reads them here (`paned_wid`): all windows of all
+queries that aggregate the same rows in the same groups share one store, and a window that is added
+later finds the panes that are there. A pane is forgotten when no reader needs it any more.
+Spec: window-queries 4.1; sharing across queries is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregation.panes.levels import append_level
+from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, counts_for
+from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.sorted_segments import lowest
+from penstock.kernel.state import State, Table
+from penstock.model.aggregates import Aggregate
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.panes import Panes
+
+if TYPE_CHECKING:
+    from penstock.kernel.aggregation.panes.paned_wid import PanedWid
+
+
+@dataclass
+class PaneState(State):
+    """Panes that are complete, in order, and those that still get rows."""
+
+    panes: Table = field(default_factory=Table)
+    filling: Table = field(default_factory=Table)
+    complete: int = BEGINNING  # panes below are
+    late: int = 0
+    unplaced: int = 0
+
+
+class PaneStore(Operator):
+    """Aggregates rows in panes; passes on no rows, only the promise that panes are complete."""
+
+    state: PaneState
+
+    def __init__(
+        self, groups: Sequence[str], aggregates: Iterable[Aggregate], panes: Panes
+    ) -> None:
+        super().__init__()
+        self.state = PaneState()
+        self.panes = panes
+        self.readers: WeakKeyDictionary[PanedWid, None] = WeakKeyDictionary()  # as they came
+        self.calculation = calculation_of(groups, aggregates)
+        self.windows = SharedWindows(self)
+
+    def add_reader(self, reader: PanedWid) -> None:
+        """Keep the panes that somebody needs who computes windows of them."""
+        self.readers[reader] = None
+        self.windows.added()
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([self.panes.on])
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        """Panes may be shorter than any slide: then only those at which windows close matter."""
+        if on != self.panes.on:
+            return UNUSED
+        grain, length = behind(PANE), self.panes.length
+        if grain is None:
+            return grain_of((length, self.panes.origin))
+        return frozenset(
+            Grid(grid.step * length, self.panes.origin + grid.origin * length) for grid in grain
+        )
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        rows = block.rows.drop_nulls(self.panes.on)
+        self.state.unplaced += len(block) - rows.height
+        numbers = self._numbers(rows)
+        if len(numbers) and numbers.min() < self.state.complete:
+            in_time = numbers >= self.state.complete
+            self.state.late += int((~in_time).sum())
+            rows, numbers = rows.filter(pl.Series(in_time)), numbers[in_time]
+        if not rows.height:
+            return
+        self._fill(self.calculation.prepare(rows), numbers)
+
+    def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
+        """Add prepared rows to their panes, by the panes' numbers."""
+        keys = {name: rows.get_column(name) for name in self.calculation.groups}
+        digits = (code_integers(numbers), *map(code_column, keys.values()))
+        cells = combine(digits, rows.height).groups()
+        columns = take(keys, cells.members) | self.calculation.start(rows, cells)
+        added = segment_of(columns, numbers[cells.members])
+        append_level(self.state.filling, added, self._merged)
+
+    def _numbers(self, rows: pl.DataFrame) -> Ids:
+        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
+        numbers: Ids = (values - self.panes.origin) // self.panes.length
+        return numbers
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
+            return
+        bound = END
+        if not punctuation.is_final:
+            bound = (punctuation.bound - self.panes.origin) // self.panes.length
+        if bound <= self.state.complete:
+            return
+        self.state.complete = bound
+        self._complete(bound)
+        self.purge()
+        out.punctuation(Punctuation(PANE, bound))
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Panes of some groups are complete: readers can answer these before the others."""
+        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
+            return
+        if any(name not in self.calculation.groups for name, _ in punctuation.where):
+            return
+        bound = END
+        if not punctuation.is_final:
+            bound = (punctuation.bound - self.panes.origin) // self.panes.length
+        if bound > self.state.complete:
+            out.punctuation(Punctuation(PANE, bound, punctuation.where))
+
+    def _complete(self, bound: int) -> None:
+        """Move the panes below the bound to those that are complete."""
+        taken, kept = [], []
+        for segment in self.state.filling.segments:
+            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), bound))
+            if split:
+                taken.append(segment.rows.slice(0, split))
+            if split < segment.rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        self.state.filling = Table(kept)
+        if taken:
+            # Later promises complete later panes, so segments stand in order, too.
+            append_level(self.state.panes, self._merged(taken), pl.concat)
+
+    def purge(self) -> None:
+        """Forget the panes that no reader needs."""
+        needed = min((reader.needs for reader in self.readers), default=self.state.complete)
+        kept = []
+        for segment in self.state.panes.segments:
+            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), needed))
+            if split < segment.rows.height:
+                kept.append(segment.without_front(split) if split else segment)
+        before, self.state.panes = self.state.panes, Table(kept)
+        self.windows.replaced(before, self.state.panes)
+
+    def reopen(self) -> None:
+        """Panes of windows that are still to come get rows again."""
+        for reader in self.readers:
+            reader.begin_anew()
+        state = self.state
+        needed = min((reader.needs for reader in self.readers), default=state.complete)
+        if needed >= state.complete:
+            return
+        kept = self.between(needed, END)
+        state.panes, state.complete = Table(), needed
+        if kept is not None:
+            append_level(state.filling, kept, self._merged)
+        self.windows.added()
+
+    def first(self) -> int:
+        """The first pane that is kept."""
+        panes = self.state.panes.segments
+        return int(panes[0].rows.get_column(PANE)[0]) if panes else self.state.complete
+
+    def between(self, first: int, stop: int) -> pl.DataFrame | None:
+        """The groups of panes first … stop - 1, in the order of panes; None: there are none."""
+        found = []
+        for rows in self.state.panes:
+            panes = rows.get_column(PANE).to_numpy()
+            low, high = np.searchsorted(panes, (first, stop))
+            if low < high:
+                found.append(rows.slice(int(low), int(high - low)))
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else pl.concat(found)
+
+    def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
+        """Panes first … stop - 1 of some groups, complete or not; None: there are none."""
+        asked = meant & (pl.col(PANE) >= first) & (pl.col(PANE) < stop)
+        found = [rows.filter(asked) for rows in (*self.state.panes, *self.state.filling)]
+        found = [rows for rows in found if rows.height]
+        return pl.concat(found) if found else None
+
+    # -- what it waits for: nothing; its readers do -------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        return ()
+
+    def first_pane(self, first: int) -> int | None:
+        """The first pane with rows, complete or not, from this one on."""
+        complete = self.between(first, END)
+        if complete is not None:
+            return int(complete.get_column(PANE)[0])
+        return self._first_filling()
+
+    def _first_filling(self) -> int | None:
+        return lowest(self.state.filling, PANE)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        value = times[self.panes.on]
+        if value is None:
+            return ()
+        pane = (value - self.panes.origin) // self.panes.length
+        return (Waiting((), {PANE: pane}),) if pane >= self.state.complete else ()
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on != PANE:
+            return None
+        value = END if bound >= END else self.panes.origin + bound * self.panes.length
+        return Needs((Need(0, self.panes.on, value),))
+
+    def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        if len(segments) == 1:
+            return segments[0]
+        rows = pl.concat(segments)
+        columns = {name: rows.get_column(name) for name in rows.columns}
+        keys, panes = self.calculation.keys(columns), columns[PANE].to_numpy()
+        digits = (code_integers(panes), *map(code_column, keys.values()))
+        cells = combine(digits, rows.height).groups()
+        partials = self.calculation.merge(self.calculation.kept(columns), cells)
+        return segment_of(take(keys, cells.members) | partials, panes[cells.members])
+
+
+def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> AggregateSet:
+    """What panes keep: the parts of all aggregates, and what taking them away again needs."""
+    results = [(f"__{number}", aggregate) for number, aggregate in enumerate(aggregates)]
+    calculation = AggregateSet(groups, results)
+    # How many rows and values there are tells when a group, or what it adds up, is empty.
+    calculation.keep(ROWS, *counts_for(calculation.parts))
+    return calculation
+
+
+def segment_of(columns: dict[str, pl.Series], panes: Ids) -> pl.DataFrame:
+    """As a table, sorted by pane."""
+    rows = pl.DataFrame([c.alias(name) for name, c in columns.items()] + [pl.Series(PANE, panes)])
+    in_order = bool((panes[1:] >= panes[:-1]).all())
+    return rows if in_order else rows.sort(PANE, maintain_order=True)

@@ -1,0 +1,356 @@
+"""PanedWid: the window-level query, which puts windows together from panes.
+
+    PaneStore > PanedWid          Bucket > Agg > Bucket > Agg of the specification
+
+A row is aggregated once, into its pane, and windows only see panes. What it costs to put a window
+together depends on its aggregates:
+
+    differential      counts and sums of integers: from one window to the next, panes that leave
+                      are taken away and panes that come are added. The cost of a window is that of
+                      its slide, however long its range.
+    not differential  the panes of a window are merged; so also sets, percentiles and frequencies,
+                      which panes keep once and not once per window.
+Doubles are not subtracted: what remained of a number that has left would show.
+
+Counts, sums and extremes of numbers are put together for all windows of the store in one step
+(`shared_windows`), as long as most groups have rows in most panes.
+Spec: window-queries 4.1 to 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates import Grouping, Ids, take
+from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.function import PartialAggregate
+from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, can_be_laid_out
+from penstock.kernel.aggregation.panes.pane_store import PaneStore
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
+from penstock.kernel.aggregation.wid.wid import present
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
+from penstock.kernel.progress.patterns import below, matching
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.state import State, Table
+from penstock.model.aggregates import Aggregate
+from penstock.model.punctuation import Punctuation, from_json, to_json
+from penstock.model.schema import WINDOW_END, WINDOW_START
+from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.sliding import Sliding
+
+
+@dataclass
+class PanedState(State):
+    """Windows below `closed` are out; the last of them, where windows follow from each other."""
+
+    running: Table = field(default_factory=Table)
+    closed: int = BEGINNING
+    begun: bool = False  # whether the window before is known
+    early: list[tuple[list[Any], int]] = field(default_factory=list)  # groups that are out further
+
+
+class PanedWid(Operator):
+    """Computes one window of the panes of a store."""
+
+    state: PanedState
+
+    def __init__(
+        self,
+        store: PaneStore,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Sliding,
+    ) -> None:
+        super().__init__()
+        self.state = PanedState()
+        self._store = store
+        self.window = window
+        self.panes = store.panes.of_panes(window)
+        self.calculation = AggregateSet(groups, results)
+        self._differential = is_differential(self.calculation.parts)
+        if self._differential:
+            summed = [part for part in self.calculation.parts if isinstance(part, Sum)]
+            self.calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+        self.columns = [*groups, *(name for name, _ in results), WINDOW_START, WINDOW_END]
+        #: Whether its windows can be computed together with those of others.
+        self.can_share = can_be_laid_out(self.calculation.parts)
+        # Panes from before it was there have no part in its windows.
+        self.state.closed = self.panes.closed_below(store.state.complete)
+        store.add_reader(self)
+
+    @property
+    def needs(self) -> int:
+        if self.state.closed >= END or self.state.closed <= BEGINNING:
+            return self.state.closed
+        first, _ = self.panes.covers(self.state.closed)
+        # What leaves with the next window must still be there to be taken away.
+        return first - self.panes.slide if self._differential else first
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset([PANE])
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        return grain_of(self.panes.grid) if on == PANE else UNUSED
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on != PANE:
+            return
+        final = punctuation.is_final
+        bound = self.closed_by(punctuation.bound)
+        if bound <= self.state.closed:
+            return
+        rows = self._close(punctuation.bound, bound)
+        if rows is not None and self.state.early:
+            rows = self._not_early(rows)
+            self.state.early = [(where, stop) for where, stop in self.state.early if stop > bound]
+        if rows is not None and rows.height:
+            out.batch(Block(rows))
+        self.state.closed = bound
+        if final:
+            self._store.purge()  # it hears of nothing after this
+        start, end = (END, END) if final else self.window.covers(bound)
+        out.punctuation(Punctuation(WINDOW_END, end))
+        out.punctuation(Punctuation(WINDOW_START, start))
+
+    def begin_anew(self) -> None:
+        """Panes will change: the next window does not follow from the one before."""
+        self.state.running, self.state.begun = Table(), False
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """Answer for some groups before the others; what is out for them is left out later."""
+        bound, where = self.closed_by(punctuation.bound), punctuation.where
+        if punctuation.on != PANE or bound <= self.state.closed:
+            return
+        panes = self._store.of_groups(self._first, punctuation.bound, matching(where))
+        rows = None if panes is None else self._merge_panes(panes, bound)
+        if rows is not None:
+            rows = self._not_early(rows)
+            if rows.height:
+                out.batch(Block(rows))
+        patterns = to_json(where)
+        others = [(old, stop) for old, stop in self.state.early if old != patterns]
+        self.state.early = [*others, (patterns, bound)]
+        start, end = (END, END) if bound >= END else self.window.covers(bound)
+        out.punctuation(Punctuation(WINDOW_END, end, where))
+        out.punctuation(Punctuation(WINDOW_START, start, where))
+
+    def _not_early(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Results without those that are out already."""
+        promises = []
+        for where, stop in self.state.early:
+            end = END if stop >= END else self.window.covers(stop)[1]
+            promises.append((from_json(where), end))
+        return rows.filter(~below(rows, WINDOW_END, promises))
+
+    @property
+    def _first(self) -> int:
+        """The first pane of the windows that are open."""
+        closed = self.state.closed
+        return BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
+
+    def closed_by(self, promised: int) -> int:
+        """The first window that stays open when panes below `promised` are complete."""
+        return END if promised >= END else self.panes.closed_below(promised)
+
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        shared = self._store.windows.close(self, promised, bound) if self.can_share else None
+        if shared is not None:
+            if self.state.begun:
+                self.begin_anew()
+            return shared.rows
+        if not self._differential:
+            return self._merge(bound)
+        rows = self._differences(bound)
+        self.state.begun = True
+        return rows
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        first = self._store.first_pane(self._first)
+        return () if first is None else self._closing(first)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        pane = times[PANE]
+        return () if pane is None or pane < self._first else self._closing(pane)
+
+    def _closing(self, pane: int) -> tuple[Waiting]:
+        """The results of the first open window that a pane is in."""
+        wid = max(self.panes.wid_range(pane)[0], self.state.closed)
+        start, end = self.window.covers(wid)
+        needs = (Need(0, PANE, self.panes.closes_at(wid + 1)),)
+        # Groups that are out already leave it open whether others are there.
+        times = {WINDOW_START: start, WINDOW_END: end}
+        return (Waiting(needs, times, certain=not self.state.early),)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on not in (WINDOW_START, WINDOW_END):
+            return None
+        wid = self.window.first_covering(int(on == WINDOW_END), bound)
+        return None if wid is None else Needs((Need(0, PANE, self.panes.closes_at(wid)),))
+
+    def known(self, port: int, on: str) -> int:
+        return self._store.state.complete if on == PANE else BEGINNING
+
+    # -- not differential ---------------------------------------------------------------------
+
+    def _merge(self, bound: int) -> pl.DataFrame | None:
+        """Windows closed … bound - 1, each merged from its panes."""
+        found = self._store.between(self._first, END)
+        return None if found is None else self._merge_panes(found, bound)
+
+    def _merge_panes(self, found: pl.DataFrame, bound: int) -> pl.DataFrame | None:
+        closed = self.state.closed
+        start, stop = self.panes.wid_range(found.get_column(PANE).to_numpy())
+        start, stop = np.maximum(start, closed), np.minimum(stop, bound)
+        lengths = np.maximum(stop - start, 0)
+        if not lengths.any():
+            return None
+        source, wids = np.repeat(np.arange(found.height), lengths), repeat_ranges(start, lengths)
+        names = (*self.calculation.groups, *self.calculation.partials)
+        columns = take({name: found.get_column(name) for name in names}, source)
+        keys = self.calculation.keys(columns)
+        digits = (code_integers(wids), *map(code_column, keys.values()))
+        cells = combine(digits, len(wids)).groups()
+        partials = self.calculation.merge(self.calculation.kept(columns), cells)
+        answers = take(keys, cells.members) | self.calculation.results(partials)
+        return present(answers, *self.window.covers(wids[cells.members]))
+
+    # -- differential -------------------------------------------------------------------------
+
+    def _differences(self, bound: int) -> pl.DataFrame | None:
+        """The same from the window before: panes come at their first window, and leave again."""
+        events = self._events(bound)
+        if events is None:
+            return None
+        keys, wids = events.keys, events.wids
+        groups = combine(map(code_column, keys.values()), len(wids)).compact()
+        cells = combine((groups, code_integers(wids)), len(wids)).groups()
+        order = groups.codes[cells.members]
+        sums = {name: _running(changes, cells, order) for name, changes in events.changes.items()}
+        start = wids[cells.members]
+        stop = np.append(start[1:], bound)
+        stop[:-1][order[1:] != order[:-1]] = bound
+        there = sums[ROWS.columns[0]] > 0
+        self._keep_running(keys, cells.members, sums, there & (stop == bound))
+        index = np.flatnonzero(there & (start < np.minimum(stop, bound)))
+        if not len(index):
+            return None
+        partials = {name: pl.Series(column[index]) for name, column in sums.items()}
+        answers = take(keys, cells.members[index])
+        answers |= self.calculation.results(_with_nulls(partials, self.calculation.parts))
+        lengths = (stop - start)[index]
+        if lengths.max() > 1:
+            answers = take(answers, np.repeat(np.arange(len(index)), lengths))
+        return present(answers, *self.window.covers(repeat_ranges(start[index], lengths)))
+
+    def _events(self, bound: int) -> _Events | None:
+        """What changes at which window: groups as they were, panes that come and that leave."""
+        closed = self.state.closed
+        found: list[tuple[dict[str, pl.Series], Ids, int]] = []
+        for running in self.state.running:
+            found.append((_columns(running), np.full(running.height, closed), 1))
+        panes = self._store.between(self._first - self.panes.slide, END)
+        if panes is not None:
+            columns = _columns(panes)
+            comes, leaves = self.panes.wid_range(panes.get_column(PANE).to_numpy())
+            ever = comes < leaves
+            if not self.state.begun:
+                ever &= leaves > closed
+                comes = np.maximum(comes, closed)
+            for at, sign in ((comes, 1), (leaves, -1)):
+                # Panes that came before are among what is running.
+                now = np.flatnonzero((at >= closed) & (at < bound) & ever)
+                if len(now):
+                    found.append((take(columns, now), at[now], sign))
+        if not found:
+            return None
+        return _Events(
+            keys={
+                name: pl.concat([columns[name] for columns, _, _ in found], rechunk=True)
+                for name in self.calculation.groups
+            },
+            changes={
+                name: np.concatenate([_plain(columns[name]) * sign for columns, _, sign in found])
+                for name in self.calculation.partials
+            },
+            wids=np.concatenate([wids for _, wids, _ in found]),
+        )
+
+    def _keep_running(
+        self,
+        keys: dict[str, pl.Series],
+        members: Ids,
+        sums: dict[str, Ids],
+        is_last: Ids,
+    ) -> None:
+        index = np.flatnonzero(is_last)
+        columns = take(keys, members[index])
+        columns |= {name: pl.Series(column[index]) for name, column in sums.items()}
+        self.state.running = Table()
+        self.state.running.append(
+            pl.DataFrame([column.alias(name) for name, column in columns.items()])
+        )
+
+
+def is_differential(parts: Sequence[PartialAggregate]) -> bool:
+    """Whether all that is kept can be taken away again, exactly."""
+    return all(
+        isinstance(part, Count)
+        or (isinstance(part, Sum) and part.of is not None and part.of.is_integer)
+        for part in parts
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """Changes of groups, and the windows they happen at."""
+
+    keys: dict[str, pl.Series]
+    changes: dict[str, Ids]
+    wids: Ids
+
+
+def _columns(rows: pl.DataFrame) -> dict[str, pl.Series]:
+    return {name: rows.get_column(name) for name in rows.columns}
+
+
+def _plain(counts: pl.Series) -> Ids:
+    """Numbers, where NULL is nothing."""
+    numbers: Ids = (counts.fill_null(0) if counts.null_count() else counts).to_numpy()
+    return numbers
+
+
+def _running(changes: Ids, cells: Grouping, order: Ids) -> Ids:
+    """The sum of all changes up to each cell, within its group; groups stand together."""
+    at_cells = np.zeros(cells.size, dtype=np.int64)
+    np.add.at(at_cells, cells.ids, changes)
+    total = np.cumsum(at_cells)
+    begins = np.flatnonzero(np.append(True, order[1:] != order[:-1]))
+    before = np.append(0, total)[begins]
+    found: Ids = total - np.repeat(before, np.diff(np.append(begins, len(order))))
+    return found
+
+
+def _with_nulls(
+    partials: dict[str, pl.Series], parts: Sequence[PartialAggregate]
+) -> dict[str, pl.Series]:
+    """Sums of nothing are NULL again."""
+    for part in parts:
+        if isinstance(part, Sum):
+            empty = partials[Count(part.argument, part.of).columns[0]] == 0
+            [name] = part.columns
+            if empty.any():
+                partials[name] = partials[name].set(empty, None)
+    return partials

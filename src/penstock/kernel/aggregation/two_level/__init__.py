@@ -1,0 +1,1 @@
+"""Two-level aggregation: a table of fixed size in front of WID."""

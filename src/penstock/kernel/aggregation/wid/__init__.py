@@ -1,0 +1,1 @@
+"""WID: the window id as one more grouping key."""

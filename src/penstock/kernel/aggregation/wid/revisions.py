@@ -1,0 +1,220 @@
+"""Revisions: what open windows come to so far, for queries that EMIT early.
+
+Every row is stamped with the number of the round in which it came, and partials keep the latest
+stamp of what is in them. When a round ends, the partials of groups that got rows are merged; what
+carries this round's stamp has changed, and is put out as a revision. Closing is WID's own: its
+results come once, as the last word on their windows.
+
+A round ends after every block, or when a promise passes a multiple of so many ticks, which Bucket
+tells (`PeriodBucket`).  EMIT is ours; partials: window-queries 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from penstock.kernel.aggregates.extremes import Max
+from penstock.kernel.aggregation.keys import group_rows
+from penstock.kernel.aggregation.panes.ranges import Ranges, stack
+from penstock.kernel.aggregation.wid.bucket import WID, Bucket, BucketState
+from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate, LandmarkState
+from penstock.kernel.aggregation.wid.wid import WidAggregate
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.operator import Output
+from penstock.kernel.progress.grain import Grain, both, grain_of
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.model.aggregates import Aggregate
+from penstock.model.emit import Emit
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
+from penstock.model.timestamps import BEGINNING, END
+from penstock.model.types import Type
+from penstock.windows.landmark import Landmark
+from penstock.windows.tagged import Tagged
+
+#: The round in which a row came.
+ROUND = "__round"
+_LATEST = Max(ROUND, Type.BIGINT)
+#: The number of a period; what promises about the passing of time are about.
+PERIOD = "__period"
+
+
+@dataclass
+class PeriodState(BucketState):
+    """The period promised last."""
+
+    period: int = BEGINNING
+
+
+class PeriodBucket(Bucket):
+    """Bucket that also tells when a period of time is over."""
+
+    state: PeriodState
+
+    def __init__(self, window: Tagged, every: int) -> None:
+        super().__init__(window)
+        self.state = PeriodState()
+        self._every = every
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        for translated in self.translate(punctuation):
+            # Windows that are over first: what is left open is revised.
+            if translated.on == PERIOD and translated.bound > self.state.period:
+                self.state.period = translated.bound
+                out.punctuation(translated)
+            elif translated.on != PERIOD and translated.bound > self.state.sent:
+                self.state.sent = translated.bound
+                out.punctuation(translated)
+
+    def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
+        found = super().translate(punctuation)
+        if not found or punctuation.is_final or punctuation.where:
+            return found
+        return (*found, Punctuation(PERIOD, punctuation.bound // self._every))
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        if on == PERIOD:
+            return Needs((Need(0, self._window.on, min(bound * self._every, END)),))
+        return super().needed(on, bound)
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        grain = super().grain(on, behind)
+        return both(grain, grain_of((self._every, 0))) if on == self._window.on else grain
+
+
+@dataclass
+class RevisingState(LandmarkState):
+    """The round that is going on, and the period that was over last."""
+
+    round: int = 0
+    period: int = BEGINNING
+
+
+class RevisingWid(WidAggregate):
+    """WID with revisions of the windows that are open."""
+
+    state: RevisingState
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Tagged,
+        emit: Emit,
+    ) -> None:
+        super().__init__(groups, results, window)
+        self.state = RevisingState()
+        self._calculation.keep(_LATEST)
+        self._every = emit.every
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return super().useful(wanted) | {PERIOD}
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        stamp = pl.lit(self.state.round, pl.Int64).alias(ROUND)
+        super().on_batch(port, Block(block.rows.with_columns(stamp)), out)
+        if self._every is None:
+            self._revise(out)
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on != PERIOD:
+            super().on_punctuation(port, punctuation, out)
+        elif punctuation.bound > self.state.period:
+            self.state.period = punctuation.bound
+            self._revise(out)
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        yield from super().held(inputs)
+        first = self._first_open()
+        if self._every is not None and first is not None and self._has_news():
+            yield from self._revision(first)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        for closing in super().passes(port, times):
+            yield closing
+            if self._every is None:
+                yield Waiting((), closing.times)
+            else:
+                yield from self._revision(max(int(times[WID] or 0), self.state.closed))
+
+    def _revision(self, wid: int) -> Iterable[Waiting]:
+        """What a window comes to so far, when the period is over."""
+        start, end = self._window.covers(wid)
+        period = max(self.state.period + 1, BEGINNING // 2)
+        yield Waiting((Need(0, PERIOD, period),), {WINDOW_START: start, WINDOW_END: end})
+
+    def _has_news(self) -> bool:
+        [stamp] = _LATEST.columns
+        return any(rows.get_column(stamp).max() == self.state.round for rows in self.state.partials)
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.period if on == PERIOD else super().known(port, on)
+
+    def _revise(self, out: Output) -> None:
+        changed = self._changed()
+        if changed is not None:
+            out.batch(Block(_marked(super()._present(changed), final=False)))
+        self.state.round += 1
+
+    def _changed(self) -> Ranges | None:
+        """What came in this round, with all that was there before."""
+        segments = list(self.state.partials)
+        if not segments:
+            return None
+        ranges, layers = stack(segments)
+        index = self._of_groups_with_news(ranges)
+        if not len(index):
+            return None
+        ranges = self._merge(ranges.take(index), layers[index])
+        start = np.maximum(ranges.start, self.state.closed)
+        stop = np.minimum(ranges.stop, self._open_below())
+        index = np.flatnonzero(self._is_news(ranges) & (start < stop))
+        if not len(index):
+            return None
+        return Ranges(start[index], stop[index], ranges.take(index).columns)
+
+    def _of_groups_with_news(self, ranges: Ranges) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        groups = group_rows(self._calculation.keys(ranges.columns).values(), len(ranges))
+        news = np.zeros(groups.size, dtype=np.bool_)
+        news[groups.ids[self._is_news(ranges)]] = True
+        return np.flatnonzero(news[groups.ids])
+
+    def _is_news(self, ranges: Ranges) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+            _LATEST.result(ranges.columns).to_numpy() == self.state.round
+        )
+        return found
+
+    def _open_below(self) -> int:
+        """The first window that is not there yet."""
+        return END
+
+    def _present(self, ranges: Ranges) -> pl.DataFrame:
+        return _marked(super()._present(ranges), final=True)
+
+
+class RevisingLandmark(RevisingWid, LandmarkAggregate):
+    """The same for windows that all begin with the stream: up to the one of the newest row."""
+
+    state: RevisingState
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        results: Sequence[tuple[str, Aggregate]],
+        window: Landmark,
+        emit: Emit,
+    ) -> None:
+        super().__init__(groups, results, window, emit)
+
+    def _open_below(self) -> int:
+        return self.state.newest + 1
+
+
+def _marked(rows: pl.DataFrame, *, final: bool) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(final).alias(IS_FINAL))

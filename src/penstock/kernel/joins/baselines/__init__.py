@@ -1,0 +1,1 @@
+"""Algorithms to compare with; experiments alone build them."""

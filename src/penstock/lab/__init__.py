@@ -1,0 +1,1 @@
+"""What runs the files of `benchmarks/` and `experiments/`, and reports."""

@@ -1,0 +1,298 @@
+"""LocalEngine: declare streams and queries in SQL, push rows, read answers.
+
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts")
+    best = engine.sql("SELECT item, max(price) AS best FROM bids [RANGE 10 MINUTES] GROUP BY item")
+    engine.push("bids", [{"item": "lamp", "price": 42, "ts": datetime(2026, 1, 1, 10, 0)}])
+    engine.finish()
+    best.results()
+
+Rows are carried through all queries when they are pushed. Streams that name files are read by
+`read_files`; `finish` reads what is left and ends every stream, which closes the windows that are
+still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from penstock.catalog.catalog import QueryEntry, StreamEntry
+from penstock.errors import NotExecutable, UnknownName
+from penstock.io.console import CONSOLE, ConsoleSink, check_console
+from penstock.io.files import FileBlock, FileSink, check_options, check_unused, read_blocks
+from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.io.iterables import Supply, blocks_of
+from penstock.io.late_rows import as_late_rows
+from penstock.io.results import FILE_FORMATS
+from penstock.kernel.conform import Rows
+from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.progress.late import LatePolicy
+from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.local.clock import Clock
+from penstock.local.query import LocalQuery, sink_of
+from penstock.model.releases import Releases
+from penstock.model.schema import suggest
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.optimizer.lower import Lowering
+from penstock.optimizer.rules.late_rows import check_takes_late_rows
+from penstock.plan.blockers import StreamProgress
+from penstock.plan.graph import streams_of
+from penstock.plan.waiting import waits
+from penstock.runtime.base_engine import BaseEngine, Slack
+from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.stream_input import SetAside, StreamCounts
+from penstock.sql.parse.statements import Sink
+
+#: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
+ROWS_PER_BLOCK = 100_000
+#: Rows taken from an iterable at a time: it may be slow, and answers wait for them.
+ROWS_PER_TURN = 1_000
+
+
+class LocalEngine(BaseEngine):
+    """Streams and queries that live together in this process."""
+
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        super().__init__()
+        self._host = LocalHost(clock=clock, aside=self._keep_aside)
+        self._set_aside: list[SetAside] = []
+        self._late: dict[str, FileSink | ConsoleSink] = {}
+        self._supplies: dict[str, Iterator[Rows]] = {}
+        self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
+        self._sources: dict[str, KernelNode] = {}
+        self._lowering = Lowering(self._host.graph, self._sources)
+        # Queries without windows read other sources, in which late rows are, too.
+        self._sources_of_all: dict[str, KernelNode] = {}
+        self._lowering_of_all = Lowering(self._host.graph, self._sources_of_all)
+        self._queries: dict[str, LocalQuery] = {}
+
+    def query(self, name: str) -> LocalQuery:
+        """A standing query by its name, whatever its case."""
+        entry = self.catalog.get(name)
+        if not isinstance(entry, QueryEntry):
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
+        return self._queries[entry.name]
+
+    @property
+    def queries(self) -> list[LocalQuery]:
+        return list(self._queries.values())
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def push(self, stream: str, rows: Rows) -> None:
+        """Put rows into a stream, and carry them through all queries.
+
+        Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
+        are UTC) or ticks. Rows that do not fit or come too late are set aside: see `set_aside`.
+        """
+        self._host.push(self.declared_stream(stream).name, rows)
+        self._host.run()
+
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Promise that nothing of the stream below `bound` comes any more.
+
+        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
+        for a range from the first to below the second.
+        """
+        self._host.punctuate(self.declared_stream(stream).name, bound, where)
+        self._host.run()
+
+    def advance(self) -> None:
+        """Let the time that has passed take effect: what waits for nothing but it comes out.
+
+        Pushing does so as well; this is for when nothing comes. Streams that can tell the time
+        while they are silent are asked for it: see `SET ets`.
+        """
+        self._host.run()
+
+    def read_files(self) -> Iterator[tuple[str, int]]:
+        """Read the streams that name files or iterables, a block of each in turn.
+
+        Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
+        """
+        for entry in self.catalog.streams:
+            if entry.name not in self._reading:
+                blocks = self._blocks_of(entry)
+                if blocks is not None:
+                    self._reading[entry.name] = blocks
+        yield from self._read_in_turn()
+
+    def _blocks_of(self, entry: StreamEntry) -> Iterator[FileBlock] | None:
+        """What a stream reads; None: the program pushes its rows."""
+        origin = entry.stream.origin
+        if entry.name in self._supplies:
+            return map(FileBlock, self._supplies[entry.name])
+        if origin.format == "push":
+            return None
+        if origin.format not in FILE_FORMATS or origin.path is None:
+            raise NotExecutable(
+                f"cannot read stream `{entry.name}` from {origin}",
+                hint=f"this host reads: {', '.join(FILE_FORMATS)}",
+            )
+        check_options(entry.stream)
+        return read_blocks(entry.stream, ROWS_PER_BLOCK)
+
+    def _read_in_turn(self) -> Iterator[tuple[str, int]]:
+        over: set[str] = set()
+        while waiting := [name for name in self._reading if name not in over]:
+            for name in waiting:
+                block = next(self._reading[name], None)
+                if block is None:
+                    over.add(name)
+                    continue
+                self._host.reject(name, list(block.rejected))
+                self.push(name, block.rows)
+                yield name, len(block.rows)
+
+    def stream(
+        self,
+        name: str,
+        rows: Supply,
+        *,
+        columns: str,
+        timestamp: str | None = None,
+        slack: Slack = timedelta(0),
+    ) -> None:
+        """Make a stream of anything that gives rows: dicts, tuples or tables, out of any iterable.
+
+        `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
+        (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
+        """
+        ticks, timing = self.slack_in(name, slack)
+        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
+        found = self.columns_in(name, columns)
+        declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE), timing)
+        self._stream_declared(self.catalog.add_stream(declared))
+        self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
+
+    def finish(self) -> None:
+        """Read what is left, and end all streams: every window closes, and nothing goes in after.
+
+        Files and iterables that `read_files` has not come to are read now.
+        """
+        for _ in self.read_files():
+            pass
+        self._host.finish()
+        for query in self._queries.values():
+            query.close()
+        for sink in self._late.values():
+            sink.close()
+
+    # -- looking ------------------------------------------------------------------------------
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Rows that did not go in, late or malformed, unless they went to a sink (LATE INTO)."""
+        return self._set_aside
+
+    def counts(self, stream: str) -> StreamCounts:
+        """How many rows went into a stream, and how many were set aside."""
+        return self._host.counts(self.declared_stream(stream).name)
+
+    def state(self) -> list[tuple[str, str, int, int]]:
+        """(operator, table, rows, bytes) of everything that is kept."""
+        return list(self._host.graph.state_sizes())
+
+    def queued_rows(self) -> int:
+        """How many rows wait between operators."""
+        return self._host.graph.queued_rows()
+
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        return {
+            name: StreamProgress(
+                self._host.bound(name),
+                self._host.heard(name),
+                counts.rows,
+                counts.late,
+                counts.lateness,
+            )
+            for name in self._host.streams
+            for counts in [self._host.counts(name)]
+        }
+
+    def _releases(self, query: str) -> Releases:
+        return self._host.releases(query)
+
+    def now(self) -> int:
+        return self._host.clock.now()
+
+    # -- following the catalog ----------------------------------------------------------------
+
+    def _check(self, entry: QueryEntry) -> None:
+        settings = self.catalog.settings
+        if LatePolicy(settings.late).lets_in:
+            check_takes_late_rows(entry.plan, settings.late, settings.union)
+        pass
+
+    def _check_sink(self, sink: Sink) -> None:
+        if sink.format == CONSOLE:
+            check_console(sink)
+            return
+        if sink.format not in FILE_FORMATS or sink.path is None:
+            raise NotExecutable(
+                f"cannot write results into {sink}",
+                hint=f"this host writes INTO console, or a directory as: {', '.join(FILE_FORMATS)}",
+            )
+        check_unused(sink.path)
+
+    def _query_declared(self, entry: QueryEntry) -> LocalQuery:
+        # What is still on its way belongs to the queries that were there when it was pushed.
+        self._host.run()
+        query = LocalQuery(self, entry.name, entry.plan, entry.sink)
+        lowering = self._lowering
+        if not waits(entry.plan, self.catalog.settings.union):
+            lowering = self._lowering_of_all
+            for stream in streams_of(entry.plan):
+                self._sources_of_all[stream] = self._host.source_of_all(stream)
+        node = lowering.lower(entry.plan, **self._chosen)
+        self._host.add_query(entry.name, node, entry.plan.schema)
+        self._host.subscribe(entry.name, query.receive)
+        self._queries[entry.name] = query
+        return query
+
+    def _query_dropped(self, name: str) -> None:
+        self._host.remove_query(name)
+        self._queries.pop(name).close()
+
+    def _stream_declared(self, entry: StreamEntry) -> None:
+        if entry.late is not None:
+            self._late[entry.name] = sink_of(entry.name, entry.late)
+        self._sources[entry.name] = self._host.add_stream(entry.stream)
+
+    def _stream_dropped(self, name: str) -> None:
+        self._host.remove_stream(name)
+        del self._sources[name]
+        self._sources_of_all.pop(name, None)
+        self._supplies.pop(name, None)
+        self._reading.pop(name, None)
+        late = self._late.pop(name, None)
+        if late is not None:
+            late.close()
+
+    def _keep_aside(self, aside: SetAside) -> None:
+        sink = self._late.get(aside.stream)
+        if sink is None:
+            self._set_aside.append(aside)
+            return
+        stream = self.declared_stream(aside.stream).stream
+        sink.write(as_late_rows(stream, aside.reason.value, aside.rows, self._host.clock.now()))
+
+    def _settings_changed(self) -> None:
+        settings = self.catalog.settings
+        policy = LatePolicy(settings.late)
+        if policy.lets_in:
+            for entry in self.catalog.queries:
+                check_takes_late_rows(entry.plan, settings.late, settings.union)
+                raise NotExecutable(
+                    f"query `{entry.name}` runs already, by an algorithm that cannot treat late "
+                    f"rows as `{settings.late}`",
+                    hint="SET late before the queries are declared",
+                )
+        self._host.set_late(policy)
+        self._host.executor.rows_per_step = settings.rows_per_step
+        self._host.executor.set_strategy(strategy_named(settings.strategy))
+        self._host.set_ets(settings.ets, by_arcs=settings.ets_by == "arcs")

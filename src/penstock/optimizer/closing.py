@@ -1,0 +1,254 @@
+"""The end of a run that may be continued: how far bounds must rise for everything to come out.
+
+A run over finite inputs ends by answering the windows that are still open. To promise that nothing
+comes at all (END) would do, and would throw away every file that is added later. So each stream is
+promised just so much that nothing waits any more: up to the end of the last window that has rows,
+the last moment at which a lone row of an outer join could still meet another. That is a bound like
+any other. What lies below it has been answered, and rows for it are late; what lies above is there
+for the next run.
+
+    what waits                          until the bound of its input
+    window                              has passed the end of the last one that has rows
+    session                             is more than one gap behind the newest row
+    landmark window                     has passed the step of the newest row
+    row of an outer or anti join        has passed the last partner that it could have
+    ordered answer                      has passed the newest row
+    union that keeps order              has reached the newest row of any input
+    inner join, selection               nothing waits
+    window over rows                    END: only the end of the stream answers the last one
+
+Bounds lag behind each other from operator to operator, so the least that is enough is searched for:
+everything here only rises with them.  Spec: window-queries 1.2, 3.2, 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.model.expressions import Ref
+from penstock.model.schema import ROW_NUM, WINDOW_END
+from penstock.model.timestamps import BEGINNING, END
+from penstock.optimizer.lower_join import MJOIN
+from penstock.optimizer.physical import AUTO
+from penstock.plan import nodes
+from penstock.plan.graph import streams_of, walk
+from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged, Window
+
+#: Joins that let results out as soon as they exist.
+_PROMPT_JOINS = (AUTO, "oa", MJOIN)
+
+
+def closing_bounds(
+    plans: Iterable[nodes.Node],
+    newest: Mapping[str, int],
+    promised: Mapping[str, int],
+    *,
+    union: str = "meld",
+    join: str = AUTO,
+) -> dict[str, int]:
+    """The least bound of each stream with which nothing waits; of those that need a higher one.
+
+    `newest` are the streams' greatest timestamps, BEGINNING where there was none; `promised` what
+    they have promised already.
+    """
+    found: dict[str, int] = {}
+    for plan in plans:
+        names = [name for name, stream in streams_of(plan).items() if stream.timestamp is not None]
+        needed = _least(plan, names, newest, promised, union, join)
+        for name in names:
+            if needed > max(promised[name], found.get(name, BEGINNING)):
+                found[name] = needed
+    return found
+
+
+def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
+    """The streams whose rows are counted by windows: the last of these has no end in time."""
+    return {
+        name
+        for plan in plans
+        if any(isinstance(n, nodes.WindowAggregate) and _counts_rows(n.window) for n in walk(plan))
+        for name in streams_of(plan)
+    }
+
+
+def _counts_rows(window: Window) -> bool:
+    return isinstance(window, Partitioned) or getattr(window, "unit", "time") == "rows"
+
+
+def _least(
+    plan: nodes.Node,
+    names: list[str],
+    newest: Mapping[str, int],
+    promised: Mapping[str, int],
+    union: str,
+    join: str,
+) -> int:
+    """The least bound for all streams of a plan with which nothing waits in it."""
+
+    def is_enough(bound: int) -> bool:
+        raised = {name: max(promised[name], bound) for name in names}
+        return _Reached(newest, raised, union, join).is_out(plan)
+
+    if is_enough(BEGINNING):
+        return BEGINNING
+    known = [time for name in names for time in (newest[name], promised[name])]
+    low = min(time for time in known if time > BEGINNING)
+    if is_enough(low):
+        return low
+    high, step = low + 1, 1
+    while not is_enough(high):
+        low, high, step = high, high + step, step * 2
+        if high >= END:
+            return END
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """What follows from how far the streams are: the newest rows and the bounds of every node."""
+
+    newest: Mapping[str, int]
+    promised: Mapping[str, int]
+    union: str
+    join: str
+
+    def is_out(self, plan: nodes.Node) -> bool:
+        """Whether nothing waits in a plan."""
+        return all(map(self._lets_out, walk(plan)))
+
+    def _lets_out(self, node: nodes.Node) -> bool:
+        match node:
+            case nodes.WindowAggregate():
+                latest = self.latest(node.input, node.window.on)
+                return latest <= BEGINNING or self._closes(node, latest)
+            case nodes.WindowJoin():
+                return self._lets_lone_rows_out(node) and self._lets_pairs_out(node)
+            case nodes.Ordered():
+                latest = self.latest(node.input, node.on)
+                return latest <= BEGINNING or self.bound(node.input, node.on) > latest
+            case nodes.Union() if self.union == "merge":
+                return all(
+                    min(self.bound(part, part.schema.names[place]) for part in node.parts)
+                    >= max(self.latest(part, part.schema.names[place]) for part in node.parts)
+                    for place, name in enumerate(node.schema.names)
+                    if name in node.schema.progressing
+                )
+        return True
+
+    def _closes(self, node: nodes.WindowAggregate, latest: int) -> bool:
+        bound = self.bound(node.input, node.window.on)
+        match node.window:
+            case Tagged() as window:
+                return window.closed_below(bound) > _last_window(window, latest)
+            case Session() as window:
+                return bound > latest + window.gap
+        return bound > latest  # ranked below the bound, and windows end with a row
+
+    def _lets_lone_rows_out(self, node: nodes.WindowJoin) -> bool:
+        for side in (0, 1):
+            latest = self.latest(node.inputs[side], node.on[side])
+            other = self.bound(node.inputs[1 - side], node.on[1 - side])
+            waits = node.kind.keeps_alone(side) and latest > BEGINNING
+            if waits and keep_from(node.band, side, other) <= latest:
+                return False
+        return True
+
+    def _lets_pairs_out(self, node: nodes.WindowJoin) -> bool:
+        if self.join in _PROMPT_JOINS:
+            return True
+        inputs = list(zip(node.inputs, node.on, strict=True))
+        latest = [self.latest(*given) for given in inputs]
+        if min(latest) <= BEGINNING:
+            return True
+        trigger = min(self.bound(*given) for given in inputs)
+        return trigger >= max(latest) and all(
+            output_bound(node.band, side, trigger, trigger) > latest[side] for side in (0, 1)
+        )
+
+    # -- columns ------------------------------------------------------------------------------
+
+    def latest(self, node: nodes.Node, on: str) -> int:
+        """The greatest value of a progressing column; BEGINNING: there is none, or of no matter."""
+        match node:
+            case nodes.Source():
+                # Rows are numbered as they come: nobody waits for a number that is no row's.
+                is_time = on == node.stream.timestamp and on != ROW_NUM
+                return self.newest[node.stream.name] if is_time else BEGINNING
+            case nodes.WindowAggregate():
+                latest = self.latest(node.input, node.window.on)
+                return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
+            case nodes.WindowJoin():
+                side = _side(node, on)
+                return self.latest(node.inputs[side], node.on[side])
+        return max(self.latest(*below) for below in _below(node, on))
+
+    def bound(self, node: nodes.Node, on: str) -> int:
+        """What is promised about a progressing column."""
+        match node:
+            case nodes.Source():
+                is_time = on == node.stream.timestamp
+                return self.promised[node.stream.name] if is_time else BEGINNING
+            case nodes.WindowAggregate():
+                bound = self.bound(node.input, node.window.on)
+                if not BEGINNING < bound < END:
+                    return bound
+                return self._bound_of_window(node, on, bound)
+            case nodes.WindowJoin():
+                side = _side(node, on)
+                mine, other = (self.bound(node.inputs[s], node.on[s]) for s in (side, 1 - side))
+                if self.join not in _PROMPT_JOINS:
+                    mine = other = min(mine, other)
+                return output_bound(node.band, side, mine, other)
+        return min(self.bound(*below) for below in _below(node, on))
+
+    def _bound_of_window(self, node: nodes.WindowAggregate, on: str, bound: int) -> int:
+        window = node.window
+        if not isinstance(window, Tagged):
+            return bound
+        closed = window.closed_below(bound)
+        if isinstance(window, Landmark):
+            latest = self.latest(node.input, window.on)
+            closed = min(closed, _last_window(window, latest) + 1) if latest > BEGINNING else closed
+        start, end = window.covers(closed)
+        return end if on == WINDOW_END or start is None else start
+
+
+def _last_window(window: Tagged, latest: int) -> int:
+    """The last window that a row up to this time can be in, and that there is."""
+    first, stop = window.wid_range(latest)
+    # Later steps of a landmark would only repeat its last, and other windows end where a row is.
+    return first if isinstance(window, (Landmark, EndedByRows)) else stop - 1
+
+
+def _window_of_last(node: nodes.WindowAggregate, on: str, latest: int) -> int:
+    window = node.window
+    if isinstance(window, Session):
+        return latest + window.gap
+    if not isinstance(window, Tagged):
+        return BEGINNING
+    start, end = window.covers(_last_window(window, latest))
+    return end if on == WINDOW_END or start is None else start
+
+
+def _side(node: nodes.WindowJoin, on: str) -> int:
+    return 0 if on == f"{node.names[0]}.{node.on[0]}" else 1
+
+
+def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
+    """Where a column of a node comes from that only passes it on."""
+    match node:
+        case nodes.Project():
+            value = next(column.value for column in node.columns if column.name == on)
+            assert isinstance(value, Ref)  # or else it would not progress
+            return [(node.input, value.name)]
+        case nodes.Union():
+            place = node.schema.names.index(on)
+            return [(part, part.schema.names[place]) for part in node.parts]
+        case nodes.TableJoin():
+            return [(node.input, on.removeprefix(f"{node.names[0]}."))]
+    return [(below, on) for below in node.inputs]

@@ -1,0 +1,118 @@
+"""Ordered: Order, unless rows come in that order already; with the price of it.
+
+The price is how far behind the newest row of its streams a row comes out, and what is buffered for
+it: all that came since. It is made of what streams allow rows to be late (slack), and where rows
+come out of a join, of how much later a partner can be (band).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from penstock.kernel.joins.purge import keep_from
+from penstock.kernel.operators.order import Order
+from penstock.model.expressions import Ref
+from penstock.model.schema import WINDOW_END
+from penstock.model.timestamps import format_duration
+from penstock.model.types import Type
+from penstock.optimizer.lower_union import order_of
+from penstock.optimizer.physical import Physical
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.windows import Band
+
+
+def lower_ordered(node: nodes.Ordered, union: str) -> Physical:
+    if order_of(node.input) == node.on and (union == "merge" or not _unites(node)):
+        return Physical((), ("nothing",), f"rows come in the order of {node.on} already")
+    reason = f"rows wait until nothing earlier can come; {_told(node)}"
+    return Physical((partial(Order, node.on),), ("Order",), reason)
+
+
+@dataclass(frozen=True)
+class Price:
+    """How far below the newest times a promise is, and of what that is made."""
+
+    ticks: int
+    parts: tuple[str, ...] = ()
+
+    def further(self, ticks: int, why: str) -> Price:
+        """The same, and so much more."""
+        return Price(max(0, self.ticks + ticks), (*self.parts, why))
+
+
+def _told(node: nodes.Ordered) -> str:
+    """The price in words."""
+    if _of_window(node.input, node.on):
+        return "results leave when their window is over, so no more than those of one step are kept"
+    found = price(node.input, node.on)
+    if found is None:
+        return "how long that is depends on what the streams promise"
+    is_time = node.schema[node.on].type is Type.TIMESTAMP
+    length = format_duration(found.ticks) if is_time else str(found.ticks)
+    parts = f" ({' + '.join(found.parts)})" if found.parts else ""
+    return f"all of the last {length} is kept{parts}"
+
+
+def price(node: nodes.Node, on: str) -> Price | None:
+    """The price of a promise on the column; None: that depends on others."""
+    match node:
+        case nodes.Source():
+            stream = node.stream
+            if stream.timestamp != on or stream.slack is None:
+                return None
+            length = _length(stream.slack, node.schema[on].type)
+            parts = (f"slack {length} of {stream.name}",) if stream.slack else ()
+            return Price(stream.slack, parts)
+        case nodes.Select() | nodes.Ordered():
+            return price(node.input, on)
+        case nodes.Project():
+            value = next(column.value for column in node.columns if column.name == on)
+            return price(node.input, value.name) if isinstance(value, Ref) else None
+        case nodes.Union():
+            place = node.schema.names.index(on)
+            return _longest([price(part, part.schema.names[place]) for part in node.parts])
+        case nodes.TableJoin():
+            return price(node.input, on.removeprefix(f"{node.names[0]}."))
+        case nodes.WindowJoin():
+            return _price_of_join(node, 0 if on == f"{node.names[0]}.{node.on[0]}" else 1)
+    return None
+
+
+def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
+    """A row comes out with its last partner, which may lie so much later as the band reaches."""
+    mine, theirs = (price(node.inputs[s], node.on[s]) for s in (side, 1 - side))
+    band = node.band
+    reach = -keep_from(band, side, 0) if isinstance(band, Band) else band.width
+    if theirs is not None:
+        length = _length(abs(reach), node.inputs[side].schema[node.on[side]].type)
+        sign = "-" if reach < 0 else ""
+        theirs = theirs.further(reach, f"band {sign}{length} to {node.names[1 - side]}")
+    return _longest([mine, theirs])
+
+
+def _longest(waits: list[Price | None]) -> Price | None:
+    known = [wait for wait in waits if wait is not None]
+    return max(known, key=lambda wait: wait.ticks) if len(known) == len(waits) else None
+
+
+def _of_window(node: nodes.Node, on: str) -> bool:
+    """Whether a column is the end of an aggregate's window."""
+    match node:
+        case nodes.Select() | nodes.Ordered():
+            return _of_window(node.input, on)
+        case nodes.Project():
+            value = next(column.value for column in node.columns if column.name == on)
+            return isinstance(value, Ref) and _of_window(node.input, value.name)
+        case nodes.WindowAggregate():
+            return on == WINDOW_END
+    return False
+
+
+def _length(ticks: int, of: Type) -> str:
+    return format_duration(ticks) if of is Type.TIMESTAMP else str(ticks)
+
+
+def _unites(node: nodes.Node) -> bool:
+    return any(isinstance(below, nodes.Union) for below in walk(node))

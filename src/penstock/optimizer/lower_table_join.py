@@ -1,0 +1,27 @@
+"""TableJoin: the operator of that name; its static table is indexed once in each process."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from penstock.kernel.joins.table_join import TableJoin, TableJoinSpec
+from penstock.optimizer.physical import Physical
+from penstock.plan import nodes
+
+
+def lower_table_join(node: nodes.TableJoin) -> Physical:
+    spec = TableJoinSpec(
+        node.names,
+        node.input.schema.columns,
+        node.table,
+        node.equalities,
+        node.residual,
+        node.filter,
+        node.kind,
+    )
+    by = "its hash index is probed" if spec.keys[0] else "every one of its rows is tried"
+    return Physical(
+        (partial(TableJoin, spec),),
+        ("TableJoin",),
+        f"the table does not change, so rows pass at once and nothing is kept; {by}",
+    )

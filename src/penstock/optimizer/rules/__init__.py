@@ -1,0 +1,1 @@
+"""Rewrites of plans, one a file."""

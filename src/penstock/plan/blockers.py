@@ -1,0 +1,243 @@
+"""What a query waits for: which input, how far it is, for how long, and what would release it.
+
+What the next row needs is found by the operators that hold it (`model/releases.py`); here it is put
+into words, by what the streams declare. A stream *holds a query back* if the next row waits for it
+while another input is further on; a stream that is simply not there yet is only waited for.
+Spec: timestamps 1, 3; window-queries 1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from penstock.model.ets import NO_ETS, Ets, EtsKind
+from penstock.model.releases import Release, Releases
+from penstock.model.schema import ROW_NUM
+from penstock.model.slack import lateness_in_words
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
+from penstock.model.types import Type
+from penstock.plan import nodes
+from penstock.plan.graph import streams_of
+from penstock.plan.waiting import waits
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """How far a stream is. `bound`: what it has promised; `heard`: when it last brought a row."""
+
+    bound: int = BEGINNING
+    heard: int | None = None
+    rows: int = 0  # that went in, where somebody counts by them
+    late: int = 0  # rows
+    lateness: int = 0  # how far the latest lay behind the newest before it
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """One input of a query."""
+
+    stream: str
+    declared: str
+    bound: str
+    behind: str  # how far behind the foremost input its promise is
+    silent: str  # how long ago its last row came
+    holds: bool  # whether the next row waits for it
+    needed: str  # how far it must come for that; empty if nothing waits for it
+    release: str  # what would bring it there
+    late: str = ""  # how many rows were late, and the SLACK that would have kept them
+
+
+@dataclass(frozen=True)
+class Blockers:
+    """Why a query has come as far as it has; prints as a table."""
+
+    query: str
+    summary: str
+    inputs: tuple[InputFacts, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        header = ("input", "promised", "behind", "last row", "waited for", "needed", "released by")
+        rows = [
+            (f.stream, f.bound, f.behind, f.silent, _yes(f.holds), f.needed, f.release)
+            for f in self.inputs
+        ]
+        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+            for row in [header, *rows]
+        ]
+        late = [f"{fact.stream}: {fact.late}" for fact in self.inputs if fact.late]
+        return "\n".join([f"{self.query}: {self.summary}", *(f"  {line}" for line in lines + late)])
+
+
+def blocked_by(
+    query: str,
+    plan: nodes.Node,
+    progress: Mapping[str, StreamProgress],
+    releases: Releases | None,
+    *,
+    now: int,
+    union: str = "meld",
+    ets: Ets = NO_ETS,
+) -> Blockers:
+    """The facts about a query whose streams have come so far; `now` is the clock.
+
+    `releases`: what lets its next row out; None: it does not run, or has not said yet.
+    """
+    streams = streams_of(plan)
+    known = {name: progress.get(name, StreamProgress()) for name in streams}
+    next_one = _next(releases, known)
+    high = max((each.bound for each in known.values()), default=END)
+    facts = []
+    for name, stream in streams.items():
+        heard = known[name].heard
+        need = None if next_one is None else _need(stream, next_one, known[name])
+        facts.append(
+            InputFacts(
+                stream=name,
+                declared=stream.disorder(),
+                bound=_shown(stream, known[name].bound),
+                behind=_behind(stream, known[name].bound, high),
+                silent="never" if heard is None else f"{_age(now - heard)} ago",
+                holds=need is not None,
+                needed="" if need is None else need.shown,
+                release="" if need is None else _release(stream, need, ets),
+                late=_late(stream, known[name]),
+            )
+        )
+    over = all(each.bound >= END for each in known.values())
+    if over:
+        summary = "waits for nobody: all inputs are over"
+    elif not waits(plan, union):
+        summary = "waits for nobody: every row passes at once"
+    else:
+        summary = _summary(releases, next_one, known)
+    return Blockers(query, summary, tuple(facts))
+
+
+def _next(releases: Releases | None, known: Mapping[str, StreamProgress]) -> Release | None:
+    """The release that is nearest."""
+    if releases is None:
+        return None
+
+    def distance(release: Release) -> tuple[int, int]:
+        far = sum(
+            bound - max(known[stream].bound, 0)
+            for (stream, on), bound in release.bounds.items()
+            if on != ROW_NUM
+        )
+        return len(release.bounds), far
+
+    return min(releases.releases, key=distance, default=None)
+
+
+def _summary(
+    releases: Releases | None, next_one: Release | None, known: Mapping[str, StreamProgress]
+) -> str:
+    if releases is None:
+        return "not known: no batch is over yet"
+    if next_one is None:
+        return "nothing waits" if releases.known else "something waits, it cannot be told for what"
+    if not next_one.bounds:
+        return "the next result waits for more rows, of any time"
+    waited = list(dict.fromkeys(stream for stream, _ in next_one.bounds))
+    named = " and ".join(f"`{stream}`" for stream in waited)
+    others = [each.bound for name, each in known.items() if name not in waited]
+    if others and all(known[stream].bound < max(others) for stream in waited):
+        return f"held back by {named}"
+    if next_one.certain:
+        return f"the next result waits for {named}"
+    return f"the next result waits for {named}, at the least"
+
+
+@dataclass(frozen=True)
+class _Need:
+    """How far a stream must come: a time, or a number of rows."""
+
+    bound: int | None = None
+    rows: int | None = None
+    shown: str = ""
+
+
+def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | None:
+    if (stream.name, ROW_NUM) in release.bounds:
+        bound = release.bounds[stream.name, ROW_NUM]
+        if bound >= END:
+            return _Need(bound=END, shown="end")
+        rows = bound - 1 - known.rows
+        return _Need(rows=rows, shown=f"{rows} more row{'' if rows == 1 else 's'}")
+    found = release.bounds.get((stream.name, str(stream.timestamp)))
+    return None if found is None else _Need(bound=found, shown=_shown(stream, found))
+
+
+def _release(stream: Stream, need: _Need, ets: Ets) -> str:
+    """What would raise the stream's promise far enough."""
+    if need.rows is not None:
+        return f"{need.shown}, or its end"
+    if need.bound is None or need.bound >= END:
+        return "more rows, or its end"
+    asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
+    at = f" of {_shown(stream, need.bound)} or later"
+    if stream.kind is TimestampKind.INTERNAL:
+        how = f": it is asked {ets}" if asked else ", with a row, or SET ets = on demand"
+        return f"the clock at {_shown(stream, need.bound)}{how}"
+    if stream.timing.rows_late is not None:
+        behind = f"with {stream.timing.rows_late} rows behind it"
+        return f"a row{at} {behind}, a promise{at} (punctuate), or its end"
+    if stream.slack is None:
+        return f"a promise{at} (punctuate), or its end"
+    row = f"a row of {_shown(stream, min(need.bound + stream.slack, END - 1))} or later"
+    if stream.timing.skew is not None and asked:
+        return f"{row}, or the clock, {format_duration(stream.timing.skew)} later"
+    if stream.timing.lull is not None:
+        return f"{row}, or a silence of {format_duration(stream.timing.lull)}"
+    return f"{row}, a promise{at} (punctuate), or its end; a declared SKEW would do without"
+
+
+def _late(stream: Stream, known: StreamProgress) -> str:
+    if not known.late:
+        return ""
+    count = f"{known.late} {'row' if known.late == 1 else 'rows'} late"
+    words = lateness_in_words(stream, known.lateness)
+    return f"{count}, {words}" if words else count
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+def _shown(stream: Stream, bound: int) -> str:
+    if stream.timestamp is None:
+        return ""
+    if bound <= BEGINNING:
+        return "nothing yet"
+    is_time = stream.schema[stream.timestamp].type is Type.TIMESTAMP
+    return format_ticks(bound) if is_time or bound >= END else str(bound)
+
+
+def _behind(stream: Stream, bound: int, high: int) -> str:
+    if bound >= high:
+        return "-"
+    if bound <= BEGINNING or high >= END:
+        return "all of it"
+    is_time = stream.timestamp is not None and (
+        stream.schema[stream.timestamp].type is Type.TIMESTAMP
+    )
+    return _age(high - bound) if is_time else str(high - bound)
+
+
+def _age(ticks: int) -> str:
+    """A length of time as people say it.
+
+    >>> _age(1_234_567), _age(90_000_000), _age(350)
+    ('1.2 s', '90 s', '0 ms')
+    """
+    seconds = ticks / 1_000_000
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,0 +1,1 @@
+"""What every host does: a graph of operators, fed, run and drained."""

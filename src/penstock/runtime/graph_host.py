@@ -1,0 +1,336 @@
+"""LocalHost: the kernel graph, run in this process.
+
+The kernel knows neither clocks nor callers; the host brings both. Rows are pushed into streams,
+`run` carries them through the graph until nothing can move, and results are handed out after the
+very step that produced them, so what the clock says then is their true time.
+
+    host = LocalHost()
+    bids = host.add_stream(stream)
+    host.add_query("all", bids)
+    host.push("bids", rows)
+    host.run()
+    host.results("all")
+
+Streams and queries may come and go between steps. A query sees what its node puts out from then on:
+rows that were pushed before but are still on their way to that node are seen as well, so `run`
+before adding one where the difference matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import polars as pl
+
+from penstock.errors import DuplicateName, UnknownName
+from penstock.kernel.aggregation.wid.wid import treat_late
+from penstock.kernel.conform import Rows
+from penstock.kernel.graph import Graph, Node, SavedNode
+from penstock.kernel.progress.late import LatePolicy
+from penstock.kernel.progress.release import releases
+from penstock.kernel.scheduling.executor import Executor, Step
+from penstock.kernel.scheduling.table import SchedulingTable
+from penstock.kernel.state import SavedState
+from penstock.local.clock import Clock, RealClock
+from penstock.model.ets import ON_DEMAND, Ets
+from penstock.model.punctuation import where_of
+from penstock.model.releases import Releases
+from penstock.model.schema import Schema, suggest
+from penstock.model.streams import Stream
+from penstock.model.timestamps import to_ticks
+from penstock.runtime.enabling import Enabling
+from penstock.runtime.query_output import QueryOutput
+from penstock.runtime.stream_input import SetAside, StreamCounts, StreamInput
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SavedHost:
+    """Everything a host of the same streams and queries needs to go on: JSON and Arrow IPC."""
+
+    graph: dict[str, SavedNode]
+    streams: dict[str, dict[str, SavedState]]
+    queries: dict[str, SavedState]
+
+
+class LocalHost:
+    """Feeds, runs and drains one graph.
+
+    `aside` collects rows that could not go in; without one of your own they are in `set_aside`.
+    On a virtual clock a step costs its operator's `cost` for each row it consumes, and
+    `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps, and
+    `ets_by_arcs` whether these skip the operators that only pass them on.
+    """
+
+    def __init__(
+        self,
+        graph: Graph | None = None,
+        streams: Mapping[str, tuple[Node, Stream]] | None = None,
+        *,
+        clock: Clock | None = None,
+        table: SchedulingTable | None = None,
+        rows_per_step: int | None = None,
+        late: LatePolicy = LatePolicy.KEEP,
+        aside: Callable[[SetAside], None] | None = None,
+        punctuation_cost: int = 0,
+        ets: Ets = ON_DEMAND,
+        ets_by_arcs: bool = False,
+    ) -> None:
+        self.graph = graph or Graph()
+        self.clock = clock or RealClock()
+        self.executor = Executor(
+            self.graph,
+            table,
+            rows_per_step=rows_per_step,
+            after_step=self._after_step,
+            at_empty_source=self._asked,
+        )
+        self.set_aside: list[SetAside] = []
+        self._late = late
+        self._aside = aside or self.set_aside.append
+        self._punctuation_cost = punctuation_cost
+        self._fed: list[Node] = []  # sources that got rows since the last step
+        self._inputs: dict[str, StreamInput] = {}
+        self._outputs: dict[str, QueryOutput] = {}
+        self._progress = Enabling(self.graph, self._inputs, self.clock, ets, by_arcs=ets_by_arcs)
+        for node, stream in (streams or {}).values():
+            self._inputs[stream.name] = self._input(stream, node)
+        for node in self.graph.nodes.values():
+            for name, sink in node.sinks.items():
+                self._outputs[name] = QueryOutput(sink)
+        self._progress.rebuild()
+
+    # -- streams and queries ------------------------------------------------------------------
+
+    def add_stream(self, stream: Stream) -> Node:
+        """The source that the stream's rows will come out of."""
+        if stream.name in self._inputs:
+            raise DuplicateName(f"stream `{stream.name}` exists already")
+        node = self.graph.add_source(stream.name)
+        self._inputs[stream.name] = self._input(stream, node)
+        self._rebuild()
+        return node
+
+    def source_of_all(self, stream: str) -> Node:
+        """A source of the stream's rows with the late ones among them; it makes no promises."""
+        found = self._stream(stream)
+        if found.node_of_all is None:
+            found.node_of_all = self.graph.add_source(f"{stream} and late rows")
+            self._rebuild()
+        return found.node_of_all
+
+    def remove_stream(self, name: str) -> None:
+        """Forget a stream that no query reads."""
+        stream = self._stream(name)
+        for node in (stream.node, stream.node_of_all):
+            if node is not None:
+                self.graph.remove_source(node.name)
+        del self._inputs[name]
+        self._rebuild()
+
+    def add_query(self, name: str, node: Node, schema: Schema | None = None) -> None:
+        """Hand out what `node` puts out from now on."""
+        if name in self._outputs:
+            raise DuplicateName(f"query `{name}` exists already")
+        self._outputs[name] = QueryOutput(self.graph.add_sink(name, node), schema)
+        self._rebuild()
+        # New operators have heard no promise yet and would wait for one that was made long ago.
+        behind = _upstream(node)
+        for stream in self._inputs.values():
+            if stream.node in behind:
+                stream.repeat_promises()
+
+    def remove_query(self, name: str) -> None:
+        """Stop a query, and every operator that works for it alone."""
+        self._query(name)
+        self.graph.remove_sink(name)
+        del self._outputs[name]
+        self._rebuild()
+
+    def subscribe(self, query: str, callback: Callable[[pl.DataFrame], None]) -> None:
+        """Have results handed to `callback` instead of waiting for `results`."""
+        self._query(query).subscribe(callback)
+
+    # -- rows and promises --------------------------------------------------------------------
+
+    def push(self, stream: str, rows: Rows) -> None:
+        """Put rows into a stream; nothing runs yet."""
+        fed = self._stream(stream)
+        fed.push(rows, self.clock.now())
+        self._fed += [node for node in (fed.node, fed.node_of_all) if node is not None]
+
+    def reject(self, stream: str, texts: list[str]) -> None:
+        """Set aside what was meant for a stream and is no row."""
+        self._stream(stream).reject(texts)
+
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Promise that nothing below `bound` comes any more; of rows that match `where` only."""
+        ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
+        self._stream(stream).punctuate(ticks, where_of(where or {}))
+
+    def end(self, stream: str) -> None:
+        """Promise that nothing comes any more at all."""
+        self._stream(stream).end()
+
+    def set_late(self, late: LatePolicy) -> None:
+        """Deal with late rows in another way from now on."""
+        self._late = late
+        for stream in self._inputs.values():
+            stream.policy = late
+        self._follow_late()
+
+    def _follow_late(self) -> None:
+        treat_late(self.graph, self._late)
+
+    def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
+        """Make enabling timestamps in another way from now on."""
+        self._progress.change(ets, by_arcs=by_arcs)
+
+    def beat(self) -> None:
+        """Make the periodic enabling timestamps that are due; every step does so as well."""
+        self._progress.beat()
+
+    def next_beat(self) -> int | None:
+        """When the next periodic enabling timestamp is due, if there are any."""
+        return self._progress.next_beat()
+
+    def waits(self) -> bool:
+        """Whether some operator holds what only a promise would set free."""
+        return any(
+            node.operator is not None and node.operator.waits(node.inputs)
+            for node in self.graph.nodes.values()
+        )
+
+    # -- running ------------------------------------------------------------------------------
+
+    def step(self) -> Step | None:
+        """Execute one operator once; None if nothing can move."""
+        self._drain_fed()
+        self._progress.beat()
+        return self.executor.step()
+
+    def run(self) -> None:
+        """Until nothing can move, and no stream that is asked has anything new to promise."""
+        self._progress.begin()
+        while self.step() is not None or self._progress.ask_all():
+            pass
+
+    def finish(self) -> None:
+        """End all streams and carry everything out."""
+        for stream in self._inputs.values():
+            stream.end()
+        self.run()
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def results(self, query: str) -> pl.DataFrame:
+        """Rows that came out since the last time this was asked."""
+        return self._query(query).fetch()
+
+    @property
+    def queries(self) -> list[str]:
+        return list(self._outputs)
+
+    @property
+    def streams(self) -> list[str]:
+        return list(self._inputs)
+
+    def source(self, stream: str) -> Node:
+        return self._stream(stream).node
+
+    def counts(self, stream: str) -> StreamCounts:
+        return self._stream(stream).counts
+
+    def bound(self, stream: str) -> int:
+        """What the stream has promised so far."""
+        return self._stream(stream).bound
+
+    def releases(self, query: str) -> Releases:
+        """What lets the next row of a query out."""
+        node = next(node for node in self.graph.nodes.values() if query in node.sinks)
+        streams = {stream.node: name for name, stream in self._inputs.items()}
+        return releases(node, streams, lambda name, on: self._stream(name).promised(on))
+
+    def heard(self, stream: str) -> int | None:
+        """When the stream last brought rows, by the clock; None: never."""
+        return self._stream(stream).heard
+
+    def rows_out(self, query: str) -> int:
+        return self._query(query).state.rows
+
+    # -- saving -------------------------------------------------------------------------------
+
+    def save(self) -> SavedHost:
+        return SavedHost(
+            self.graph.save(),
+            {name: stream.save() for name, stream in self._inputs.items()},
+            {name: query.state.save() for name, query in self._outputs.items()},
+        )
+
+    def restore(self, saved: SavedHost) -> None:
+        """Go on from `saved`; this host must have the same streams and queries, and be new."""
+        self.graph.restore(saved.graph)
+        for name, stream in self._inputs.items():
+            stream.restore(saved.streams[name])
+        for name, query in self._outputs.items():
+            query.state.restore(saved.queries[name])
+
+    # -----------------------------------------------------------------------------------------
+
+    def _after_step(self, step: Step) -> None:
+        cost = step.node.cost * step.rows if step.rows else self._punctuation_cost
+        self.clock.spend(cost)
+        if step.rows:
+            self._progress.begin()
+        self._drain(step.node)
+
+    def _asked(self, source: Node) -> bool:
+        return self._progress.ask(source)
+
+    def _rebuild(self) -> None:
+        self.executor.rebuild()
+        self._progress.rebuild()
+        self._follow_late()
+
+    def _drain_fed(self) -> None:
+        """A query that is nothing but a stream has no step after which it could be drained."""
+        fed, self._fed = self._fed, []
+        for node in fed:
+            self._drain(node)
+
+    def _drain(self, node: Node) -> None:
+        for name in list(node.sinks):  # a subscriber may stop a query
+            if name in self._outputs:
+                self._outputs[name].drain()
+
+    def _input(self, stream: Stream, node: Node) -> StreamInput:
+        return StreamInput(stream, node, self._late, self._aside)
+
+    def _stream(self, name: str) -> StreamInput:
+        return _find(self._inputs, name, "stream")
+
+    def _query(self, name: str) -> QueryOutput:
+        return _find(self._outputs, name, "query")
+
+
+def _upstream(node: Node) -> set[Node]:
+    """A node and everything that feeds it."""
+    found, frontier = {node}, [node]
+    while frontier:
+        for producer in frontier.pop().producers:
+            if producer not in found:
+                found.add(producer)
+                frontier.append(producer)
+    return found
+
+
+def _find(known: dict[str, T], name: str, what: str) -> T:
+    if name not in known:
+        raise UnknownName(f"no {what} `{name}`", hint=suggest(name, known))
+    return known[name]

@@ -1,0 +1,1 @@
+"""What the driver tells a running pipeline, and hears of it."""

@@ -1,0 +1,158 @@
+"""ControlStream: promises from outside, as small files that Spark reads like any other stream.
+
+A promise is a file of one line of JSON, `{"stream": bound}`, written once under the next number;
+those about some rows only stand under a name that no stream has (ABOUT).
+Spark logs which files belong to a batch before it runs, and reads the same ones when it repeats the
+batch; so a bound promised from outside, or the end of the input, comes at the same place after a
+crash. Nothing of it runs in Python: while there is no new file, the pulse costs the listing of a
+folder.
+
+A line also has a checksum, under a name that no stream has; promises that are found again after a
+restart are held to it. No two files ever have the same name, not even if the last one was deleted:
+Spark would take the second for one that it has read.
+
+The end of a run is a promise as well, under no stream's name: whatever waits is let out, up to
+bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). Natively
+they are promised here.
+
+Every group gets every promise, in the shape of the exchange: `stream` is PULSE, the line is the
+payload.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.model.punctuation import Where, to_json
+from penstock.model.timestamps import BEGINNING
+from penstock.spark.faults import reach, step
+from penstock.spark.sources.directories import own_folder
+from penstock.spark.state.spark_files import damaged
+
+#: Number of the pulse where a stream has its number.
+PULSE = -1
+
+#: The name under which a line's checksum stands.
+CHECKSUM = ""
+#: Names that no stream has either: that the run ends, and promises about some rows only.
+END_OF_RUN, ABOUT = "\nend", "\nabout"
+
+#: Promises that are always kept.
+KEPT = 16
+
+
+class ControlStream:
+    """The driver's end: a folder of promises."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writing = Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in self._sent():
+            _check(file)
+
+    def send(self, promises: Mapping[str, int]) -> Path:
+        """Promise a bound for each stream named."""
+        return self._send(promises)
+
+    def send_about(self, stream: str, bound: int, where: Where) -> Path:
+        """Promise a bound for some rows of a stream."""
+        return self._send({ABOUT: [[stream, bound, to_json(where)]]})
+
+    def _send(self, message: Mapping[str, Any]) -> Path:
+        with self._writing:  # the program and whoever asks silent streams may send at once
+            for _ in step("pulse.send"):
+                file = self._write(message)
+        return file
+
+    def _write(self, message: Mapping[str, Any]) -> Path:
+        files = self._sent()
+        last = _number(files[-1]) if files else 0
+        file = self._folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
+        hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
+        hidden.write_text(json.dumps({**_in_order(message), CHECKSUM: _checksum(message)}))
+        # A clock that was set back must not make it look older than those that Spark has read.
+        latest = max((f.stat().st_mtime_ns for f in files), default=0)
+        if hidden.stat().st_mtime_ns < latest:
+            os.utime(hidden, ns=(latest, latest))
+        reach("pulse.written")
+        hidden.rename(file)
+        return file
+
+    def forget(self, before: float) -> None:
+        """Remove promises that were sent before a batch began which is over.
+
+        The latest stay, whatever their age: numbers never come twice.
+        """
+        with self._writing:  # whoever sends looks at all that are there
+            for file in self._sent()[:-KEPT]:
+                if file.stat().st_mtime < before:
+                    file.unlink()
+
+    def closed(self) -> dict[str, int]:
+        """Up to where the last run that ended has promised each stream, if it said so here."""
+        for file in reversed(self._sent()):
+            promised: dict[str, int] = json.loads(file.read_text())
+            if promised.pop(END_OF_RUN, None) == 1:
+                del promised[CHECKSUM]
+                return promised
+        return {}
+
+    def _sent(self) -> list[Path]:
+        """The promises that are kept, in the order in which they were sent."""
+        return sorted(self._folder.glob("[0-9]*.json"), key=_number)
+
+    def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
+        """The promises made for one stream, as the column `bound`."""
+        reader, place = own_folder(spark, self._folder)
+        files = reader.text(place)
+        promised = F.from_json("value", "map<string, bigint>").getItem(stream)
+        return files.select(promised.alias("bound")).where(F.col("bound").isNotNull())
+
+    def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
+        """Promises as lines of the exchange, one per group."""
+        reader, place = own_folder(spark, self._folder)
+        files = reader.text(place)
+        return files.select(
+            F.explode(F.array(*(F.lit(group).cast("bigint") for group in groups))).alias("g"),
+            F.lit(PULSE).alias("stream"),
+            F.lit(0).alias("task"),
+            F.lit(0).alias("seq"),
+            F.lit(BEGINNING).alias("newest"),
+            F.lit(0).cast("bigint").alias("rows"),
+            F.encode("value", "utf-8").alias("payload"),
+        )
+
+
+def _number(file: Path) -> int:
+    return int(file.name.split("-")[0])
+
+
+def _in_order(promises: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(promises.items()))
+
+
+def _checksum(promises: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(_in_order(promises)).encode())
+
+
+def _check(file: Path) -> None:
+    """Raise unless a promise is as it was sent."""
+    try:
+        found = json.loads(file.read_text())
+        checksum = found.pop(CHECKSUM)
+        is_whole = checksum == _checksum(found)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as cause:
+        raise damaged(file, f"cannot be read as a promise: {cause}") from cause
+    if not is_whole:
+        raise damaged(file, "was changed since it was written")

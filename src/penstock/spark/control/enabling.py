@@ -1,0 +1,267 @@
+"""Enabling on Spark: silent streams are asked for the time, and answer on the pulse.
+
+The driver knows after every micro-batch how far each stream has come and which of them something is
+held for. If one of those can promise more than it has (`kernel/progress/ets.py`), the promise goes
+out on the pulse, and the batch that it makes sets free what has waited: results come at most one
+batch later than if no stream were silent, two where Spark's own watermark is in between.
+
+A promise about the time up to T is sound only if the batch that hears of it reads all rows that
+came before T. Where Spark looks at the pulse before it looks for rows, the present will do for T
+(`pulse_is_first`). Else what the driver takes for the present is the beginning of the last batch
+that is over. That stands still while nothing comes; when the clock alone would set something free,
+an empty promise makes a batch, whose beginning is a new present.
+
+    on demand   what lets results out; after a batch that brought rows, also what lets joins forget
+    periodic    every so often, if it says anything new; so do streams that declare a HEARTBEAT
+    none        never, but for HEARTBEATs
+
+Promises are files that Spark logs before it uses them, so a replay hears the same ones.
+Spec: timestamps 1, 2; execution-model 5.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+
+from penstock.errors import HostError
+from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.model.ets import Ets, EtsKind
+from penstock.model.releases import Release, Releases
+from penstock.model.streams import Stream
+from penstock.model.timestamps import BEGINNING, END, SECOND
+from penstock.plan.blockers import StreamProgress
+from penstock.plan.graph import streams_of
+from penstock.plan.nodes import Node
+from penstock.plan.releasing import forgets, lets_out
+from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.control.spark_progress import BatchTimes
+from penstock.spark.delivery.delivery import Report
+
+#: Seconds between two looks at the clock while nothing comes.
+BEAT = 0.25
+#: Seconds between two looks whether a batch is over that has put out its results.
+POLL = 0.02
+
+
+@dataclass
+class _Known:
+    """What is known of one stream."""
+
+    newest: int = BEGINNING
+    batch: int = -1  # that brought it
+    arrived: int = 0  # when it came, at the latest
+    bound: int = BEGINNING
+    heard: int | None = None  # when any row last came
+    due: int = 0  # when it promises by itself, if it does
+
+
+class Enabling:
+    """Decides what to promise; knows no clock and no Spark."""
+
+    def __init__(
+        self,
+        streams: Mapping[str, Stream],
+        plans: Mapping[str, Node],
+        ets: Ets,
+        union: str,
+    ) -> None:
+        self.ets = ets
+        self._streams = streams
+        self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
+        self.releases: Mapping[str, Releases] = {}
+        self._union = union
+        self._known = {name: _Known() for name in streams}
+        self._awaited: frozenset[str] = frozenset()
+        self._brought_rows = False
+        self._began = BEGINNING
+        self.is_prompt = False  # whether the clock may be taken for the present
+
+    @property
+    def can_help(self) -> bool:
+        """Whether any stream can say what time it is, and may be asked."""
+        return any(
+            enabling_timestamp(stream, now=0, newest=BEGINNING, arrived=0) is not None
+            and (self.ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None)
+            for stream in self._streams.values()
+        )
+
+    def heard(self, report: Report, now: int) -> None:
+        """Take note of what a batch came to, at `now`."""
+        self._awaited = frozenset(report.awaited)
+        self._brought_rows = any(report.rows.values())
+        # A batch that no group has heard of changes nothing.
+        self.releases = {**self.releases, **report.releases}
+        for name, known in self._known.items():
+            newest = report.newest.get(name, BEGINNING)
+            if newest > known.newest:
+                known.newest, known.batch, known.arrived = newest, report.batch, now
+            known.bound = max(known.bound, report.bounds.get(name, BEGINNING))
+            if report.rows.get(name):
+                known.heard = now
+
+    def over(self, times: BatchTimes) -> None:
+        """Take note of when a batch was that is over."""
+        self._began = max(self._began, times.began)
+        for known in self._known.values():
+            if known.batch == times.batch:
+                known.arrived = min(known.arrived, times.listed)
+
+    def progress(self) -> dict[str, StreamProgress]:
+        """How far each stream is."""
+        return {name: StreamProgress(k.bound, k.heard) for name, k in self._known.items()}
+
+    def promises(self, now: int) -> dict[str, int] | None:
+        """What to promise at `now`; nothing but a batch, if it is empty; None: not even that."""
+        due = [name for name, known in self._known.items() if self._is_due(name, known, now)]
+        awaited = self._awaited if self.ets.kind is EtsKind.ON_DEMAND else ()
+        asked = [*due, *(name for name in awaited if name not in due)]
+        made = self._enabled(asked, now if self.is_prompt else self._began)
+        if made and (due or self._sets_free(made)):
+            for name, bound in made.items():
+                self._known[name].bound = bound
+                self._known[name].due = now + (self._period(name) or 0)
+            self._brought_rows = False
+            return made
+        soon = self._enabled(asked, now)
+        return {} if soon and (due or self._sets_free(soon)) else None
+
+    def _is_due(self, name: str, known: _Known, now: int) -> bool:
+        return self._period(name) is not None and now >= known.due
+
+    def _period(self, name: str) -> int | None:
+        """How often a stream promises by itself."""
+        heartbeat = self._streams[name].timing.heartbeat
+        return heartbeat or (self.ets.every if self.ets.kind is EtsKind.PERIODIC else None)
+
+    def _enabled(self, names: Iterable[str], present: int) -> dict[str, int]:
+        """What these streams can promise beyond what they have."""
+        found = {}
+        for name in names:
+            stream, known = self._streams[name], self._known[name]
+            bound = enabling_timestamp(
+                stream, now=present, newest=known.newest, arrived=known.arrived
+            )
+            if bound is not None and present > BEGINNING and known.bound < min(bound, END):
+                found[name] = bound
+        return found
+
+    def _sets_free(self, made: Mapping[str, int]) -> bool:
+        """Whether these promises would let out results; or rows of joins, if new ones came."""
+        for query, (plan, names) in self._plans.items():
+            before = {name: self._known[name].bound for name in names}
+            after = {name: made.get(name, bound) for name, bound in before.items()}
+            if after == before:
+                continue
+            if self._brought_rows and forgets(plan) and min(after.values()) > min(before.values()):
+                return True
+            said = self.releases.get(query)
+            if said is None or not said.known:
+                if lets_out(plan, min(before.values()), min(after.values()), union=self._union):
+                    return True
+            elif any(self._is_met(release, after) for release in said.releases):
+                return True
+        return False
+
+    def _is_met(self, release: Release, bounds: Mapping[str, int]) -> bool:
+        """Whether streams that have come so far let a row out."""
+        return all(
+            on == self._streams[name].timestamp and bounds[name] >= bound
+            for (name, on), bound in release.bounds.items()
+        )
+
+
+class EnablingTimer:
+    """Asks the streams of one pipeline, after each batch and while nothing comes.
+
+    `look` has the pipeline report what Spark has told about it; `over` gives the last batch that is
+    over.
+    """
+
+    def __init__(
+        self,
+        enabling: Enabling,
+        pulse: ControlStream,
+        look: Callable[[], None],
+        over: Callable[[], BatchTimes | None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._enabling = enabling
+        self._pulse = pulse
+        self._look = look
+        self._over = over
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._reported = self._known_over = -1
+        self._failure: Exception | None = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-beat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def report(self, report: Report) -> None:
+        """Hear what a batch came to; its promises are on the pulse before the next one begins."""
+        with self._lock:
+            self._reported = report.batch
+            self._enabling.heard(report, self._clock())
+            if self._enabling.is_prompt:
+                self._ask()
+
+    def check(self) -> None:
+        """Raise what has ended it before its time: silent streams would hold results for ever."""
+        if self._failure is not None:
+            raise HostError(
+                f"silent streams can no longer be asked for the time: {self._failure}",
+                hint="mend that and start again: a restart continues where it stopped",
+            ) from self._failure
+
+    def stop(self) -> None:
+        """Ask nobody any more."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(POLL if self._known_over < self._reported else BEAT):
+            try:
+                self._look()
+                with self._lock:
+                    self._step()
+            except Py4JError:
+                return  # the session is gone, and whoever uses the query hears of it
+            except Exception as cause:
+                self._failure = cause  # nobody waits for this thread: `check` tells of it
+                return
+
+    def _step(self) -> None:
+        if self._known_over < self._reported:
+            times = self._over()
+            if times is None or times.batch < self._reported:
+                return
+            self._known_over = times.batch
+            self._enabling.over(times)
+            self._pulse.forget(times.began / SECOND)
+        self._ask()
+
+    def _ask(self) -> None:
+        made = None if self._stopped.is_set() else self._enabling.promises(self._clock())
+        if made is not None:
+            self._pulse.send(made)
+
+
+def pulse_is_first(sources: Sequence[str], pulse: str) -> bool:
+    """Whether Spark looks at the pulse before the streams, given its sources in their order.
+
+    One pulse must stand before all of them, or one before each.
+
+    >>> pulse_is_first(["FileStreamSource[file:/x/pulse]", "Kafka[a]", "Kafka[b]"], "/x/pulse")
+    True
+    >>> pulse_is_first(["Kafka[a]", "FileStreamSource[file:/x/pulse]"], "/x/pulse")
+    False
+    """
+    places = [place for place, source in enumerate(sources) if pulse in source]
+    return places in ([0], list(range(0, len(sources), 2)))

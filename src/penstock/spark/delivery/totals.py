@@ -1,0 +1,68 @@
+"""Totals: what a pipeline has counted since its checkpoint began, however often it was restarted.
+
+A file of the checkpoint holds the counts of all batches but the last, and those of the last apart.
+It is written before Spark commits the batch; a batch that Spark repeats replaces its own counts and
+adds nothing, so no row is counted twice and none is missed. Only where Spark tells of a batch when
+it is over (native lowering), a crash right behind it may lose the counts of that one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from penstock.io.storage.sealed import read_sealed, write_sealed
+
+FILE = "counts.json"
+
+#: Whose counts, what is counted -> how much.
+Tally: TypeAlias = Mapping[str, Mapping[str, int]]
+
+
+def stream_counts(name: str) -> str:
+    """Whose counts those of a stream are."""
+    return f"stream {name}"
+
+
+def query_counts(name: str) -> str:
+    """Whose counts those of a query are."""
+    return f"query {name}"
+
+
+class Totals:
+    """Counts of one pipeline; `folder` is its checkpoint, None: nothing is to be kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = None if folder is None else folder / FILE
+        self._lock = threading.Lock()
+        self._before: dict[str, Counter[str]] = {}
+        self._batch, self._last = -1, {}  # type: tuple[int, Tally]
+        if self._file is not None and self._file.exists():
+            content = read_sealed(self._file)
+            self._before = {whose: Counter(counts) for whose, counts in content["before"].items()}
+            self._batch, self._last = content["batch"], content["last"]
+
+    def note(self, batch: int, counts: Tally) -> None:
+        """Take the counts of a batch, perhaps again."""
+        with self._lock:
+            if batch < self._batch or (batch > self._batch and not any(map(any, _values(counts)))):
+                return  # nothing that would change a total
+            if batch > self._batch:
+                for whose, counted in self._last.items():
+                    self._before.setdefault(whose, Counter()).update(counted)
+            self._batch, self._last = batch, counts
+            if self._file is not None:
+                content = {"before": self._before, "batch": batch, "last": counts}
+                write_sealed(self._file, content)
+
+    def of(self, whose: str) -> Counter[str]:
+        """All that was counted."""
+        with self._lock:
+            return self._before.get(whose, Counter()) + Counter(self._last.get(whose, {}))
+
+
+def _values(counts: Tally) -> list[list[int]]:
+    return [list(each.values()) for each in counts.values()]

@@ -1,0 +1,199 @@
+"""Exchange: rows of a Spark partition become one binary block per partition group.
+
+Rows are cut apart by the group their partitioning key belongs to (`spreading`) and packed as Arrow
+IPC; they come from Spark, or straight from files that Spark has named (`direct_files`). At its end
+every task sends a *progress* line to every group, with the newest timestamp it saw, so that each
+group learns in the same micro-batch how far the whole stream has come, even if none of its own keys
+was there.
+
+Lines of the exchange have one shape, whatever the stream:
+
+    column   a block           progress                   malformed rows       punctuation
+    g        the group's key   the group's key            some group's key     the group's key
+    stream   number of it      number of it               number of it         number of it
+    task     who packed it     who sends it               who packed them      who packed it
+    seq      its number        PROGRESS                   MALFORMED_ROWS       PROMISES
+    newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
+                               BEGINNING: none
+    rows     rows in it        rows the task saw          rows in it           how many, for one
+                                                                               group; else 0
+    payload  Arrow IPC         NULL, or the foremost      Arrow IPC, all text  Arrow IPC
+                               timestamps (SLACK n ROWS)
+
+(task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
+`fitting`; they belong to no group, and one carries them to where they are handed out. Rows that are
+punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+
+from penstock.kernel.conform import as_text
+from penstock.kernel.progress.late import is_ahead
+from penstock.kernel.readable import as_dicts
+from penstock.kernel.state import to_ipc
+from penstock.model.streams import Stream, TimestampKind
+from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.exchange.spreading import spread
+from penstock.spark.faults import reach
+from penstock.spark.placement.partitioning import Keys
+from penstock.spark.sources.conforming import MALFORMED, texts
+from penstock.spark.sources.direct_files import PATH, read_file
+
+GROUP = "penstock_group"
+#: The time of the batch, in ticks, where it matters.
+NOW = "penstock_now"
+#: Where a block has its number.
+PROGRESS, MALFORMED_ROWS, PROMISES = -1, -2, -3
+#: The column of the foremost timestamps.
+FOREMOST = "foremost"
+
+SCHEMA = pa.schema(
+    [
+        ("g", pa.int64()),
+        ("stream", pa.int32()),
+        ("task", pa.int32()),
+        ("seq", pa.int32()),
+        ("newest", pa.int64()),
+        ("rows", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payload BINARY"
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Packer:
+    """The function that `mapInArrow` runs over each partition of a stream."""
+
+    number: int
+    stream: Stream
+    keys: Keys
+    groups: Sequence[int]
+
+    def __call__(self, batches: Batches) -> Batches:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        reach("exchange.begin")
+        on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
+        late, marker = self.stream.timing.rows_late, self.stream.timing.marker
+        newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
+        count = seq = 0
+        for rows, bad in (block for batch in batches for block in self._blocks(batch)):
+            count += rows.height
+            if bad is not None and bad.height:
+                count += bad.height
+                group = self.groups[task % len(self.groups)]
+                yield _line(group, self.number, task, MALFORMED_ROWS, bad)
+            if marker is not None and rows.get_column(marker).any():
+                is_promise = rows.get_column(marker).fill_null(False)
+                yield from self._promises(task, rows.filter(is_promise))
+                rows = rows.filter(~is_promise)
+            if on is not None:
+                newest = max(newest, _newest(rows.get_column(on)))
+            if on is not None and late is not None:
+                foremost = _foremost(foremost, rows.get_column(on), late + 1)
+            for group, part in self._parts(rows, task):
+                yield _line(group, self.number, task, seq, part)
+                seq += 1
+        reach("exchange.packed")
+        if count:
+            yield self._progress(task, newest, count, foremost)
+        reach("exchange.over")
+
+    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
+        """Rows that can go in, and malformed ones as text."""
+        if not batch.num_rows:
+            return
+        now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
+        if PATH in batch.schema.names:
+            for path in batch.column(PATH).to_pylist():
+                for block in read_file(path, self.stream):
+                    yield self._not_ahead(block.rows, block.misfits, now)
+        else:
+            rows = pl.from_arrow(pa.Table.from_batches([batch]))
+            assert isinstance(rows, pl.DataFrame)
+            rows = rows.drop(NOW, strict=False)
+            good, bad = _apart(rows) if MALFORMED in rows.columns else (rows, None)
+            yield self._not_ahead(good, bad, now)
+
+    def _not_ahead(
+        self, rows: pl.DataFrame, bad: pl.DataFrame | None, now: int | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """Rows from the future would close every window before them: they join the malformed."""
+        limit, on = self.stream.timing.max_ahead, self.stream.timestamp
+        if limit is None or on is None or now is None:
+            return rows, bad
+        ahead = is_ahead(rows.get_column(on), now, limit)
+        if not ahead.any():
+            return rows, bad
+        spoilt = as_dicts(rows.filter(ahead))
+        reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in spoilt]
+        told = as_text(spoilt, self.stream.arriving, reasons)
+        return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])
+
+    def _parts(self, rows: pl.DataFrame, task: int) -> Iterator[tuple[int, pl.DataFrame]]:
+        """The rows of each group that has any."""
+        if not rows.height:
+            return
+        if self.keys is None:
+            yield self.groups[task % len(self.groups)], rows
+        elif not self.keys or len(self.groups) == 1:
+            yield self.groups[0], rows
+        else:
+            marked = rows.with_columns(spread(rows, self.keys, len(self.groups)).alias(GROUP))
+            parts = marked.partition_by(GROUP, include_key=False, as_dict=True)
+            for (place,), part in parts.items():
+                yield self.groups[place], part
+
+    def _progress(self, task: int, newest: int, count: int, foremost: pl.Series) -> pa.RecordBatch:
+        payload = to_ipc(foremost.to_frame()) if foremost.len() else None
+        fixed = {"stream": self.number, "task": task, "seq": PROGRESS, "payload": payload}
+        lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
+        return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
+
+    def _promises(self, task: int, rows: pl.DataFrame) -> Batches:
+        for number, group in enumerate(self.groups):
+            yield _line(group, self.number, task, PROMISES, rows, 0 if number else rows.height)
+
+
+def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows that fit, and the malformed ones as text."""
+    marks = rows.get_column(MALFORMED)
+    good = rows.drop(MALFORMED)
+    if marks.null_count() == rows.height:
+        return good, texts((), good.columns)
+    return good.filter(marks.is_null()), texts(marks.drop_nulls(), good.columns)
+
+
+def _newest(times: pl.Series) -> int:
+    """The newest of the times; one beyond all bounds is no time, and promises nothing."""
+    high = times.max()
+    if isinstance(high, int) and high >= END:
+        high = times.filter(times < END).max()
+    return high if isinstance(high, int) else BEGINNING
+
+
+def _foremost(before: pl.Series, times: pl.Series, number: int) -> pl.Series:
+    """The so many largest of all timestamps."""
+    times = times.drop_nulls().cast(pl.Int64)
+    found: pl.Series = pl.concat([before, times.filter(times < END).alias(FOREMOST)]).top_k(number)
+    return found
+
+
+def _line(
+    group: int, stream: int, task: int, seq: int, rows: pl.DataFrame, count: int | None = None
+) -> pa.RecordBatch:
+    count = rows.height if count is None else count
+    values = (group, stream, task, seq, BEGINNING, count, to_ipc(rows))
+    arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -1,0 +1,1 @@
+"""Which rows and queries are computed together, and where."""

@@ -1,0 +1,1 @@
+"""Streams that Spark reads, and those that we read for it."""

@@ -1,0 +1,157 @@
+"""Fitting a source's columns to a stream, on the JVM.
+
+What `kernel/conform.py` does in this process, as Spark expressions: a value fits if it can be had
+in the column's type without changing what it says. Text fits where it can be read as the type. A
+row with a value that does not fit, or a line that is no row at all, is *malformed*: it travels
+beside the good rows, in the column MALFORMED, as a JSON array of its values as text and the reason.
+The exchange takes it out there. A frame whose columns all fit by their types has no such column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.errors import MalformedRow
+from penstock.kernel.rejected import NO_ROW
+from penstock.model.schema import suggest
+from penstock.model.streams import Stream
+from penstock.model.types import Type
+
+MALFORMED = "penstock_malformed"
+
+_RAW, _FITTED = "penstock_raw_", "penstock_fitted_"
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_FRACTIONS = ("float", "double")
+
+
+def fit(
+    frame: DataFrame,
+    stream: Stream,
+    *,
+    no_row: str | None = None,
+    formats: Mapping[Type, str] | None = None,
+    ticks: bool = False,
+) -> DataFrame:
+    """The stream's columns of a frame in their types, and MALFORMED if any row may not fit.
+
+    `no_row` names a column that holds the text of what is no row. `formats` says how times are
+    written where they are text, in Spark's patterns; `ticks`: whether a text may also be a number
+    of ticks, because it was one before.
+    """
+    given = _given(frame, stream)
+    doubtful = [
+        place
+        for place, column in enumerate(stream.arriving)
+        if not _always_fits(given[place][1], column.type)
+    ]
+    if not doubtful and no_row is None:
+        return frame.select(
+            *(
+                F.col(f"`{name}`").cast(str(column.type)).alias(column.name)
+                for (name, _), column in zip(given, stream.arriving, strict=True)
+            )
+        )
+    raws = [F.col(f"`{name}`") for name, _ in given]
+    fitted = [
+        _fitted(raw, of, column.type, formats or {}, ticks)
+        for raw, (_, of), column in zip(raws, given, stream.arriving, strict=True)
+    ]
+    # In two steps: what is both looked at and passed on is computed once.
+    both = frame.select(
+        *(raw.alias(f"{_RAW}{place}") for place, raw in enumerate(raws)),
+        *(value.alias(f"{_FITTED}{place}") for place, value in enumerate(fitted)),
+        (F.col(no_row) if no_row else F.lit(None).cast("string")).alias(f"{_RAW}line"),
+    )
+    return both.select(
+        *(
+            F.col(f"{_FITTED}{place}").alias(column.name)
+            for place, column in enumerate(stream.arriving)
+        ),
+        _malformed(stream, doubtful).alias(MALFORMED),
+    )
+
+
+def texts(malformed: Iterable[str], names: Sequence[str]) -> pl.DataFrame:
+    """Malformed rows as they are kept: their values as text, and the reason."""
+    rows = [json.loads(row) for row in malformed]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    reasons = [row[len(names)] for row in rows]
+    schema = dict.fromkeys([*columns, "reason"], pl.String())
+    return pl.DataFrame({**columns, "reason": reasons}, schema=schema)
+
+
+def _given(frame: DataFrame, stream: Stream) -> list[tuple[str, str]]:
+    """For each column of the stream, what it is called in the frame, and its type there."""
+    names = {name.lower(): (name, of) for name, of in frame.dtypes}
+    found = []
+    for column in stream.arriving:
+        if column.name.lower() not in names:
+            raise MalformedRow(
+                stream.name,
+                f"stream `{stream.name}` declares `{column.name}`, which its source does not have",
+                hint=suggest(column.name, frame.columns),
+            )
+        found.append(names[column.name.lower()])
+    return found
+
+
+def _always_fits(given: str, wanted: Type) -> bool:
+    """Whether no value of one of Spark's types can be lost on the way to one of ours."""
+    target = wanted.value.lower()
+    if given == target or (given == "timestamp_ntz" and wanted is Type.TIMESTAMP):
+        return True
+    if given in _WHOLE:
+        return target in _FRACTIONS or (
+            target in _WHOLE and _WHOLE.index(target) >= _WHOLE.index(given)
+        )
+    return (given, target) in {("float", "double"), ("date", "timestamp"), ("string", "binary")}
+
+
+def _fitted(
+    raw: Column, given: str, wanted: Type, formats: Mapping[Type, str], ticks: bool
+) -> Column:
+    """The value in the wanted type; NULL if it does not fit."""
+    target = str(wanted)
+    if _always_fits(given, wanted):
+        return raw.cast(target)
+    if given == "string" and wanted in formats:
+        return F.try_to_timestamp(raw, F.lit(formats[wanted])).cast(target)
+    if wanted.is_integer and given in (*_FRACTIONS, "string"):
+        # '2.0' says 2, and so does 2e0; '2.5' says no whole number.
+        number = raw.try_cast("double")
+        whole = F.when(number == F.floor(number), number.try_cast(target))
+        return whole if given in _FRACTIONS else F.coalesce(raw.try_cast(target), whole)
+    if wanted is Type.TIMESTAMP and given in _WHOLE:
+        return _ticks(raw)
+    if wanted is Type.TIMESTAMP and given == "string" and ticks:
+        return F.coalesce(raw.try_cast(target), _ticks(raw))
+    if wanted is Type.STRING and given not in ("date", "timestamp", "timestamp_ntz", "binary"):
+        return raw.cast("string")
+    return raw.try_cast(target)
+
+
+def _ticks(raw: Column) -> Column:
+    return F.timestamp_micros(raw.try_cast("bigint"))
+
+
+def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
+    line = F.col(f"{_RAW}line")
+    reason = F.when(line.isNotNull(), F.concat(F.lit(NO_ROW), line))
+    misfit = line.isNotNull()
+    for place in doubtful:
+        column = stream.arriving[place]
+        raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_FITTED}{place}")
+        bad = raw.isNotNull() & value.isNull()
+        why = (F.lit(f"{column.name}: '"), raw.cast("string"), F.lit(f"' is no {column.type}"))
+        reason = reason.when(bad, F.concat(*why))
+        misfit = misfit | bad
+    raws = [
+        F.when(line.isNull(), F.col(f"{_RAW}{place}").cast("string"))
+        for place in range(len(stream.arriving))
+    ]
+    return F.when(misfit, F.to_json(F.array(*raws, reason)))

@@ -1,0 +1,104 @@
+"""Directories that Spark reads as streams: every file in them, once.
+
+Some habits of Spark's are not wanted. Files that are more than a week older than the newest it has
+seen are passed over without a word (`maxFileAge`): here age does not matter, unless the stream says
+so. A path is always taken for a pattern, in which `[ ] { } ? *` and `\\` have a meaning: here only
+one that leads nowhere as it stands.
+
+And where the path of a file has such a character, Spark reads every file of its batch once more
+(4.3: `DataSource.checkAndGlobPathIfNecessary` gives all paths for each that looks like a pattern,
+when it is told that none is one). So a stream of the user's is refused over such names, and files
+that come later are passed over until they are renamed. Our own folders have no folders in them, and
+with `recursiveFileLookup` Spark keeps their files as a set.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from penstock.errors import HostError
+from penstock.io.storage.hidden_files import is_hidden
+from penstock.model.streams import Stream
+
+#: Longer than any file is old.
+FOREVER = "36500d"
+
+
+#: What makes a name a pattern.
+_PATTERN = re.compile(r"[\[\]{}?*\\]")
+#: Names that Spark is to pass over: those that it does anyway, and those it cannot read rightly.
+_IGNORED = rf"^[._]|{_PATTERN.pattern}"
+
+
+def reading_all(options: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Options of a stream of files; no file is too old, if they do not say how old.
+
+    >>> sorted(reading_all([("sep", ";")])), reading_all([("MAXFILEAGE", "7d")])["MAXFILEAGE"]
+    (['ignoredPathSegmentRegex', 'maxFileAge', 'sep'], '7d')
+    """
+    given = dict(options)
+    ours = {"maxFileAge": FOREVER, "ignoredPathSegmentRegex": _IGNORED}
+    said = {name.lower() for name in given}
+    return {name: value for name, value in ours.items() if name.lower() not in said} | given
+
+
+def own_folder(spark: SparkSession, folder: Path) -> tuple[DataStreamReader, str]:
+    """A reader for a folder of ours, and what to tell it to load."""
+    reader = spark.readStream.option("maxFileAge", FOREVER).option("recursiveFileLookup", "true")
+    return reader, place_of(str(folder.resolve()))
+
+
+def check_names(stream: Stream) -> None:
+    """Refuse a stream of files in the file system that Spark would read more than once."""
+    path = str(stream.origin.path)
+    local = path.removeprefix("file://")
+    if "://" in local:
+        return
+    for place in [local] if Path(local).exists() else glob.glob(local):
+        odd = (
+            place if _PATTERN.search(str(Path(place).absolute())) else next(odd_files(place), None)
+        )
+        if odd is not None:
+            raise HostError(
+                f"stream `{stream.name}`: Spark would read files more than once, because the name "
+                f"of `{odd}` looks like a pattern",
+                hint="rename it without [ ] { } ? * \\, or name a link to the directory "
+                "(ln -s) that has none of them; --local reads it as it is",
+            )
+
+
+def odd_files(folder: str) -> Iterator[str]:
+    """The files of a folder that Spark cannot read rightly for their names."""
+    place = Path(folder)
+    for file in sorted(place.iterdir()) if place.is_dir() else ():
+        if _PATTERN.search(file.name) and not is_hidden(file):
+            yield str(file)
+
+
+def place_of(path: str) -> str:
+    """A path as Spark must be told it to mean the directory of that name, if there is one.
+
+    >>> place_of("no/such/*.csv")
+    'no/such/*.csv'
+    >>> place_of("s3://bucket/2026-*")
+    's3://bucket/2026-*'
+    """
+    scheme, local = ("file://", path[7:]) if path.startswith("file://") else ("", path)
+    if "://" in local or not Path(local).exists():
+        return path
+    return scheme + escaped(local)
+
+
+def escaped(path: str) -> str:
+    """A path with nothing in it that Hadoop takes for a pattern.
+
+    >>> print(escaped("a[1]/b{2,3}*"))
+    a\\[1\\]/b\\{2,3\\}\\*
+    """
+    return re.sub(r"([\[\]{}?*\\])", r"\\\1", path)

@@ -1,0 +1,167 @@
+"""Streams as Spark streaming DataFrames, in the shape the exchange wants.
+
+Any streaming format Spark knows is a source: its name and options reach Spark unchanged. Spark
+reads, gives every column its declared type and turns times into ticks; only then do rows cross to
+Python. Parquet files are read there, without that crossing (`direct_files`).
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyspark
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import HostError, MalformedRow
+from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.model.schema import Column as Declared
+from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.types import Type
+from penstock.spark.exchange.exchange import DDL, NOW, Packer
+from penstock.spark.exchange.messages import LINES, read_lines
+from penstock.spark.placement.partitioning import Keys
+from penstock.spark.sources.conforming import MALFORMED, fit
+from penstock.spark.sources.direct_files import is_direct, new_files
+from penstock.spark.sources.directories import check_names, place_of, reading_all
+from penstock.spark.sources.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
+from penstock.spark.sources.workload_source import WorkloadSource, made_of
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
+
+#: Formats that Spark knows and does not bring along.
+PACKAGES = {
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13",
+    "avro": "org.apache.spark:spark-avro_2.13",
+}
+
+
+def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
+    """The stream as Spark reads it, with its declared columns and types."""
+    origin = stream.origin
+    if origin.format == "workload":
+        return fit(_read_workload(spark, origin), stream)
+    if origin.format in FILE_FORMATS and not _is_there(origin.path):
+        raise HostError(
+            f"stream `{stream.name}`: there is nothing at `{origin.path}`",
+            hint="name a directory of files; relative paths start where you are",
+        )
+    if origin.format in FILE_FORMATS:
+        check_names(stream)
+    if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
+        return read_text_files(spark, stream)
+    options = {key: value for key, value in origin.options if key.lower() != LINES}
+    if origin.format in FILE_FORMATS:
+        options = reading_all(options.items())
+    reader = spark.readStream.format(origin.format).options(**options)
+    if origin.format in FILE_FORMATS:
+        reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
+        if origin.format == "csv":
+            reader = reader.option("header", options.get("header", "true"))
+    place = origin.path
+    if place is not None and origin.format in FILE_FORMATS:
+        place = place_of(place)
+    try:
+        found = reader.load(place) if place is not None else reader.load()
+    except (AnalysisException, Py4JJavaError) as cause:
+        if "Failed to find" not in str(cause):
+            raise
+        raise HostError(
+            f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
+            hint=_way_to(origin.format),
+        ) from cause
+    if any(key.lower() == LINES for key, _ in origin.options):
+        return read_lines(found, stream)
+    return fit(found, stream)
+
+
+def _way_to(format: str) -> str:
+    package = PACKAGES.get(format)
+    if package is None:
+        return (
+            "is it spelled as Spark spells it? Else Spark needs its package: "
+            "run --packages GROUP:NAME:VERSION"
+        )
+    found = f"{package}:{pyspark.__version__}"
+    return (
+        f"Spark needs its package: run --packages {found}; in Python: "
+        f'Engine(conf={{"spark.jars.packages": "{found}"}})'
+    )
+
+
+def is_finite(stream: Stream) -> bool:
+    """Whether the stream comes to an end by itself."""
+    if stream.origin.format == ITERABLE:
+        return True  # once it is over, which `Spool` knows
+    if stream.origin.format == "workload":
+        return "rows" in dict(stream.origin.options)
+    return stream.origin.format in FILE_FORMATS
+
+
+def _is_there(path: str | None) -> bool:
+    """Whether a path leads somewhere; of one that lies elsewhere only Spark knows."""
+    if path is None:
+        return False
+    if "://" in path and not path.startswith("file://"):
+        return True
+    local = path.removeprefix("file://")
+    return Path(local).exists() or bool(glob.glob(local))
+
+
+def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
+    made_of({"workload": str(origin.path), **dict(origin.options)})  # complains here, if it must
+    spark.dataSource.register(WorkloadSource)
+    reader = spark.readStream.format(WorkloadSource.name()).options(**dict(origin.options))
+    return reader.option("workload", str(origin.path)).load()
+
+
+#: Spark's type names -> ours, where they differ.
+_SPARK_TYPES = {"timestamp_ntz": Type.TIMESTAMP}
+
+
+def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
+    """The columns of a DataFrame in our types."""
+    columns = []
+    for column, spark_type in frame.dtypes:
+        found = _SPARK_TYPES.get(spark_type) or next(
+            (of for of in Type if of.value.lower() == spark_type), None
+        )
+        if found is None:
+            raise MalformedRow(
+                name,
+                f"column `{column}` of `{name}` is {spark_type}, which no query can use",
+                hint=f"leave it out: frame.drop('{column}'), or cast it",
+            )
+        columns.append(Declared(column, found))
+    return tuple(columns)
+
+
+def exchange(
+    frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int], tasks: int
+) -> DataFrame:
+    """The stream as lines of the exchange; files we read ourselves are shared out to `tasks`."""
+    if is_direct(stream):
+        ready = new_files(frame.sparkSession, stream).coalesce(tasks)
+    else:
+        ticks = [_ticks(c.name, c.type) for c in stream.arriving]
+        if stream.kind is TimestampKind.INTERNAL:
+            ticks.append(_batch_time().alias(str(stream.timestamp)))
+        aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
+        ready = frame.select(*ticks, *aside)
+    if stream.timing.max_ahead is not None:
+        ready = ready.withColumn(NOW, _batch_time())
+    return ready.mapInArrow(Packer(number, stream, keys, groups), DDL)
+
+
+def _batch_time() -> Column:
+    """The batch's own time, in ticks: Spark logs it, and replays it."""
+    return F.unix_micros(F.current_timestamp())
+
+
+def _ticks(name: str, of: Type) -> Column:
+    column = F.col(f"`{name}`")
+    return (F.unix_micros(column) if of is Type.TIMESTAMP else column).alias(name)

@@ -1,0 +1,91 @@
+"""Directories of CSV and JSON: read as text, so that a bad value costs its row and nothing else.
+
+Spark's own readers turn a value that does not fit into NULL, which nobody notices. Here every
+column is read as text, a line that is no row comes along whole (Spark's corrupt record), and
+`fitting` gives the columns their types and sets aside what does not fit. CSV columns are found by
+the names in the header, as in this process, and every file is held to the same header.
+
+Whoever chooses how Spark treats bad records (`mode`, `columnNameOfCorruptRecord`) gets just that.
+"""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.model.streams import Stream
+from penstock.model.types import Type
+from penstock.spark.sources.conforming import fit
+from penstock.spark.sources.directories import place_of, reading_all
+
+TEXT_FORMATS = ("csv", "json")
+
+#: The column in which a line that is no row comes along.
+NO_ROW = "penstock_no_row"
+
+#: As CSV is written nearly everywhere, and read in this process. Spark would want a backslash
+#: before quotes within quotes; would take "" for NULL, unless NULL is said to be something else;
+#: and, with columns that nobody reads left out, would not see that a line has too few or too many.
+_CSV = {
+    "header": "true",
+    "escape": '"',
+    "enforceSchema": "false",
+    "nullValue": "\u0001",
+    "columnPruning": "false",
+}
+
+
+def sets_rows_aside(stream: Stream) -> bool:
+    """Whether malformed rows of the stream are ours to treat."""
+    given = _lowered(stream)
+    return bool(stream.arriving) and not {"mode", "columnnameofcorruptrecord"} & given.keys()
+
+
+def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
+    """The stream's columns, and what does not fit set aside."""
+    origin = stream.origin
+    options = reading_options(stream, origin.format)
+    names = [column.name for column in stream.arriving]
+    if origin.format == "csv" and _lowered(stream).get("header", "true").lower() == "true":
+        names = _header(spark, place_of(str(origin.path)), options) or names
+    schema = ", ".join(f"`{name}` STRING" for name in (*names, NO_ROW))
+    reader = spark.readStream.format(origin.format).options(**reading_all(options.items()))
+    reader = reader.schema(schema)
+    reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", NO_ROW)
+    return fit(
+        reader.load(place_of(str(origin.path))),
+        stream,
+        no_row=NO_ROW,
+        formats=time_formats(stream),
+        ticks=origin.format == "json",
+    )
+
+
+def reading_options(stream: Stream, format_: str) -> dict[str, str]:
+    """The stream's options, and ours where it has none."""
+    given = _lowered(stream)
+    ours = _CSV if format_ == "csv" else {}
+    missing = {key: value for key, value in ours.items() if key.lower() not in given}
+    return missing | dict(stream.origin.options)
+
+
+def time_formats(stream: Stream) -> dict[Type, str]:
+    """How the stream's options say that times are written."""
+    given = _lowered(stream)
+    named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
+    return {of: given[option] for of, option in named.items() if option in given}
+
+
+def _header(spark: SparkSession, path: str, options: dict[str, str]) -> list[str]:
+    """The names in the first file's header; none if there is no file yet."""
+    try:
+        return spark.read.format("csv").options(**options).load(path).columns
+    except AnalysisException as refused:
+        if refused.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        return []
+
+
+def _lowered(stream: Stream) -> dict[str, str]:
+    """The options with their names as Spark compares them."""
+    return {key.lower(): value for key, value in stream.origin.options}

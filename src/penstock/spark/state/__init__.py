@@ -1,0 +1,1 @@
+"""Checkpoints and operator state in Spark's store."""

@@ -1,0 +1,156 @@
+"""A group's kernel state inside Spark's state store.
+
+One map, because every variable costs each task some 20 ms a batch:
+
+    DIRECTORY     JSON with every operator's facts, and for each of its tables the segments it
+                  consists of: [id, rows already purged from its front]
+    segment id    Arrow IPC
+
+A segment is written once, under an id drawn at random when it was made, and removed when nothing
+refers to it any more; so what a batch writes is what is new in it. Reading from Spark's store is
+slow: `SegmentCache` keeps segments decoded.
+
+An id names one content for ever, committed or not. Only ids of a committed directory are ever asked
+for, so whatever became of other attempts, what the caches hold under them is right.
+
+That the store holds them is Spark's part: directory and segments of one attempt must stay together.
+They do in the second format of its checkpoints, where every attempt writes files of its own and the
+commit names those that count; so retries, speculation, lost executors, failing sinks and restarts
+need no further care. In the first, attempts at a batch share a file, and the state in an executor's
+memory may be another attempt's than the one on disk (`uncommitted`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+
+from penstock.errors import HostError
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Item
+from penstock.kernel.state import Segment, State, Table, from_ipc, to_ipc
+from penstock.model.punctuation import Punctuation, to_json
+from penstock.spark.faults import reach, step
+from penstock.spark.group_host import GroupHost
+from penstock.spark.state.segment_cache import SegmentCache
+from penstock.spark.state.spark_files import DAMAGED
+
+FORMAT = 2
+#: The key of the directory; no segment has it for an id.
+DIRECTORY = (0,)
+
+_BINARY = StructType([StructField("v", BinaryType())])
+_LONG = StructType([StructField("k", LongType())])
+
+
+class SparkStateStore:
+    """The state variable of one group's processor."""
+
+    def __init__(self, handle: StatefulProcessorHandle, cache: SegmentCache) -> None:
+        self._map = handle.getMapState("state", _LONG, _BINARY)
+        self._cache = cache
+
+    def read(self) -> dict[str, Any] | None:
+        """The committed directory; None in a group's first batch."""
+        kept = self._map.getValue(DIRECTORY)
+        if kept is None:
+            return None
+        found = json.loads(bytes(kept[0]))
+        if found["format"] != FORMAT:
+            raise HostError(
+                f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
+                hint="run it with the release that wrote it, or start with a new checkpoint",
+            )
+        return dict(found)
+
+    def restore(self, host: GroupHost, directory: dict[str, Any]) -> None:
+        """Put a directory's state into a host that has not run yet."""
+        for name, state in host.states():
+            kept = directory["states"].get(name)
+            if kept is not None:
+                self._restore_state(state, kept)
+        for name, node in host.graph.nodes.items():
+            kept = directory["buffers"].get(name)
+            if kept is not None:
+                places = [(int(item), int(row)) for item, row in kept["places"]]
+                node.output.refill([self._unpack(item) for item in kept["items"]], places)
+
+    def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
+        """Keep a host's state; what is kept already is not written again."""
+        segments: dict[int, Segment] = {}
+        directory: dict[str, Any] = {"format": FORMAT, "token": token, "states": {}, "buffers": {}}
+        for name, state in host.states():
+            directory["states"][name] = _describe(state, segments)
+        for name, node in host.graph.nodes.items():
+            if not node.is_fork and (items := node.output.items):
+                directory["buffers"][name] = {
+                    "items": [_pack(item, segments) for item in items],
+                    "places": node.output.places(),
+                }
+        directory["segments"] = sorted(segments)
+        known = set(before["segments"]) if before else set()
+        for number in segments.keys() - known:
+            # Compressed: Spark's store takes about as long for a byte as LZ4 for ten.
+            data = to_ipc(segments[number].whole, compression="lz4")
+            for _ in step("state.segment"):
+                self._map.updateValue((number,), (data,))
+            self._cache.put(number, segments[number].whole, data)
+        reach("state.segments")
+        for number in known - segments.keys():
+            self._map.removeKey((number,))
+            self._cache.drop(number)
+        for _ in step("state.directory"):
+            self._map.updateValue(DIRECTORY, (json.dumps(directory).encode(),))
+
+    def _restore_state(self, state: State, kept: dict[str, Any]) -> None:
+        for name, value in kept["facts"].items():
+            setattr(state, name, value)
+        for name, segments in kept["tables"].items():
+            setattr(state, name, Table([self._segment(*kept) for kept in segments]))
+
+    def _segment(self, number: int, purged: int) -> Segment:
+        rows = self._cache.get(number)
+        if rows is None:
+            kept = self._map.getValue((number,))
+            if kept is None:
+                raise HostError(
+                    f"the checkpoint is damaged: its state misses the segment {number}, which it "
+                    "had",
+                    hint=DAMAGED,
+                )
+            data = bytes(kept[0])
+            rows = from_ipc(data)
+            self._cache.put(number, rows, data)
+        return Segment(rows, number, purged)
+
+    def _unpack(self, item: Any) -> Item:
+        if isinstance(item, int):
+            segment = self._segment(item, 0)
+            block = Block(segment.whole)
+            _BLOCKS[block] = segment
+            return block
+        return Punctuation(*item)
+
+
+#: The segment that a waiting block is kept as.
+_BLOCKS: WeakKeyDictionary[Block, Segment] = WeakKeyDictionary()
+
+
+def _describe(state: State, segments: dict[int, Segment]) -> dict[str, Any]:
+    tables = {}
+    for name, table in state.tables():
+        tables[name] = [[segment.id, segment.purged] for segment in table.segments]
+        segments.update((segment.id, segment) for segment in table.segments)
+    return {"facts": state.facts(), "tables": tables}
+
+
+def _pack(item: Item, segments: dict[int, Segment]) -> Any:
+    if isinstance(item, Punctuation):
+        return [item.on, item.bound, to_json(item.where)]
+    segment = _BLOCKS.setdefault(item, Segment(item.rows))
+    segments[segment.id] = segment
+    return segment.id

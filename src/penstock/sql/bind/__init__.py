@@ -1,0 +1,1 @@
+"""From statements to plans: names, types, windows."""

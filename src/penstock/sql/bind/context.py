@@ -1,0 +1,82 @@
+"""What every binder is handed: the text, the names that exist, and a note of the ones read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from penstock.catalog.settings import Duration
+from penstock.errors import CyclicView, Position, UnknownName
+from penstock.model.schema import suggest
+from penstock.plan.nodes import Node
+from penstock.sql.parse import positions as places
+from penstock.sql.parse.syntax import Span
+
+
+class Names(Protocol):
+    """What a query can refer to; the catalog is one."""
+
+    def relation(self, name: str) -> Node | None:
+        """The plan behind a stream, view or query, whatever the case of its name."""
+
+    def relations(self) -> Iterable[str]:
+        """Every name that `relation` knows."""
+
+    def parameter(self, name: str) -> int | Duration | None:
+        """The value that SET gave to a parameter."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The surroundings of a query that is being bound."""
+
+    text: str
+    names: Names
+    subquery: Callable[[exp.Expr, Context], Node]  # binds a query inside this one
+    defining: str | None = None  # the view or query whose body this is
+    local: Mapping[str, Node] = field(default_factory=dict)  # names from WITH, in lower case
+    reads: set[str] = field(default_factory=set)  # what was looked up, in lower case
+
+    def with_local(self, name: str, node: Node) -> Context:
+        """The same, with one more name from WITH."""
+        return replace(self, local={**self.local, name.lower(): node})
+
+    def lookup(self, name: str) -> Node:
+        """The plan behind a name in FROM."""
+        key = name.lower()
+        if key in self.local:
+            return self.local[key]
+        if self.defining is not None and key == self.defining.lower():
+            raise CyclicView(
+                f"`{name}` reads itself", hint="it can only read what was declared before it"
+            )
+        found = self.names.relation(name)
+        if found is None:
+            known = [*self.local, *self.names.relations()]
+            raise UnknownName(
+                f"no stream, table, view or query `{name}`", hint=suggest(name, known)
+            )
+        self.reads.add(key)
+        return found
+
+    def position(self, place: exp.Expr | Span | None) -> Position | None:
+        return places.position_of(self.text, place)
+
+    @contextmanager
+    def located(self, place: exp.Expr | Span | None) -> Iterator[None]:
+        """Errors raised inside without a position get this one."""
+        with places.located(self.text, place):
+            yield
+
+    def only(self, node: exp.Expr, *handled: str) -> None:
+        """Refuse a node that says more than `handled`."""
+        places.only(self.text, node, *handled)
+
+    def written(self, node: exp.Expr) -> str:
+        """The node as the text spells it, on one line."""
+        span = places.span_of(node)
+        return " ".join(self.text[span.start : span.end].split()) if span else node.key

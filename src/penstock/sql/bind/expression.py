@@ -1,0 +1,367 @@
+"""Scalar expressions: syntax tree -> `Expression`, names resolved and types checked.
+
+One function per shape of the tree, found in a table; a shape that is not in the table is refused.
+Where aggregates are allowed a subclass says what they become (`bind_aggregate`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NoReturn, TypeGuard
+
+from sqlglot import exp
+
+from penstock.errors import NotExecutable, SyntaxFault
+from penstock.model.aggregates import AGGREGATES
+from penstock.model.expressions import Call, Case, Cast, Expression, Literal
+from penstock.model.types import Type
+from penstock.sql.bind import literal as bind_literal
+from penstock.sql.bind.context import Context
+from penstock.sql.bind.scope import Scope
+from penstock.sql.bind.types import bind_type
+from penstock.sql.parse.syntax import Windowed
+
+_BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "div",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.DPipe: "||",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.RegexpLike: "rlike",
+}
+
+#: Spark's functions that are casts: `int(x)`.
+_CASTS = {
+    "boolean": Type.BOOLEAN,
+    "tinyint": Type.TINYINT,
+    "smallint": Type.SMALLINT,
+    "int": Type.INT,
+    "bigint": Type.BIGINT,
+    "float": Type.FLOAT,
+    "double": Type.DOUBLE,
+    "string": Type.STRING,
+    "binary": Type.BINARY,
+    "timestamp": Type.TIMESTAMP,
+}
+
+#: EXTRACT(unit FROM …) -> the function that gives it.
+_UNITS = {
+    "year": "year",
+    "quarter": "quarter",
+    "month": "month",
+    "week": "weekofyear",
+    "day": "dayofmonth",
+    "doy": "dayofyear",
+    "dayofweek": "dayofweek",
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+}
+
+#: Aggregates of Spark that cannot be computed here.
+# fmt: off
+OTHER_AGGREGATES = frozenset({
+    "any_value", "bit_and", "bit_or", "bit_xor", "corr", "count_if", "count_min_sketch",
+    "covar_pop", "covar_samp", "grouping", "histogram_numeric", "kurtosis", "listagg", "regr_avgx",
+    "skewness", "string_agg",
+})
+# fmt: on
+
+#: Functions whose value depends on when they are called.
+_MOMENTS = frozenset({"current_timestamp", "current_date", "now", "localtimestamp", "curdate"})
+
+#: `row-num` reads as a subtraction; these are the names it can be.
+_HYPHENATED = {("row", "num"), ("seq", "num"), ("arrival", "ts")}
+
+
+class ExpressionBinder:
+    """Binds expressions over the fields of a scope."""
+
+    def __init__(self, context: Context, scope: Scope) -> None:
+        self.context = context
+        self.scope = scope
+
+    def bind(self, node: exp.Expr) -> Expression:
+        """The expression that a part of the tree stands for."""
+        with self.context.located(node):
+            handler = _HANDLERS.get(type(node))
+            if handler is None:
+                self._refuse(node)
+            return handler(self, node)
+
+    def column(self, node: exp.Column) -> Expression:
+        """A column by its name."""
+        self.context.only(node, "this", "table")
+        if isinstance(node.this, exp.Star):
+            self._refuse(node.this)
+        return self.scope.resolve(node.name, node.table or None).ref
+
+    def aggregate(self, node: exp.Expr) -> Expression:
+        """An aggregate, with or without a window behind it."""
+        raise SyntaxFault(
+            f"`{self.context.written(node)}` cannot stand here: it is an aggregate",
+            hint="compute it in an inner query: SELECT … FROM (SELECT … AS x …) WHERE x > …",
+        )
+
+    def check_shapes(self, tree: exp.Expr) -> None:
+        """Refuse what would hide an aggregate from whoever looks for its window."""
+        for node in tree.find_all(exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls):
+            if isinstance(node, exp.Filter) and is_aggregate(node.this):
+                continue
+            with self.context.located(node):
+                self._refuse(node)
+
+    def _refuse(self, node: exp.Expr) -> NoReturn:
+        reason, hint = _REFUSED.get(type(node), (None, None))
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _MOMENTS:
+            reason, hint = _NOW
+        written = self.context.written(node)
+        raise NotExecutable(reason or f"`{written}` is not part of the dialect", hint=hint)
+
+    def _literal(self, node: exp.Literal) -> Expression:
+        if node.is_string:
+            return Literal(node.this, Type.STRING)
+        return bind_literal.check_range(bind_literal.number(str(node.this)))
+
+    def _bytes(self, node: exp.HexString) -> Expression:
+        # sqlglot keeps the digits as a number, and forgets leading zeros: the text has them.
+        digits = self.context.written(node)[2:-1]
+        if not re.fullmatch(r"[0-9a-fA-F]*", digits):
+            raise SyntaxFault(f"X'{digits}' has other than hexadecimal digits")
+        return Literal(bytes.fromhex("0" * (len(digits) % 2) + digits), Type.BINARY)
+
+    def _boolean(self, node: exp.Boolean) -> Expression:
+        return Literal(bool(node.this), Type.BOOLEAN)
+
+    def _null(self, node: exp.Null) -> Expression:
+        return Literal(None, Type.NULL)
+
+    def _paren(self, node: exp.Paren) -> Expression:
+        self.context.only(node, "this")
+        return self.bind(node.this)
+
+    def _binary(self, node: exp.Binary) -> Expression:
+        self.context.only(node, "this", "expression")
+        left, right = self.bind(node.this), self.bind(node.expression)
+        if isinstance(node, exp.Add) and _is_interval(left) and _is_interval(right):
+            # INTERVAL 1 HOUR 30 MINUTES comes as a sum.
+            return Literal(left.value + right.value, Type.INTERVAL)
+        return Call(_BINARY[type(node)], (left, right))
+
+    def _minus(self, node: exp.Sub) -> Expression:
+        name = hyphenated(node, self.scope)
+        if name is not None:
+            return self.column(name)
+        return Call("-", (self.bind(node.this), self.bind(node.expression)))
+
+    def _negative(self, node: exp.Neg) -> Expression:
+        inner = node.this
+        if isinstance(inner, exp.Literal) and not inner.is_string:
+            return bind_literal.negated(bind_literal.number(str(inner.this)))
+        value = self.bind(inner)
+        if isinstance(value, Literal) and value.of is Type.INTERVAL:
+            return bind_literal.negated(value)
+        return Call("negative", (value,))
+
+    def _not(self, node: exp.Not) -> Expression:
+        return Call("not", (self.bind(node.this),))
+
+    def _bit_not(self, node: exp.BitwiseNot) -> Expression:
+        return Call("~", (self.bind(node.this),))
+
+    def _is_distinct(self, node: exp.NullSafeNEQ) -> Expression:
+        return Call("not", (Call("<=>", (self.bind(node.this), self.bind(node.expression))),))
+
+    def _is(self, node: exp.Is) -> Expression:
+        self.context.only(node, "this", "expression", "negate")
+        tested = node.expression
+        if isinstance(tested, exp.Null):
+            found = Call("is_null", (self.bind(node.this),))
+        elif isinstance(tested, exp.Boolean):
+            found = Call("<=>", (self.bind(node.this), self._boolean(tested)))
+        else:
+            raise SyntaxFault("IS is followed by NULL, TRUE or FALSE", hint="to compare, write =")
+        return Call("not", (found,)) if node.args.get("negate") else found
+
+    def _like(self, node: exp.Expr) -> Expression:
+        """LIKE and ILIKE, with NOT inside the node and ESCAPE around it."""
+        escape: tuple[Expression, ...] = ()
+        if isinstance(node, exp.Escape):
+            escape = (self.bind(node.expression),)
+            node = node.this
+        self.context.only(node, "this", "expression", "negate")
+        if not isinstance(node, (exp.Like, exp.ILike)):
+            self._refuse(node)
+        name = "like" if isinstance(node, exp.Like) else "ilike"
+        matched = Call(name, (self.bind(node.this), self.bind(node.expression), *escape))
+        return Call("not", (matched,)) if node.args.get("negate") else matched
+
+    def _in(self, node: exp.In) -> Expression:
+        self.context.only(node, "this", "expressions")
+        if not node.expressions:
+            raise SyntaxFault("IN needs at least one value", hint="write x IN (1, 2)")
+        return Call("in", (self.bind(node.this), *(self.bind(e) for e in node.expressions)))
+
+    def _between(self, node: exp.Between) -> Expression:
+        self.context.only(node, "this", "low", "high")
+        value = self.bind(node.this)
+        low, high = self.bind(node.args["low"]), self.bind(node.args["high"])
+        return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
+
+    def _case(self, node: exp.Case) -> Expression:
+        self.context.only(node, "this", "ifs", "default")
+        subject = self.bind(node.this) if node.this else None
+        branches = []
+        for branch in node.args["ifs"]:
+            condition = self.bind(branch.this)
+            if subject is not None:
+                condition = Call("=", (subject, condition))
+            branches.append((condition, self.bind(branch.args["true"])))
+        default = node.args.get("default")
+        if default is None:
+            return Case(tuple(branches))
+        return Case(tuple(branches), self.bind(default))
+
+    def _cast(self, node: exp.Cast) -> Expression:
+        """A CAST; where the tree says strict, `TIMESTAMP '…'` and its like."""
+        self.context.only(node, "this", "to")
+        to = bind_type(node.args["to"], node.args["to"].sql("spark").upper())
+        if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
+            return bind_literal.typed(node.this.this, to)
+        return Cast(self.bind(node.this), to)
+
+    def _interval(self, node: exp.Interval) -> Expression:
+        return bind_literal.interval(node)
+
+    def _adjacent(self, node: exp.Concat) -> Expression:
+        """`'a' 'b'` is one text."""
+        texts = [part.this for part in node.expressions if isinstance(part, exp.Literal)]
+        return Literal("".join(texts), Type.STRING)
+
+    def _extract(self, node: exp.Extract) -> Expression:
+        unit = node.this.name.lower()
+        if unit not in _UNITS:
+            raise SyntaxFault(
+                f"EXTRACT cannot give `{unit}`", hint=f"it can give: {', '.join(_UNITS)}"
+            )
+        return Call(_UNITS[unit], (self.bind(node.expression),))
+
+    def _function(self, node: exp.Anonymous) -> Expression:
+        name = node.name
+        key = name.lower()
+        if is_aggregate(node):
+            return self.aggregate(node)
+        if key in _MOMENTS:
+            self._refuse(node)
+        args = [self.bind(argument) for argument in node.expressions]
+        if key in _CASTS and len(args) == 1:
+            return Cast(args[0], _CASTS[key])
+        return Call(name, tuple(args))
+
+
+def _is_interval(expression: Expression) -> TypeGuard[Literal]:
+    return isinstance(expression, Literal) and expression.of is Type.INTERVAL
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether this is a call of an aggregate function, filtered or not."""
+    node, _ = filtered(node)
+    return isinstance(node, exp.Anonymous) and (
+        node.name.lower() in AGGREGATES or node.name.lower() in OTHER_AGGREGATES
+    )
+
+
+def filtered(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """A call, and the condition of its FILTER clause if it has one."""
+    if isinstance(node, exp.Filter):
+        return node.this, node.expression.this
+    return node, None
+
+
+def hyphenated(node: exp.Sub, scope: Scope) -> exp.Column | None:
+    """`row-num` and its like as the column they mean, unless there is something to subtract."""
+    left, right = node.this, node.expression
+    if not isinstance(left, exp.Column) or not isinstance(right, exp.Column) or right.table:
+        return None
+    words = (left.name.lower(), right.name.lower())
+    if words not in _HYPHENATED or scope.has(left.name, left.table or None):
+        return None
+    name = exp.Column(this=exp.Identifier(this="_".join(words)), table=left.args.get("table"))
+    return name
+
+
+_B = ExpressionBinder
+
+_HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
+    exp.Column: lambda binder, node: binder.column(node),
+    exp.Anonymous: _B._function,
+    Windowed: lambda binder, node: binder.aggregate(node),
+    exp.Filter: lambda binder, node: binder.aggregate(node),
+    exp.Literal: _B._literal,
+    exp.HexString: _B._bytes,
+    exp.Boolean: _B._boolean,
+    exp.Null: _B._null,
+    exp.Paren: _B._paren,
+    exp.Sub: _B._minus,
+    exp.Neg: _B._negative,
+    exp.Not: _B._not,
+    exp.BitwiseNot: _B._bit_not,
+    exp.NullSafeNEQ: _B._is_distinct,
+    exp.Is: _B._is,
+    exp.Like: _B._like,
+    exp.ILike: _B._like,
+    exp.Escape: _B._like,
+    exp.In: _B._in,
+    exp.Between: _B._between,
+    exp.Case: _B._case,
+    exp.Cast: _B._cast,
+    exp.TryCast: _B._cast,
+    exp.Interval: _B._interval,
+    exp.Concat: _B._adjacent,
+    exp.Extract: _B._extract,
+    **dict.fromkeys(_BINARY, _B._binary),
+}
+
+_NOW = (
+    "a standing query runs at no one moment, so it has no present time",
+    "take the time of arrival: TIMESTAMP INTERNAL",
+)
+_SUBQUERY = ("a query cannot stand in an expression", "join it in FROM instead")
+
+#: Shapes that deserve more than a plain no.
+_REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.CurrentTimestamp: _NOW,
+    exp.CurrentDate: _NOW,
+    exp.Select: _SUBQUERY,
+    exp.Subquery: _SUBQUERY,
+    exp.Exists: _SUBQUERY,
+    exp.Star: ("`*` cannot stand in an expression", "name a column"),
+    exp.Filter: (
+        "FILTER can only stand behind an aggregate",
+        "write sum(x) FILTER (WHERE condition)",
+    ),
+    exp.Window: (
+        "OVER cannot be run in this release",
+        "a window over a stream is written [RANGE 10 MINUTES, SLIDE 1 MINUTE]",
+    ),
+    exp.IgnoreNulls: ("aggregates ignore NULL anyway", "leave IGNORE NULLS out"),
+    exp.RespectNulls: ("aggregates ignore NULL always", "leave RESPECT NULLS out"),
+    exp.Distinct: ("DISTINCT cannot stand here", "write count(DISTINCT x)"),
+    exp.Alias: ("an argument cannot have a name", None),
+    exp.Placeholder: ("placeholders are not part of the dialect", "write the value"),
+    exp.Tuple: ("a list cannot stand here", None),
+}

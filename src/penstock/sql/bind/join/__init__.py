@@ -1,0 +1,1 @@
+"""Joins: conditions, bands, tables."""

@@ -1,0 +1,162 @@
+"""Joins: inputs and conditions -> a left-deep tree of window joins.
+
+Every join needs a bound on how far apart partners can lie. It comes from, in this order:
+
+    WITHIN 5 SECONDS                      both directions
+    brackets on both sides                `a [RANGE 3 MINUTES], b [RANGE 2 MINUTES]`
+    one TUMBLING bracket, on the last     `a, b [RANGE TUMBLING 5 MINUTES]`
+    conditions on the timestamps          `a.ts BETWEEN b.ts - INTERVAL … AND b.ts + INTERVAL …`
+
+A static table needs none: rows of it do not come, so there is nothing to wait for or to forget
+(`bind_table_join`).
+
+Conditions go where they can be tested first: those on one input below the join, equalities into the
+join, the rest behind it. Where rows without a partner are kept, ON and WHERE differ, and conditions
+move only as far as that leaves the answer the same.  Spec: window-queries 2.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import CannotJoin, NotExecutable
+from penstock.model.joins import JoinKind
+from penstock.plan.nodes import Node, WindowJoin
+from penstock.sql.bind.conditions import conjunction
+from penstock.sql.bind.context import Context
+from penstock.sql.bind.expression import ExpressionBinder
+from penstock.sql.bind.from_ import Input
+from penstock.sql.bind.join.bands import find_pairing
+from penstock.sql.bind.join.parts import (
+    Left,
+    as_progressing,
+    divided,
+    equalities_of,
+    filtered,
+    joined_name,
+    name_of,
+    split,
+    unprefixed,
+)
+from penstock.sql.bind.join.table_join import bind_table_join, is_table, stream_first
+from penstock.sql.bind.scope import Scope, unique
+from penstock.sql.parse.syntax import StreamJoin
+
+#: The result is made of left rows only.
+_ONE_SIDED = (JoinKind.SEMI, JoinKind.ANTI)
+
+
+def bind_joins(
+    first: Input, joins: list[tuple[StreamJoin, Input]], where: exp.Expr | None, context: Context
+) -> tuple[Node, Scope]:
+    """The plan of `first JOIN … JOIN … WHERE …`, and what can be named above it."""
+    first, joins, written_first = stream_first(first, joins, context)
+    inputs = [first, *(input_ for _, input_ in joins)]
+    _check_inputs(inputs, context)
+    streams = [input_ for input_ in inputs if not is_table(input_)]
+    kinds = {join.args["kind"] for join, _ in joins}
+    waiting = _Waiting(split(where), inputs, context)
+    left = Left(first.node, first.scope, str(first.name), (first,))
+    if kinds <= {JoinKind.INNER, JoinKind.LEFT, *_ONE_SIDED}:
+        left = replace(left, node=filtered(first.node, first.scope, waiting.alone(0), context))
+    for step, (join, right) in enumerate(joins, start=1):
+        with context.located(join):
+            extra: list[exp.Expr] = []
+            # An outer join adds rows; a condition of WHERE must see them, so it waits.
+            if kinds == {JoinKind.INNER}:
+                extra = [*waiting.alone(step), *waiting.completed_by(step)]
+            bind = bind_table_join if is_table(right) else _join
+            left = bind(left, right, join, extra, streams, context)
+    scope = left.scope if written_first is None else left.scope.beginning_with(written_first)
+    return filtered(left.node, left.scope, waiting.trees, context), scope
+
+
+class _Waiting:
+    """Conditions of WHERE that are not yet in the plan."""
+
+    def __init__(self, trees: list[exp.Expr], inputs: list[Input], context: Context) -> None:
+        # Prefixed by the input's number, a column tells where it comes from.
+        numbered = [input_.scope.prefixed(str(i)) for i, input_ in enumerate(inputs)]
+        binder = ExpressionBinder(context, Scope(tuple(f for s in numbered for f in s.fields)))
+        self._needs = {
+            id(tree): {int(name.split(".")[0]) for name in binder.bind(tree).refs} for tree in trees
+        }
+        self.trees = trees
+
+    def alone(self, step: int) -> list[exp.Expr]:
+        """Take those on one input only."""
+        return self._take([t for t in self.trees if self._needs[id(t)] == {step}])
+
+    def completed_by(self, step: int) -> list[exp.Expr]:
+        """Take those for which this was the last input missing."""
+        return self._take([t for t in self.trees if max(self._needs[id(t)], default=-1) == step])
+
+    def _take(self, taken: list[exp.Expr]) -> list[exp.Expr]:
+        gone = {id(tree) for tree in taken}
+        self.trees = [tree for tree in self.trees if id(tree) not in gone]
+        return taken
+
+
+def _join(
+    left: Left,
+    right: Input,
+    join: StreamJoin,
+    extra: list[exp.Expr],
+    inputs: list[Input],
+    context: Context,
+) -> Left:
+    """One more input; `extra` are conditions of WHERE that belong here."""
+    kind: JoinKind = join.args["kind"]
+    names = (left.name, str(right.name))
+    sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
+    both = sides[0] + sides[1]
+    below, parts = divided(join, extra, sides, context)
+    pairing = find_pairing(
+        left.inputs, right, both, parts, join.args.get("within"), inputs, left.absent, context
+    )
+    parts = [part for part in parts if part not in pairing.used] + list(pairing.residual)
+    equalities = equalities_of(parts, sides, names)
+    node = WindowJoin(
+        filtered(left.node, left.scope, below[0], context),
+        filtered(right.node, right.scope, below[1], context),
+        names,
+        (unprefixed(pairing.on[0], names[0]), unprefixed(pairing.on[1], names[1])),
+        pairing.band,
+        tuple(equalities.values()),
+        conjunction(part for part in parts if part not in equalities),
+        kind,
+    )
+    members = left.inputs if kind in _ONE_SIDED else (*left.inputs, right)
+    scope = as_progressing(sides[0] if kind in _ONE_SIDED else both, node)
+    name = unique(joined_name([str(member.name) for member in members]), map(name_of, inputs))
+    absent = left.absent
+    if kind.keeps_alone(1):
+        absent |= {str(input_.name) for input_ in left.inputs}
+    if kind.keeps_alone(0):
+        absent |= {str(right.name)}
+    return Left(node, scope, name, members, absent)
+
+
+def _check_inputs(inputs: list[Input], context: Context) -> None:
+    seen: set[str] = set()
+    for input_ in inputs:
+        position = context.position(input_.place)
+        if input_.window is not None:
+            raise NotExecutable(
+                "a table function cannot be joined",
+                position=position,
+                hint="join the streams in windows: a, b [RANGE TUMBLING 10 MINUTES]",
+            )
+        if input_.name is None:
+            raise CannotJoin(
+                "every input of a join needs a name", position=position, hint="write (…) AS name"
+            )
+        if input_.name.lower() in seen:
+            raise CannotJoin(
+                f"two inputs of the join are called `{input_.name}`",
+                position=position,
+                hint=f"name one of them: {input_.name} AS other",
+            )
+        seen.add(input_.name.lower())

@@ -1,0 +1,146 @@
+"""Parts of joins: conditions, and where each of them is tested.
+
+Those on one input alone go below the join, where that leaves the answer the same; equalities of two
+columns go into it; the rest is tested pair by pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.model.expressions import Call, Expression, Ref
+from penstock.model.joins import JoinKind
+from penstock.plan.nodes import Node, Select
+from penstock.sql.bind.conditions import conjunction, conjuncts
+from penstock.sql.bind.context import Context
+from penstock.sql.bind.expression import ExpressionBinder
+from penstock.sql.bind.from_ import Input
+from penstock.sql.bind.scope import Scope
+from penstock.sql.parse.syntax import StreamJoin
+
+#: Which one-sided conditions of ON may be tested before the join.
+_PUSHED = {
+    JoinKind.INNER: (True, True),
+    JoinKind.LEFT: (False, True),
+    JoinKind.RIGHT: (True, False),
+    JoinKind.FULL: (False, False),
+    JoinKind.SEMI: (True, True),
+    JoinKind.ANTI: (False, True),
+}
+
+
+@dataclass(frozen=True)
+class Left:
+    """What stands left of the next join: a plan, what can be named, and the inputs in it."""
+
+    node: Node
+    scope: Scope
+    name: str
+    inputs: tuple[Input, ...]
+    absent: frozenset[str] = frozenset()  # inputs of which an outer join may give no row
+    tables: tuple[str, ...] = ()  # those that stand behind the last stream
+
+
+def filtered(node: Node, scope: Scope, trees: list[exp.Expr], context: Context) -> Node:
+    """The node's rows for which all conditions hold."""
+    binder = ExpressionBinder(context, scope)
+    condition = conjunction(map(binder.bind, trees))
+    if condition is None:
+        return node
+    with context.located(trees[0]):
+        return Select(node, condition)
+
+
+def split(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The parts of a conjunction, still as written."""
+    found, waiting = [], [condition] if condition is not None else []
+    while waiting:
+        tree = waiting.pop()
+        inner = tree.unnest() if isinstance(tree, exp.Paren) else tree
+        if isinstance(inner, exp.And):
+            waiting += [inner.expression, inner.this]
+        else:
+            found.append(tree)
+    return found
+
+
+def divided(
+    join: StreamJoin, extra: list[exp.Expr], sides: tuple[Scope, Scope], context: Context
+) -> tuple[tuple[list[exp.Expr], list[exp.Expr]], list[Expression]]:
+    """Conditions that can be tested below the join, for each side, and parts of the others."""
+    below: tuple[list[exp.Expr], list[exp.Expr]] = ([], [])
+    parts: list[Expression] = []
+    for tree in [*split(join.args.get("on")), *extra]:
+        condition = ExpressionBinder(context, sides[0] + sides[1]).bind(tree)
+        side = _side_of(condition, sides)
+        if side is not None and _PUSHED[join.args["kind"]][side]:
+            below[side].append(tree)
+        else:
+            with context.located(tree):
+                parts += conjuncts(condition)
+    return below, parts
+
+
+def equalities_of(
+    parts: list[Expression], sides: tuple[Scope, Scope], names: tuple[str, str]
+) -> dict[Expression, tuple[str, str]]:
+    """Conditions that say that two columns are equal -> the columns."""
+    return {part: pair for part in parts if (pair := _equality(part, sides, names))}
+
+
+def as_progressing(scope: Scope, node: Node) -> Scope:
+    """The scope, with what the node can promise."""
+    progressing = node.schema.progressing
+    return Scope(tuple(replace(f, progresses=f.column in progressing) for f in scope.fields))
+
+
+def _side_of(condition: Expression, sides: tuple[Scope, Scope]) -> int | None:
+    """The side that the condition is on alone."""
+    for side, scope in enumerate(sides):
+        if condition.refs and condition.refs <= {field.column for field in scope.fields}:
+            return side
+    return None
+
+
+def _equality(
+    part: Expression, sides: tuple[Scope, Scope], names: tuple[str, str]
+) -> tuple[str, str] | None:
+    """The two columns of `left.a = right.b`, as their own sides call them."""
+    if not isinstance(part, Call) or part.function != "=":
+        return None
+    first, second = part.args
+    if not isinstance(first, Ref) or not isinstance(second, Ref):
+        return None
+    order = (_side_of(first, sides), _side_of(second, sides))
+    if order == (1, 0):
+        first, second = second, first
+    elif order != (0, 1):
+        return None
+    return unprefixed(first.name, names[0]), unprefixed(second.name, names[1])
+
+
+def unprefixed(column: str, name: str) -> str:
+    return column.removeprefix(f"{name}.")
+
+
+#: So many inputs are named in the name of their join.
+_NAMED = 4
+
+
+def joined_name(names: list[str]) -> str:
+    """What the join of these is called.
+
+    Every further join puts it before all columns once more, so it must not grow with them.
+
+    >>> joined_name(["a", "b", "c"])
+    'a_b_c'
+    >>> joined_name(["a", "b", "c", "d", "e"])
+    'a_to_e'
+    """
+    return "_".join(names) if len(names) <= _NAMED else f"{names[0]}_to_{names[-1]}"
+
+
+def name_of(input_: Input) -> str:
+    return str(input_.name)

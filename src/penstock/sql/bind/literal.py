@@ -1,0 +1,109 @@
+"""Constants: numbers, texts, points in time, lengths of time."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+
+from sqlglot import exp
+
+from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch
+from penstock.model.expressions import Literal
+from penstock.model.timestamps import from_ticks, to_ticks
+from penstock.model.types import Type
+from penstock.sql.parse import units
+
+_INTEGER = re.compile(r"\d{1,30}")
+_MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)"
+    r"(?:[ T](\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d:\d\d)\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?)?"
+)
+_DECIMAL = re.compile(r"(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,4})?")
+
+
+def number(text: str) -> Literal:
+    """A number of the smallest of INT, BIGINT and DOUBLE that holds it.
+
+    >>> number("5").of, number("3000000000").of, number("1.5").of
+    (<Type.INT: 'INT'>, <Type.BIGINT: 'BIGINT'>, <Type.DOUBLE: 'DOUBLE'>)
+    """
+    if _INTEGER.fullmatch(text):
+        value = int(text)
+        if value < 1 << 31:
+            return Literal(value, Type.INT)
+        # One more than fits, for a minus may stand before it.
+        if value <= 1 << 63:
+            return Literal(value, Type.BIGINT)
+    elif _DECIMAL.fullmatch(text):
+        return Literal(float(text), Type.DOUBLE)
+    raise TypeMismatch(f"`{text[:40]}` is out of range", hint="integers have up to 64 bits")
+
+
+def negated(literal: Literal) -> Literal:
+    """The constant with its sign turned; -2147483648 is an INT, though 2147483648 is none."""
+    value = -literal.value
+    is_int = literal.of is Type.BIGINT and value >= -(1 << 31)
+    return Literal(value, Type.INT if is_int else literal.of)
+
+
+def check_range(literal: Literal) -> Literal:
+    """Refuse 2^63, which only its negative fits into 64 bits."""
+    if literal.of is Type.BIGINT and literal.value >= 1 << 63:
+        raise TypeMismatch(f"`{literal.value}` is out of range", hint="integers have up to 64 bits")
+    return literal
+
+
+def typed(text: str, of: Type) -> Literal:
+    """`TIMESTAMP '2024-05-01 10:00:00'` and `DATE '2024-05-01'`.
+
+    >>> typed("1970-01-01 00:00:01.5", Type.TIMESTAMP).value, typed("1970-01-02", Type.DATE).value
+    (1500000, 1)
+    """
+    if of not in (Type.TIMESTAMP, Type.DATE):
+        raise SyntaxFault(f"{of} '{text}' is no constant", hint=f"write CAST('{text}' AS {of})")
+    try:
+        moment = _moment(text.strip())
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None or (of is Type.DATE and len(text.strip()) > len("2024-05-01")):
+        example = "2024-05-01 10:00:00" if of is Type.TIMESTAMP else "2024-05-01"
+        raise TypeMismatch(f"'{text}' is no {of}", hint=f"write {of} '{example}'")
+    if of is Type.TIMESTAMP:
+        return Literal(to_ticks(moment), of)
+    return Literal((moment.date() - date(1970, 1, 1)).days, of)
+
+
+def _moment(text: str) -> datetime | None:
+    """The point in time, read the same way by every version of Python."""
+    parts = _MOMENT.fullmatch(text)
+    if parts is None:
+        return None
+    day, time, fraction, zone = parts.groups()
+    zone = "+00:00" if zone == "Z" else zone or ""
+    moment = datetime.fromisoformat(f"{day}T{time or '00:00'}{_padded(fraction)}{zone}")
+    # In UTC, which may lie in the year before the first or after the last.
+    return from_ticks(to_ticks(moment))
+
+
+def _padded(fraction: str | None) -> str:
+    return f".{fraction:0<6}" if fraction else ""
+
+
+def interval(node: exp.Interval) -> Literal:
+    """`INTERVAL 5 SECONDS`, `INTERVAL '5' SECOND`, `INTERVAL '1 hour 30 minutes'`."""
+    amount, unit = node.this, node.args.get("unit")
+    if not isinstance(amount, exp.Literal) or isinstance(unit, exp.IntervalSpan):
+        raise NotExecutable(
+            "an interval must be a constant in one unit",
+            hint="write INTERVAL 90 MINUTES; to scale one: n * INTERVAL 1 SECOND",
+        )
+    text = str(amount.this) if unit is None else f"{amount.this} {unit.name}"
+    return Literal(duration(text), Type.INTERVAL)
+
+
+def duration(text: str) -> int:
+    """Ticks of a text such as `1 hour 30 minutes`."""
+    value, unit = units.length_of(text)
+    if unit != "time":
+        raise TypeMismatch(f"'{text}' is no length of time", hint="such as '10 minutes'")
+    return value

@@ -1,0 +1,90 @@
+"""One SELECT: FROM, then WHERE, then groups or columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.errors import CannotWindow, NotExecutable, SyntaxFault
+from penstock.model.expressions import Named, Ref
+from penstock.plan.nodes import Node, Project
+from penstock.sql.bind.aggregate.aggregate import bind_aggregation
+from penstock.sql.bind.context import Context
+from penstock.sql.bind.expression import ExpressionBinder
+from penstock.sql.bind.from_ import Input, bind_relation, refuse_table
+from penstock.sql.bind.join.join import bind_joins
+from penstock.sql.bind.join.parts import filtered, split
+from penstock.sql.bind.join.table_join import only_stream
+from penstock.sql.bind.output_names import Item, select_items
+from penstock.sql.bind.scope import Scope
+from penstock.sql.bind.window.find import aggregate_calls
+
+
+def bind_select(select: exp.Select, context: Context) -> Node:
+    """The plan of a SELECT."""
+    context.only(
+        select, "expressions", "from_", "joins", "where", "group", "having", "with_", "order"
+    )
+    if not select.expressions or not select.args.get("from_"):
+        raise SyntaxFault(
+            "SELECT needs columns and a stream to take them from",
+            hint="write SELECT * FROM stream",
+        )
+    first = bind_relation(select.args["from_"].this, context)
+    joins = [(join, bind_relation(join.this, context)) for join in select.args.get("joins") or []]
+    where = select.args.get("where")
+    condition = where.this if where else None
+    if joins:
+        node, scope = bind_joins(first, joins, condition, context)
+    else:
+        refuse_table(first, context)
+        scope = first.scope
+        node = filtered(first.node, scope, split(condition), context)
+    items = select_items(select.expressions, scope, context)
+    alone = only_stream([first, *(input_ for _, input_ in joins)])
+    having = select.args.get("having")
+    trees = [*select.expressions, *([having.this] if having else [])]
+    for tree in trees:
+        ExpressionBinder(context, scope).check_shapes(tree)
+    if select.args.get("group") or aggregate_calls(trees):
+        return bind_aggregation(select, items, node, scope, alone, context)
+    if having:
+        raise SyntaxFault(
+            "HAVING without an aggregate", position=context.position(having), hint="write WHERE"
+        )
+    if alone is not None:
+        _check_no_window(alone, context)
+    return _project(items, node, scope, context)
+
+
+def _check_no_window(input_: Input, context: Context) -> None:
+    """A window with nothing to compute over it would be ignored."""
+    if input_.clause is not None:
+        raise CannotWindow(
+            "this window has nothing to do: the query neither aggregates nor joins",
+            position=context.position(input_.clause.span),
+            hint="leave it out, or aggregate: SELECT count(*) FROM …",
+        )
+    if input_.window is not None:
+        raise NotExecutable(
+            "a table function without an aggregate cannot be run in this release",
+            position=context.position(input_.place),
+            hint="aggregate, with GROUP BY window_start, window_end",
+        )
+
+
+def _project(items: list[Item], node: Node, scope: Scope, context: Context) -> Node:
+    binder = ExpressionBinder(context, scope)
+    columns = tuple(
+        Named(
+            item.name,
+            binder.bind(item.value) if isinstance(item.value, exp.Expr) else item.value.ref,
+        )
+        for item in items
+    )
+    unchanged = tuple(Named(c.name, Ref(c.name, c.type)) for c in node.schema)
+    hides_something = any(field.hidden for field in scope.fields)
+    # Over a stream itself the projection stays: without it a row number that was asked for would
+    # become the hidden one again.
+    if columns == unchanged and not hides_something:
+        return node
+    return Project(node, columns)

@@ -1,0 +1,1 @@
+"""Window clauses, window functions, EMIT."""

@@ -1,0 +1,86 @@
+"""EMIT: an aggregate that also tells what it knows so far.
+
+It stands at the end of a standing query, whose rows somebody takes in as revisions. Nothing may
+stand between the aggregate and its answer that would keep the last word back: HAVING could let a
+revision through and not the result that replaces it, and order waits for windows to close.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.errors import CannotWindow, NotExecutable
+from penstock.model.emit import Emit
+from penstock.model.expressions import Named, Ref
+from penstock.model.schema import IS_FINAL
+from penstock.model.types import Type
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Node, Ordered, Project, Select, WindowAggregate
+from penstock.sql.bind.scope import unique
+from penstock.sql.parse.syntax import EmitClause, Unit
+from penstock.windows import Cumulating, Landmark, Sliding
+
+
+def emitting(plan: Node, clause: EmitClause) -> Node:
+    """The same query with early results."""
+    if isinstance(plan, Project):
+        aggregate = _emitting(plan.input, clause)
+        name = unique(IS_FINAL, [column.name for column in plan.columns])
+        shown = Named(name, Ref(IS_FINAL, Type.BOOLEAN))
+        return Project(aggregate, (*plan.columns, shown))
+    return _emitting(plan, clause)
+
+
+def refuse_revisions(plan: Node, name: str) -> None:
+    """Refuse to read from a query whose rows replace each other."""
+    for node in walk(plan):
+        if isinstance(node, WindowAggregate) and node.emit is not None:
+            raise NotExecutable(
+                f"`{name}` cannot be read from: it gives revisions ({node.emit}), "
+                "and what reads it would count each of them",
+                hint="read from the same query without EMIT",
+            )
+
+
+def _emitting(plan: Node, clause: EmitClause) -> WindowAggregate:
+    if isinstance(plan, Ordered):
+        raise NotExecutable(
+            "early results cannot be ordered: the order waits for windows to close",
+            hint="leave out ORDER BY, or EMIT",
+        )
+    if isinstance(plan, Select) and isinstance(plan.input, WindowAggregate):
+        raise NotExecutable(
+            "HAVING cannot stand with early results: it could let a revision through and hold back "
+            "the result that replaces it",
+            hint="leave out HAVING, and filter where the newest rows are kept",
+        )
+    if not isinstance(plan, WindowAggregate):
+        raise NotExecutable(
+            "EMIT is about the results of windows, and this query has no aggregate at its top",
+            hint="put it at the end of a SELECT with an aggregate, such as count(*)",
+        )
+    return replace(plan, emit=_emit(plan, clause))
+
+
+def _emit(plan: WindowAggregate, clause: EmitClause) -> Emit:
+    if clause.every is None:
+        return Emit()
+    window, every = plan.window, clause.every
+    if isinstance(window, Sliding | Landmark | Cumulating):
+        unit: Unit = "time" if isinstance(window, Cumulating) else window.unit
+        if every.unit != unit and not (unit == "rows" and every.unit == "number"):
+            raise CannotWindow(
+                f"EMIT EVERY {every} does not fit the window {window}: one counts "
+                f"{_counted(every.unit)}, the other {_counted(unit)}",
+                hint=f"give EVERY a length of the window's kind, such as {clause.example(unit)}",
+            )
+    if every.value <= 0:
+        raise CannotWindow(
+            f"EMIT EVERY {every} never comes round: it must be positive",
+            hint=f"such as {clause.example(every.unit)}",
+        )
+    return Emit(every.value, is_time=every.unit == "time")
+
+
+def _counted(unit: str) -> str:
+    return {"time": "time", "rows": "rows", "number": "values of a column"}[unit]

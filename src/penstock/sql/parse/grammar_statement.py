@@ -1,0 +1,249 @@
+"""Statements: CREATE STREAM, TABLE, QUERY, VIEW, DROP, SET, EXPLAIN, and queries by themselves."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.catalog.settings import CHOICES, Duration, Value
+from penstock.errors import Position
+from penstock.model.ets import ON_DEMAND, Ets, periodic
+from penstock.model.schema import suggest
+from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
+from penstock.sql.parse.grammar_stream import StreamParser
+from penstock.sql.parse.statements import (
+    BareSelect,
+    CreateQuery,
+    CreateView,
+    Drop,
+    Explain,
+    Query,
+    Set,
+    Statement,
+)
+from penstock.sql.parse.syntax import EmitClause, Parameter, Span
+
+#: Words that begin the parts of a query.
+_CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "WITHIN", "EMIT")
+_QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+
+#: Deeper trees than this would exhaust the stack of whoever walks them.
+DEEPEST = 150
+
+
+class StatementParser(StreamParser):
+    """Reads a text of statements with `;` between them."""
+
+    def statements(self, tokens: list[Token], text: str) -> list[Statement]:
+        """All statements of the text."""
+        self.reset()
+        self.sql = text
+        self._chunks = [[]]
+        for token in tokens:
+            if token.token_type == TokenType.IDENTIFIER and not token.text:
+                self.refuse("a name cannot be empty", token, hint="write a name between the quotes")
+            if token.token_type == TokenType.SEMICOLON:
+                self._chunks.append([])
+            else:
+                self._chunks[-1].append(token)
+        self._chunks = [chunk for chunk in self._chunks if chunk]
+        found = []
+        while self._chunk_index < len(self._chunks):
+            self._advance_chunk()
+            found.append(self._whole_statement())
+        return found
+
+    def place(self) -> Position:
+        """Where reading has got to."""
+        span = self.span_since(self._prev)
+        return Position(self.sql, span.start, span.end)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """What sqlglot asks for inside WITH: a query, nothing else."""
+        return self._parse_ddl_select()
+
+    def _whole_statement(self) -> Statement:
+        statement = self._one_statement()
+        if self._curr:
+            self.refuse(f"unexpected {self.found()}", hint=self._way_on())
+        return statement
+
+    def _way_on(self) -> str | None:
+        """What may be meant where a statement goes on after its end."""
+        if self._curr.token_type == TokenType.L_BRACKET:
+            return WINDOW_PLACES
+        if self._curr.text.upper() in STATEMENT_STARTS:
+            return semicolon(self._curr.text)
+        # A misspelt word has been read as a name before it.
+        word = self._prev.text.upper() if self._prev else ""
+        near = difflib.get_close_matches(word, _CLAUSE_WORDS, n=1, cutoff=0.65)
+        return f"did you mean `{near[0]}` instead of `{self._prev.text}`?" if near else None
+
+    def _one_statement(self) -> Statement:
+        start = self._curr
+        if start.token_type in _QUERY_STARTS:
+            query = self._query()
+            return BareSelect(self.position_since(start), query)
+        if self._match_text_seq("CREATE"):
+            return self._create(start)
+        if self._match_text_seq("DROP"):
+            return self._drop(start)
+        if self._match_text_seq("SET"):
+            return self._set(start)
+        if self._match_text_seq("EXPLAIN"):
+            return self._explain(start)
+        self.refuse(
+            f"no statement begins with {self.found()}",
+            hint=suggest(start.text.upper(), STATEMENT_STARTS),
+        )
+
+    def _query(self) -> Query:
+        start = self._curr
+        tree = self._parse_ddl_select()
+        if tree is None:
+            self.refuse(f"expected a query, not {self.found()}", hint="it begins with SELECT")
+        emit = self._emit()
+        span = self.span_since(start)
+        if _depth(tree) > DEEPEST:
+            self.refuse("this is nested too deeply", span, hint="split it into views")
+        return Query(tree, self.sql, span, emit)
+
+    def _emit(self) -> EmitClause | None:
+        """`EMIT ON WINDOW CLOSE`, which is what happens anyway, `EMIT EVERY d`, `EMIT CHANGES`."""
+        start = self._curr
+        if not self._match_text_seq("EMIT"):
+            return None
+        if self._match_text_seq("ON", "WINDOW", "CLOSE"):
+            return None
+        if self._match_text_seq("CHANGES"):
+            return EmitClause(self.span_since(start))
+        if self._match_text_seq("EVERY"):
+            every = self._fixed_length()
+            return EmitClause(self.span_since(start), every)
+        self.refuse(
+            f"expected ON WINDOW CLOSE, EVERY or CHANGES after EMIT, not {self.found()}",
+            hint="such as EMIT EVERY 10 SECONDS",
+        )
+
+    def _create(self, start: Token) -> Statement:
+        replace = self._match_text_seq("OR", "REPLACE")
+        if self._match_text_seq("STREAM"):
+            return self.create_stream(start, replace)
+        if self._match_text_seq("TABLE"):
+            return self.create_table(start, replace)
+        if self._match_text_seq("VIEW"):
+            name = self.word("a name for the view")
+            self.expect("AS")
+            query = self._query()
+            if query.emit is not None:
+                self.refuse(
+                    "a view cannot EMIT: its rows would replace each other",
+                    query.emit.span,
+                    hint="put EMIT at the end of the standing query",
+                )
+            return CreateView(self.position_since(start), name, query, replace)
+        continuous = self._match_text_seq("CONTINUOUS")
+        replace = self._match_text_seq("OR", "REPLACE") or replace
+        if self._match_text_seq("QUERY"):
+            replace = self._match_text_seq("OR", "REPLACE") or replace
+            return self._create_query(start, replace)
+        kinds = ("QUERY",) if continuous else ("STREAM", "TABLE", "QUERY", "VIEW")
+        self.refuse(
+            f"expected {' or '.join(kinds)} after {self._prev.text.upper()}, not {self.found()}",
+            hint=suggest(self._curr.text.upper(), kinds),
+        )
+
+    def _create_query(self, start: Token, replace: bool) -> CreateQuery:
+        name = self.word("a name for the query")
+        sink = None
+        if self._match_text_seq("INTO"):
+            sink = self.sink()
+        self.expect("AS")
+        query = self._query()
+        return CreateQuery(self.position_since(start), name, query, sink, replace)
+
+    def _drop(self, start: Token) -> Drop:
+        kinds: tuple[Literal["stream", "table", "query", "view"], ...]
+        kinds = ("stream", "table", "query", "view")
+        for kind in kinds:
+            if self._match_text_seq(kind.upper()):
+                if_exists = self._match_text_seq("IF", "EXISTS")
+                name = self.word(f"the name of a {kind}")
+                return Drop(self.position_since(start), kind, name, if_exists)
+        self.refuse(
+            f"expected STREAM, TABLE, QUERY or VIEW after DROP, not {self.found()}",
+            hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
+        )
+
+    def _set(self, start: Token) -> Set:
+        # Names of settings may be words of the language: SET union = merge.
+        name = self._curr.text
+        if not self._curr or not name.isidentifier():
+            self.refuse(f"expected the name of a setting, not {self.found()}")
+        self._advance()
+        self.expect("=")
+        value = self._choice(name) or (self._ets() if name.lower() == "ets" else None)
+        value = value or self._value()
+        return Set(self.position_since(start), name, value)
+
+    def _choice(self, name: str) -> Value | None:
+        """A word that the setting can be, also where it is one of the language: `drop`."""
+        if self._curr and self._curr.text.lower() in CHOICES.get(name.lower(), ()):
+            self._advance()
+            return self._prev.text
+        return None
+
+    def _ets(self) -> Ets | None:
+        """`on demand` and `periodic 1 SECOND`, which are more than one word."""
+        start = self._curr
+        if self._match_text_seq("ON", "DEMAND"):
+            return ON_DEMAND
+        if not self._match_text_seq("PERIODIC"):
+            return None
+        length = self._fixed_length()
+        if length.unit != "time" or length.value <= 0:
+            self.refuse(
+                f"`periodic {length}` has no period",
+                self.span_since(start),
+                hint="write a length of time, such as periodic 1 SECOND",
+            )
+        return periodic(length.value)
+
+    def _value(self) -> Value:
+        token = self._curr
+        is_quoted_word = token.token_type == TokenType.STRING and not token.text[:1].isdigit()
+        if is_quoted_word:
+            self._advance()
+            return token.text
+        length = self.length()
+        if isinstance(length, Parameter):
+            return length.name
+        if length.unit == "rows":
+            self.refuse("a setting cannot be a number of rows", length.span, hint="leave out ROWS")
+        return Duration(length.value) if length.unit == "time" else length.value
+
+    def _explain(self, start: Token) -> Explain:
+        if self._curr.token_type in _QUERY_STARTS or self._curr.text.upper() == "CREATE":
+            inner = self._one_statement()
+            if not isinstance(inner, (BareSelect, CreateQuery)):
+                place = Span(inner.position.start, inner.position.end)
+                self.refuse("only queries can be explained", place, hint="EXPLAIN SELECT …")
+            return Explain(self.position_since(start), inner)
+        name = self.word("a query, or the name of one")
+        # A query may be called `live`: only a name behind the word makes it one.
+        live = name.lower() == "live" and bool(self._curr)
+        if live:
+            name = self.word("the name of a query")
+        return Explain(self.position_since(start), name, live)
+
+
+def _depth(tree: exp.Expr) -> int:
+    """How many nodes deep the tree is."""
+    deepest, level = 0, [tree]
+    while level:
+        deepest += 1
+        level = [child for node in level for child in node.iter_expressions()]
+    return deepest

@@ -1,0 +1,244 @@
+"""CREATE STREAM: columns, where rows come from, and how their time works; and CREATE TABLE.
+
+CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
+  [FROM format ['path']] [OPTIONS (key 'value', …)]
+  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]]
+   | TIMESTAMP INTERNAL [AS column] | LATENT]
+  [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
+  [LATE INTO format ['path'] [OPTIONS (…)]]
+
+CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import Position, SyntaxFault
+from penstock.model.schema import Column, suggest
+from penstock.model.streams import Origin, TimestampKind
+from penstock.redaction import is_secret
+from penstock.sql.bind.stream import (
+    TIMING_WORDS,
+    ColumnDeclaration,
+    StreamDeclaration,
+    TimeDeclaration,
+    declare_stream,
+    declare_table,
+)
+from penstock.sql.bind.types import NAMES, bind_type
+from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
+from penstock.sql.parse.grammar_from import FromParser
+from penstock.sql.parse.positions import located
+from penstock.sql.parse.statements import CreateStream, CreateTable, Sink
+from penstock.sql.parse.syntax import Length, Parameter
+
+
+class StreamParser(FromParser):
+    """Reads declarations of streams, and what sinks share with them."""
+
+    def position_since(self, start: Token) -> Position:
+        span = self.span_since(start)
+        return Position(self.sql, span.start, span.end)
+
+    def expect(self, word: str) -> None:
+        if not self._match_text_seq(word):
+            self.refuse(f"expected {word}, not {self.found()}")
+
+    def string(self) -> str | None:
+        return self._prev.text if self._match(TokenType.STRING) else None
+
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """`(key 'value', other.key = 1)`."""
+        self.expect("(")
+        found: list[tuple[str, str]] = []
+        while True:
+            place = self._curr
+            key = self.string() or self.word("the name of an option")
+            while self._match(TokenType.DOT):
+                key += f".{self.word('the name of an option')}"
+            if key in dict(found):
+                self.refuse(f"option `{key}` is given twice", place)
+            self._match(TokenType.EQ)
+            found.append((key, self._option_value(key)))
+            if not self._match(TokenType.COMMA):
+                break
+        self._close()
+        return tuple(found)
+
+    def sink(self) -> Sink:
+        """`parquet 'out' [OPTIONS (…)]`, after INTO."""
+        format_ = self.word("a format such as parquet")
+        path = self.string()
+        options = self.options() if self._match_text_seq("OPTIONS") else ()
+        return Sink(format_.lower(), path, options)
+
+    def _option_value(self, key: str) -> str:
+        constants = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
+        if not self._match_set(constants):
+            found = "what stands there" if is_secret(key) else self.found()
+            self.refuse(f"expected a value for `{key}`, not {found}", hint=f"write {key} 'value'")
+        return self._prev.text
+
+    def create_stream(self, start: Token, replace: bool) -> CreateStream:
+        name = self.word("a name for the stream")
+        self.expect("(")
+        columns: list[ColumnDeclaration] = []
+        time: TimeDeclaration | None = None
+        while not self._match(TokenType.R_PAREN, advance=False):
+            if self._match_text_seq("WATERMARK", "FOR", advance=False):
+                if time is not None:
+                    self._second_time()
+                time = self._watermark()
+            else:
+                columns.append(self._column())
+            if not self._match(TokenType.COMMA):
+                break
+            if self._match(TokenType.R_PAREN, advance=False):
+                self.refuse("a column is missing after `,`", self._prev)
+        self._close()
+        origin = Origin()
+        format_: str | None = None
+        options: tuple[tuple[str, str], ...] | None = None
+        timing: dict[str, Length] = {}
+        late: Sink | None = None
+        while self._curr:
+            clause = self._curr
+            word = self._timing_word()
+            if word is not None:
+                if word in timing:
+                    self.refuse(f"{word} is given twice", clause, hint="keep one of them")
+                timing[word] = self._fixed_length()
+                continue
+            if self._match_text_seq("FROM") and format_ is None:
+                format_ = self.word("a format such as parquet").lower()
+                origin = Origin(format_, self.string())
+            elif self._match_text_seq("OPTIONS") and options is None:
+                options = self.options()
+            elif self._match_text_seq("LATE", "INTO") and late is None:
+                late = self.sink()
+            elif self._match_text_seq("TIMESTAMP") or self._match_text_seq("LATENT"):
+                if time is not None:
+                    self._second_time(clause)
+                time = self._time(clause)
+            else:
+                if clause.text.upper() in STATEMENT_STARTS:
+                    self.refuse(f"unexpected `{clause.text}`", clause, hint=semicolon(clause.text))
+                self.refuse(
+                    f"unexpected `{clause.text}`",
+                    clause,
+                    hint="a stream has each once: FROM format 'path', OPTIONS (…), "
+                    "TIMESTAMP BY column [SLACK …], LATE INTO format 'path'",
+                )
+        origin = Origin(origin.format, origin.path, options or ())
+        declared = StreamDeclaration(
+            name, tuple(columns), time, origin, self.span_since(start), timing
+        )
+        with located(self.sql, self.span_since(start)):
+            stream = declare_stream(declared, self.sql)
+        return CreateStream(self.position_since(start), stream, replace, late)
+
+    def create_table(self, start: Token, replace: bool) -> CreateTable:
+        name = self.word("a name for the table")
+        self.expect("(")
+        columns = [self._column()]
+        while self._match(TokenType.COMMA):
+            columns.append(self._column())
+        self._close()
+        self.expect("FROM")
+        format_ = self.word("a format such as parquet").lower()
+        origin = Origin(format_, self.string())
+        if self._curr:
+            if self._curr.text.upper() in STATEMENT_STARTS:
+                self.refuse(f"unexpected {self.found()}", hint=semicolon(self._curr.text))
+            self.refuse(
+                f"unexpected `{self._curr.text}`",
+                hint="a table is read once and has no time: CREATE TABLE name (columns) "
+                "FROM format 'path'",
+            )
+        declared = StreamDeclaration(name, tuple(columns), None, origin, self.span_since(start))
+        with located(self.sql, self.span_since(start)):
+            table = declare_table(declared, self.sql)
+        return CreateTable(self.position_since(start), table, replace)
+
+    def _timing_word(self) -> str | None:
+        """The word of a clause that ties a stream's time to the clock, read if it is one."""
+        for word in TIMING_WORDS:
+            if self._match_text_seq(*word.split()):
+                return word
+        return None
+
+    def _second_time(self, place: Token | None = None) -> NoReturn:
+        self.refuse("the stream's time is declared twice", place, hint="keep one declaration")
+
+    def _column(self) -> ColumnDeclaration:
+        start = self._curr
+        name = self.word("a column")
+        before = self._curr
+        node = self._parse_types(schema=True) if before else None
+        if node is None:
+            raise SyntaxFault(
+                f"column `{name}` needs a type, not {self.found()}",
+                position=self.position_since(before or start),
+                hint=suggest(self._curr.text.upper(), NAMES.split(", ")),
+            )
+        span = self.span_since(before)
+        with located(self.sql, span):
+            type_ = bind_type(node, self.sql[span.start : span.end])
+        if not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
+            self.refuse(f"unexpected {self.found()}", hint="a column is a name and a type")
+        return ColumnDeclaration(Column(name, type_), self.span_since(start))
+
+    def _watermark(self) -> TimeDeclaration:
+        """`WATERMARK FOR ts AS ts [- INTERVAL …]`."""
+        start = self._curr
+        self._advance(2)
+        column = self.word("a column")
+        self.expect("AS")
+        place = self._curr
+        if self.word("a column").lower() != column.lower():
+            self.refuse(
+                f"the watermark for `{column}` must be computed from `{column}`",
+                place,
+                hint=f"write WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS",
+            )
+        slack = Length(0, "time", self.span_since(start))
+        if self._match(TokenType.DASH):
+            slack = self._fixed_length()
+        return TimeDeclaration(TimestampKind.EXTERNAL, self.span_since(start), column, slack)
+
+    def _time(self, clause: Token) -> TimeDeclaration:
+        """The timestamp clause, its first word already read."""
+        if clause.text.upper() == "LATENT":
+            return TimeDeclaration(TimestampKind.LATENT, self.span_since(clause))
+        if self._match_text_seq("INTERNAL"):
+            column = self.word("a column") if self._match_text_seq("AS") else None
+            return TimeDeclaration(TimestampKind.INTERNAL, self.span_since(clause), column)
+        if not self._match_text_seq("BY"):
+            self.refuse(
+                f"expected BY or INTERNAL after TIMESTAMP, not {self.found()}",
+                hint="write TIMESTAMP BY column SLACK 5 SECONDS, or TIMESTAMP INTERNAL",
+            )
+        column = self.word("a column")
+        slack: Length | None = Length(0, "time", self.span_since(clause))
+        if self._match_text_seq("SLACK"):
+            slack = self._fixed_length()
+        elif self._match_text_seq("PUNCTUATED"):
+            slack = None
+            if self._match_text_seq("BY"):
+                marker = self.word("a column")
+                span = self.span_since(clause)
+                return TimeDeclaration(TimestampKind.EXTERNAL, span, column, None, marker)
+        else:
+            self._match_text_seq("ORDERED")
+        return TimeDeclaration(TimestampKind.EXTERNAL, self.span_since(clause), column, slack)
+
+    def _fixed_length(self) -> Length:
+        length = self.length()
+        if isinstance(length, Parameter):
+            self.refuse(
+                f"expected a length, not `{length.name}`", length.span, hint="such as 5 SECONDS"
+            )
+        return length

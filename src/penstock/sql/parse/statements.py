@@ -1,0 +1,147 @@
+"""The statements there are, as the parser hands them over.
+
+    CREATE STREAM   CreateStream        SET              Set
+    CREATE TABLE    CreateTable         EXPLAIN          Explain
+    CREATE QUERY    CreateQuery         SELECT …         BareSelect
+    CREATE VIEW     CreateView
+    DROP            Drop
+
+A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
+from, so that errors can show the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from penstock.catalog.settings import Value
+from penstock.errors import Position
+from penstock.model.streams import Stream
+from penstock.model.tables import StaticTable
+from penstock.redaction import redacted, redacted_options
+from penstock.sql.parse.syntax import EmitClause, Span
+
+
+@dataclass(frozen=True)
+class Query:
+    """A SELECT, or a union of several, not yet bound."""
+
+    ast: exp.Expr
+    text: str
+    span: Span
+    emit: EmitClause | None = None
+
+    @property
+    def sql(self) -> str:
+        """The query as it was written."""
+        return self.text[self.span.start : self.span.end]
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where rows go: `INTO parquet 'out/talkers'`."""
+
+    format: str
+    path: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        text = f"{self.format} '{self.path}'" if self.path is not None else self.format
+        return redacted(text)  # an address may hold a password
+
+    def __repr__(self) -> str:
+        return f"Sink({str(self)!r}, {redacted_options(self.options)})"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Root of all statements."""
+
+    position: Position
+
+    @property
+    def sql(self) -> str:
+        """The statement as it was written."""
+        return self.position.text[self.position.start : self.position.end]
+
+
+@dataclass(frozen=True)
+class CreateStream(Statement):
+    """Declare a stream; `late` is where rows go that cannot go in."""
+
+    stream: Stream
+    replace: bool = False
+    late: Sink | None = None
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+
+@dataclass(frozen=True)
+class CreateTable(Statement):
+    """Declare a static table; its rows are read when it is declared to an engine."""
+
+    table: StaticTable
+    replace: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+
+@dataclass(frozen=True)
+class CreateQuery(Statement):
+    """Declare a standing query; without a sink its results are only subscribed to."""
+
+    name: str
+    select: Query
+    sink: Sink | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class CreateView(Statement):
+    """Give a query a name under which others can read it."""
+
+    name: str
+    select: Query
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class Drop(Statement):
+    """Forget a stream, table, query or view."""
+
+    kind: Literal["stream", "table", "query", "view"]
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Set(Statement):
+    """Change a setting, or give a parameter of queries its value."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class BareSelect(Statement):
+    """A query to run without giving it a name."""
+
+    select: Query
+
+
+@dataclass(frozen=True)
+class Explain(Statement):
+    """Show the plan of a query: one written here, or a declared one by its name.
+
+    `live`: instead of its plan, what holds the running query back.
+    """
+
+    target: CreateQuery | BareSelect | str
+    live: bool = False

@@ -1,0 +1,75 @@
+"""Pruned plans give the same answers, and joins get no more than somebody reads."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from penstock.local.engine import LocalEngine
+from penstock.optimizer.rules.prune import pruned
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (k BIGINT, v BIGINT, w BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;"
+    for name in "abc"
+)
+QUERIES = {
+    "pairs": "SELECT a.v AS v FROM a JOIN b ON a.k = b.k AND "
+    "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
+    "other": "SELECT b.w AS w FROM a JOIN b ON a.k = b.k AND "
+    "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
+    "residual": "SELECT a.ts AS ts FROM a LEFT JOIN b ON a.k = b.k AND a.v < b.w AND "
+    "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS WHERE a.w > 1",
+    "counted": "SELECT count(*) [RANGE 4 SECONDS, SLIDE 4 SECONDS, WA a.ts] AS n FROM a JOIN b ON "
+    "a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
+}
+
+
+def plans() -> dict[str, nodes.Node]:
+    engine = LocalEngine()
+    engine.sql(STREAMS + "".join(f"CREATE QUERY {n} AS {sql};" for n, sql in QUERIES.items()))
+    return {entry.name: entry.plan for entry in engine.catalog.queries}
+
+
+def join_of(plan: nodes.Node) -> nodes.WindowJoin:
+    return next(node for node in walk(plan) if isinstance(node, nodes.WindowJoin))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pruned_plans_give_the_same_answers(seed: int) -> None:
+    chance = random.Random(seed)
+    inputs = {
+        name: [
+            {
+                "k": chance.randrange(3),
+                "v": chance.randrange(5),
+                "w": chance.randrange(5),
+                "ts": chance.randrange(20) * 1_000_000,
+            }
+            for _ in range(30)
+        ]
+        for name in "abc"
+    }
+    before = plans()
+    after = pruned(before)
+    for name, plan in before.items():
+        assert same_rows(evaluate(plan, inputs), evaluate(after[name], inputs)), name
+
+
+def test_a_join_gets_the_columns_that_are_read() -> None:
+    after = pruned({"residual": plans()["residual"]})["residual"]
+    left, right = join_of(after).inputs
+    assert set(left.schema.names) == {"k", "v", "ts"}  # the filter on `w` is below
+    assert set(right.schema.names) == {"k", "w", "ts"}
+
+
+def test_a_shared_join_keeps_what_any_query_needs_and_stays_shared() -> None:
+    found = plans()
+    after = pruned({name: found[name] for name in ("pairs", "other")})
+    assert join_of(after["pairs"]) == join_of(after["other"])
+    left, right = join_of(after["pairs"]).inputs
+    assert set(left.schema.names) == {"k", "v", "ts"}
+    assert set(right.schema.names) == {"k", "w", "ts"}

@@ -1,0 +1,71 @@
+"""How far bounds must rise at the end of a run, one thing that waits at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.local.engine import LocalEngine
+from penstock.model.timestamps import BEGINNING
+from penstock.optimizer.closing import closing_bounds
+
+STREAMS = """
+CREATE STREAM a (k INT, ts BIGINT) TIMESTAMP BY ts SLACK 3;
+CREATE STREAM b (k INT, ts BIGINT) TIMESTAMP BY ts SLACK 3
+"""
+
+
+def closed(*texts: str, newest: tuple[int, int] = (25, 10), union: str = "meld") -> dict[str, int]:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    plans = [engine.sql(text).plan for text in texts]
+    times = dict(zip("ab", newest, strict=True))
+    promised = {name: max(time - 3, BEGINNING) for name, time in times.items()}
+    return closing_bounds(plans, times, promised, union=union)
+
+
+TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("SELECT k FROM a", {}),
+        ("SELECT count(*) AS n FROM a [RANGE 5 ROWS]", {}),
+        (TUMBLING, {"a": 30}),
+        ("SELECT count(*) AS n FROM a [RANGE 20, SLIDE 5, WA ts]", {"a": 45}),
+        ("SELECT count(*) AS n FROM a [RANGE ALL, SLIDE 10, WA ts]", {"a": 30}),
+        ("SELECT k, count(*) AS n FROM SESSION(TABLE a, DESCRIPTOR(ts), 4) GROUP BY k, "
+         "window_start, window_end", {"a": 30}),
+        ("SELECT k, ts FROM a ORDER BY ts", {"a": 26}),
+        # Of a union all inputs must have come as far.
+        ("SELECT count(*) AS n FROM a UNION b [RANGE 10, SLIDE 10, WA ts]", {"a": 30, "b": 30}),
+        # Pairs leave at once; who has none waits for the last that could be a partner.
+        ("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 4", {}),
+        ("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 4", {"a": 30, "b": 30}),
+        # What is promised behind a join lags behind its inputs.
+        ("SELECT count(*) [RANGE 10, SLIDE 10, WA a.ts] AS n FROM a JOIN b ON a.k = b.k WITHIN 4",
+         {"a": 34, "b": 34}),
+    ],
+)  # fmt: skip
+def test_bounds_rise_just_so_far_that_nothing_waits(text: str, bounds: dict[str, int]) -> None:
+    assert closed(text) == bounds
+
+
+def test_ordered_unions_wait_for_each_other() -> None:
+    assert closed("SELECT ts FROM a UNION b", union="merge") == {"a": 25, "b": 25}
+
+
+def test_the_longest_of_several_windows_counts() -> None:
+    longer = "SELECT count(*) AS n FROM a [RANGE 100, SLIDE 100, WA ts]"
+    assert closed(TUMBLING, longer) == {"a": 100}
+
+
+def test_without_rows_nothing_waits() -> None:
+    assert closed(TUMBLING, newest=(BEGINNING, BEGINNING)) == {}
+
+
+def test_what_is_promised_already_is_enough() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    plan = engine.sql(TUMBLING).plan
+    assert closing_bounds([plan], {"a": 25}, {"a": 31}) == {}

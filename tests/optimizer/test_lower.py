@@ -1,0 +1,455 @@
+"""Lowering: what runs gets its operators, once; the rest is refused before anything changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.catalog.catalog import Catalog
+from penstock.catalog.settings import CHOICES
+from penstock.errors import BadSetting, NotExecutable
+from penstock.kernel.graph import Graph
+from penstock.kernel.graph import Node as KernelNode
+from penstock.local.engine import LocalEngine
+from penstock.model.types import Type
+from penstock.optimizer.joins.flatten_joins import flatten_joins
+from penstock.optimizer.lower import Lowering, check_executable, choose
+from penstock.optimizer.lower_join import ALGORITHMS, BASELINES, MJOIN, inputs_of
+from penstock.optimizer.lower_union import adapt, order_of
+from penstock.plan.nodes import Node, Project, Union, WindowJoin
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
+
+STREAMS = """
+    CREATE STREAM a (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM b (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM slack (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;
+    CREATE STREAM wide (k STRING, v DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
+    CREATE STREAM renamed (name STRING, number INT, seen TIMESTAMP) TIMESTAMP BY seen ORDERED;
+    CREATE STREAM arriving (k STRING, v INT, ts TIMESTAMP) TIMESTAMP INTERNAL AS ts;
+    CREATE STREAM latent (k STRING, v INT, ts TIMESTAMP);
+"""
+
+
+def declared() -> Catalog:
+    catalog = Catalog()
+    for statement in parse(STREAMS):
+        catalog.apply(statement)
+    return catalog
+
+
+def plan(text: str) -> Node:
+    [statement] = parse(text)
+    assert isinstance(statement, BareSelect)
+    return bind_query(statement.select, declared())
+
+
+# --- what has no operator -----------------------------------------------------------------------
+
+#: With `SET union = merge`: a stream in disorder cannot be merged.
+REFUSED = {
+    "SELECT k, v FROM (SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM slack)": "this union",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_has_no_operator_is_refused_by_name_with_its_statement_underlined(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql("SET union = merge")
+    with pytest.raises(NotExecutable) as refused:
+        engine.sql(f"SET strategy = bfs; CREATE QUERY q AS {text}; SET strategy = dfs")
+    assert REFUSED[text] in refused.value.message
+    assert refused.value.hint
+    place = refused.value.position
+    assert place is not None
+    assert place.text[place.start : place.end] == f"CREATE QUERY q AS {text}"
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_a_refusal_changes_nothing(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql("SET union = merge")
+    standing = engine.sql("CREATE QUERY q AS SELECT k, v FROM a WHERE v > 0")
+    running = engine.state()
+    for refused in (text, f"CREATE OR REPLACE QUERY q AS {text}", f"CREATE QUERY p AS {text}"):
+        with pytest.raises(NotExecutable):
+            engine.sql(refused)
+    assert [query.name for query in engine.queries] == ["q"]
+    assert [entry.name for entry in engine.catalog.queries] == ["q"]
+    assert engine.state() == running
+    assert standing.status == "running"
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    assert standing.results().to_dicts() == [{"k": "x", "v": 1}]
+    # The name that was refused is still free.
+    assert engine.sql("CREATE QUERY p AS SELECT v FROM b").status == "running"
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_cannot_run_can_be_explained(text: str) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql("SET union = merge")
+    assert "cannot merge this union" in engine.sql(f"EXPLAIN {text}")
+
+
+def test_a_part_that_cannot_run_makes_the_whole_plan_unexecutable() -> None:
+    [inner] = REFUSED
+    with pytest.raises(NotExecutable, match="cannot merge"):
+        check_executable(plan(f"SELECT v FROM ({inner}) WHERE v > 1"), union="merge")
+
+
+# --- the choice ---------------------------------------------------------------------------------
+
+
+def chosen(text: str, union: str = "meld") -> tuple[str, ...]:
+    return choose(plan(text), union=union).names
+
+
+KINDS = {
+    "[RANGE 9 ROWS, SLIDE 3 ROWS, PA k]": ("PartitionedAggregate",),
+    "[RANGE ALL, SLIDE 1 MINUTE, WA ts]": ("Bucket", "LandmarkAggregate"),
+    "[RANGE 5 MINUTES, RATTR ts, SLIDE 1 ROW, SATTR row-num]": ("Bucket", "BinsAggregate"),
+    "[RANGE 1 MINUTE, RATTR ts, SLIDE 5 ROWS, SATTR row-num]": ("Bucket", "BinsAggregate"),
+    "[RANGE 5 MINUTES, RATTR ts, SLIDE 5 ROWS, SATTR rank(ts)]": ("Bucket", "BinsAggregate"),
+}
+
+
+def test_each_node_has_its_operators_and_a_reason() -> None:
+    assert chosen("SELECT v + 1 AS v FROM a") == ("Project",)
+    assert chosen("SELECT * FROM (SELECT k, v FROM a) WHERE v > 1") == ("Select",)
+    assert chosen("SELECT count(*) FROM a [RANGE 1 MINUTE]") == ("Bucket", "WidAggregate")
+    for window, operators in KINDS.items():
+        assert chosen(f"SELECT k, count(*) {window} FROM a GROUP BY k") == operators
+    remark = str(choose(plan("SELECT count(*) FROM a [RANGE 1 MINUTE]"), union="meld"))
+    assert remark.startswith("Bucket > WidAggregate: ")
+
+
+WINDOWS_OF_PANES = {
+    "SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT max(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT median(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT max(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("Bucket", "WidAggregate"),
+    "SELECT sum(v) FROM a [RANGE 1 MINUTE]": ("Bucket", "WidAggregate"),
+    "SELECT sum(v) FROM a [RANGE 1 SECOND, SLIDE 1 MINUTE]": ("Bucket", "WidAggregate"),
+}
+
+
+def test_panes_are_chosen_where_windows_share_them_and_few_have_to_be_merged() -> None:
+    for text, operators in WINDOWS_OF_PANES.items():
+        assert chosen(text) == operators, text
+
+
+def test_a_setting_decides_how_sliding_windows_are_computed() -> None:
+    node = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]")
+    assert choose(node, union="meld", aggregation="wid").names == ("Bucket", "WidAggregate")
+    tumbling = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]")
+    assert choose(tumbling, union="meld", aggregation="paned").names == ("PaneStore", "PanedWid")
+
+
+def test_windows_of_several_queries_share_one_store_of_panes() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    for range_, slide in ((6, 2), (10, 4), (8, 8), (60, 20)):
+        engine.sql(
+            f"SET aggregation = paned; SELECT k, count(*) AS n, sum(v) AS s FROM a "
+            f"[RANGE {range_} SECONDS, SLIDE {slide} SECONDS] GROUP BY k"
+        )
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
+    assert stores == {"PaneStore"}
+    engine.sql("SELECT k, count(*) AS n FROM a [RANGE 3 SECONDS, SLIDE 1 SECOND] GROUP BY k")
+    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
+    assert stores == {"PaneStore", "PaneStore_2"}, "its panes are shorter"
+
+
+def test_plans_that_are_expected_get_panes_that_suit_them_all() -> None:
+    plans = [
+        plan(f"SELECT count(*) AS n, {call} AS x FROM a [RANGE {r} SECONDS, SLIDE {s} SECONDS]")
+        for call, r, s in (("sum(v)", 6, 2), ("max(v)", 9, 3), ("avg(v)", 10, 5))
+    ]
+    graph = Graph()
+    lowering = Lowering(graph, {"a": graph.add_source("a")})
+    lowering.expect(plans)
+    for each in plans:
+        graph.add_sink(str(each.label), lowering.lower(each, union="meld"))
+    assert sorted(name for name in graph.nodes if "Pane" in name) == [
+        "Fork PaneStore",
+        "PaneStore",
+        "PanedWid",
+        "PanedWid_2",
+        "PanedWid_3",
+    ]
+
+
+UNION = "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM {}"
+
+
+def test_a_union_melds_unless_order_is_asked_for() -> None:
+    assert chosen(UNION.format("b")) == ("Meld",)
+    assert chosen(UNION.format("slack")) == ("Meld",)
+    assert chosen(UNION.format("b"), union="merge") == ("Merge",)
+
+
+@pytest.mark.parametrize("other", ["slack", "latent"])
+def test_merge_is_refused_where_an_input_is_not_ordered(other: str) -> None:
+    with pytest.raises(NotExecutable, match="cannot merge") as refused:
+        choose(plan(UNION.format(other)), union="merge")
+    assert "ORDERED" in str(refused.value.hint)
+    assert "SET union = meld" in str(refused.value.hint)
+
+
+def test_the_engine_merges_only_what_is_declared_while_the_setting_holds() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    melded = engine.sql("CREATE QUERY melded AS SELECT v, ts FROM a UNION b")
+    engine.sql("SET union = merge")
+    merged = engine.sql("CREATE QUERY merged AS SELECT v, ts FROM a UNION b")
+    with pytest.raises(NotExecutable, match="cannot merge"):
+        engine.sql("CREATE QUERY refused AS SELECT v, ts FROM a UNION slack")
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
+    engine.push("b", [{"k": "x", "v": 2, "ts": 3}])
+    # Meld lets rows pass as they come; Merge waits until b has reached 5.
+    assert melded.results().get_column("v").to_list() == [1, 2]
+    assert merged.results().get_column("v").to_list() == [2]
+    engine.finish()
+    assert merged.results().get_column("v").to_list() == [2, 1]
+
+
+# --- order --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        ("SELECT * FROM a", "ts"),
+        ("SELECT k, v, ts FROM a WHERE v > 0", "ts"),
+        ("SELECT ts AS time, v FROM a", "time"),
+        ("SELECT v, ts FROM arriving", "ts"),
+        ("SELECT v, ts FROM slack", None),
+        ("SELECT v, ts FROM latent", None),
+        ("SELECT k, v FROM a", None),
+        ("SELECT v, ts + INTERVAL 1 SECOND AS ts FROM a", None),
+        ("SELECT k, v, ts FROM a UNION ALL SELECT name, number, seen FROM renamed", "ts"),
+        ("SELECT v, ts FROM a UNION ALL SELECT v, ts FROM slack", None),
+        ("SELECT ts AS t, ts FROM a UNION ALL SELECT ts, ts AS t FROM b", "t"),
+        ("SELECT count(*) FROM a [RANGE 1 MINUTE]", None),
+    ],
+)
+def test_order_is_known_as_far_as_columns_are_passed_on(text: str, on: str | None) -> None:
+    assert order_of(plan(text)) == on
+
+
+def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() -> None:
+    mixed = plan(
+        "SELECT ts AS x, make AS y FROM (SELECT ts, TIMESTAMP '2026-01-01 00:00:00' "
+        "AS make FROM a) UNION ALL SELECT TIMESTAMP '2026-01-01 00:00:00', ts FROM b"
+    )
+    assert order_of(mixed) is None
+
+
+# --- unions of different shapes -----------------------------------------------------------------
+
+
+def test_an_input_with_the_unions_columns_stays_as_it_is() -> None:
+    union = plan(UNION.format("b"))
+    assert isinstance(union, Union)
+    assert [adapt(part, union) for part in union.parts] == list(union.parts)
+
+
+def test_other_inputs_get_the_unions_names_and_types() -> None:
+    union = plan(
+        "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM wide "
+        "UNION ALL SELECT name, number, seen FROM renamed"
+    )
+    assert isinstance(union, Union)
+    assert union.schema["v"].type is Type.DOUBLE
+    for part in union.parts:
+        adapted = adapt(part, union)
+        assert adapted.schema.columns == union.schema.columns
+        assert "ts" in adapted.schema.progressing
+    assert [isinstance(adapt(part, union), Project) for part in union.parts] == [True] * 3
+    assert adapt(union.parts[1], union) == union.parts[1]
+
+
+# --- sharing ------------------------------------------------------------------------------------
+
+
+class Built:
+    """A graph that plans are lowered into."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        streams = declared().streams
+        sources = {entry.name: self.graph.add_source(entry.name) for entry in streams}
+        self._lowering = Lowering(self.graph, sources)
+
+    def lower(self, text: str, union: str = "meld") -> KernelNode:
+        return self._lowering.lower(plan(text), union=union)
+
+    @property
+    def operators(self) -> list[str]:
+        nodes = self.graph.nodes.values()
+        return sorted(type(n.operator).__name__ for n in nodes if not n.is_source)
+
+
+COUNT = "SELECT k, count(*) AS n FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k"
+
+
+def test_equal_plans_are_built_once() -> None:
+    built = Built()
+    assert built.lower(COUNT) is built.lower(COUNT)
+    assert built.operators == ["Bucket", "Select", "WidAggregate"]
+
+
+def test_what_two_plans_have_in_common_is_built_once() -> None:
+    built = Built()
+    built.lower(COUNT)
+    built.lower("SELECT k, sum(v) AS s FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k")
+    operators = ["Bucket", "Bucket", "Fork", "Select", "WidAggregate", "WidAggregate"]
+    assert built.operators == operators
+
+
+def test_the_same_union_melded_and_merged_is_two() -> None:
+    built = Built()
+    text = UNION.format("b")
+    assert built.lower(text) is not built.lower(text, union="merge")
+    assert [name for name in built.operators if name.startswith("M")] == ["Meld", "Merge"]
+
+
+def test_a_stream_twice_in_a_union_is_read_twice() -> None:
+    built = Built()
+    node = built.lower("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM a")
+    assert len(node.inputs) == 2
+
+
+def test_what_was_removed_is_built_anew() -> None:
+    built = Built()
+    first = built.lower(COUNT)
+    built.graph.add_sink("q", first)
+    built.graph.remove_sink("q")
+    assert built.operators == []
+    second = built.lower(COUNT)
+    assert second is not first
+    assert built.operators == ["Bucket", "Select", "WidAggregate"]
+
+
+def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    names = {name for name, *_ in engine.state()}
+    kept = engine.sql("CREATE QUERY kept AS SELECT k, v FROM a WHERE v > 0")
+    engine.sql(f"CREATE QUERY dropped AS {COUNT}")
+    engine.sql("CREATE QUERY also AS SELECT v FROM b")
+    assert len({name for name, *_ in engine.state()}) > len(names)
+    engine.sql("DROP QUERY dropped")
+    graph = engine.query_graph()
+    assert list(graph.queries) == ["kept", "also"]
+    assert [name for name, *_ in engine.state() if "Wid" in name or "Bucket" in name] == []
+    engine.push("a", [{"k": "x", "v": 1, "ts": 5}, {"k": "x", "v": 0, "ts": 6}])
+    assert kept.results().get_column("v").to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("join", "operator"),
+    [
+        ("auto", "OAJoin"),
+        ("oa", "OAJoin"),
+        ("sync_filter", "SyncFilter"),
+        ("filter_order", "FilterOrder"),
+        ("adaptive", "AdaptiveOrder"),
+        ("opob", "OPOBJoin"),
+        ("opib", "OPIBJoin"),
+        ("mjoin", "OAJoin"),  # of two inputs it is one
+        ("global_order", "GlobalOrderJoin"),  # a baseline: it can be lowered, and not be SET
+    ],
+)
+def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
+    joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
+    [below] = joined.inputs
+    assert choose(below, union="meld", join=join).names == (operator,)
+
+
+def test_a_baseline_with_other_answers_cannot_be_set() -> None:
+    settable = {*CHOICES["join"]}
+    assert settable == {*ALGORITHMS, MJOIN} - {*BASELINES}
+    with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
+        LocalEngine().sql("SET join = global_order")
+
+
+THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s ON b.v = s.v {}"
+
+
+def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
+    [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).inputs
+    assert isinstance(top, WindowJoin)
+    at_once = choose(top, union="meld", join="mjoin")
+    assert at_once.names == ("MJoin",)
+    assert "3 inputs meet at once" in at_once.reason
+    assert [node.label.split()[1] for node in inputs_of(top, "mjoin")] == ["a", "b", "slack"]
+    two_by_two = choose(top, union="meld", join="auto")
+    assert two_by_two.names == ("OAJoin",)
+    assert "two by two" in two_by_two.reason
+    assert inputs_of(top, "auto") == top.inputs
+
+
+@pytest.mark.parametrize(
+    ("conditions", "edges"),
+    [
+        # Equal to a third is equal to each other.
+        ("a.k = b.k AND b.k = s.k", ["0-1 k", "0-2 k"]),
+        # Through b there is a key, and the bands to it add up.
+        ("a.v = b.v AND b.k = s.k", ["0-1 v", "1-2 k"]),
+        ("a.v = b.v AND b.v < s.v", ["0-1 v", "0-2 "]),
+    ],
+)
+def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list[str]) -> None:
+    inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
+    [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").inputs
+    assert isinstance(top, WindowJoin)
+    found = flatten_joins(top)
+    assert found is not None
+    assert [
+        f"{edge.ends[0]}-{edge.ends[1]} {' '.join(ref.name[-1] for ref, _ in edge.keys)}"
+        for edge in found.spec.edges
+    ] == edges
+    assert [edge.ends for edge in found.spec.bands] == [(0, 1), (0, 2)]
+
+
+def test_an_outer_join_is_no_part_of_an_mjoin() -> None:
+    [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).inputs
+    assert choose(top, union="meld", join="mjoin").names == ("OAJoin",)
+
+
+@pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])
+def test_joins_in_order_need_inputs_in_order(join: str) -> None:
+    loose = plan("SELECT a.k FROM a JOIN slack ON a.k = slack.k WITHIN 1 MINUTE")
+    with pytest.raises(NotExecutable, match="order of their time"):
+        check_executable(loose, union="meld", join=join)
+    sorted_first = plan(
+        "SELECT a.k FROM a JOIN (SELECT k, ts FROM slack ORDER BY ts) AS s ON a.k = s.k "
+        "WITHIN 1 MINUTE"
+    )
+    check_executable(sorted_first, union="meld", join=join)
+
+
+def test_other_algorithms_find_pairs_only() -> None:
+    outer = plan("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE")
+    with pytest.raises(NotExecutable, match="pairs only"):
+        check_executable(outer, union="meld", join="opob")
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"), [("RANGE 5 ROWS, SLIDE 2 ROWS", True), ("RANGE 5 ROWS", False)]
+)
+def test_what_is_explained_is_all_that_runs(window: str, shown: bool) -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    text = f"SELECT sum(v) AS v FROM slack [{window}]"
+    assert ("> UpToLastRow:" in engine.sql(f"EXPLAIN {text}")) is shown
+    graph = Graph()
+    sources = {"slack": graph.add_source("slack")}
+    Lowering(graph, sources).lower(plan(text), union="meld")
+    built = [type(node.operator).__name__ for node in graph.nodes.values() if node.operator]
+    assert ("UpToLastRow" in built) is shown

@@ -1,0 +1,111 @@
+"""The pulse: what the driver promises reaches every group, each promise once."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.errors import HostError
+from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.control.control_stream import END_OF_RUN, KEPT, PULSE, ControlStream
+from penstock.spark.exchange.exchange import SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_each_promise_is_a_file_of_its_own(tmp_path: Path) -> None:
+    first = ControlStream(tmp_path / "pulse").send({"a": 5, "b": END})
+    second = ControlStream(tmp_path / "pulse").send({"a": 7})  # also after a restart
+    assert (first.name[:7], second.name[:7]) == ("000001-", "000002-")
+    assert json.loads(first.read_text()).items() >= {"a": 5, "b": END}.items()
+    assert sorted(file.name for file in first.parent.iterdir()) == [first.name, second.name]
+
+
+def test_the_latest_promises_stay_however_many_were_sent(tmp_path: Path) -> None:
+    pulse = ControlStream(tmp_path)
+    pulse.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
+    sent = [pulse.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
+    assert sent[-1].startswith("1000016-")  # which sorts before the others as text
+    assert pulse.closed() == {"a": 11 + KEPT}
+    pulse.forget(time.time() + 60)
+    assert {file.name for file in tmp_path.iterdir()} == set(sent[-KEPT:])
+
+
+def test_promises_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) -> None:
+    pulse = ControlStream(tmp_path)
+    for bound in range(2 * KEPT):
+        pulse.send({"a": bound})
+    forgetting = Thread(target=pulse.forget, args=(time.time() + 60,))
+    with pulse._writing:  # it looks at each of them
+        forgetting.start()
+        forgetting.join(0.05)
+        assert len(list(tmp_path.iterdir())) == 2 * KEPT
+    forgetting.join(10)
+    assert len(list(tmp_path.iterdir())) == KEPT
+
+
+def test_a_promise_that_was_changed_is_refused_at_the_next_start(tmp_path: Path) -> None:
+    file = ControlStream(tmp_path).send({"a": 1_700_000_000, "b": END})
+    ControlStream(tmp_path)
+    whole = file.read_bytes()
+    for left in (b"", whole[:9], whole.replace(b"17", b"16"), whole.replace(b'"a"', b'"c"')):
+        file.write_bytes(left)
+        with pytest.raises(HostError, match=f"damaged: .*{file.name}"):
+            ControlStream(tmp_path)
+
+
+def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) -> None:
+    first = ControlStream(tmp_path).send({"a": 1})
+    first.unlink()
+    assert ControlStream(tmp_path).send({"a": 2}).name != first.name
+
+
+def test_a_clock_that_is_set_back_makes_no_promise_look_old(tmp_path: Path) -> None:
+    first = ControlStream(tmp_path / "pulse").send({"a": 5})
+    ahead = time.time() + 1_000_000  # the clock was wrong then
+    os.utime(first, (ahead, ahead))
+    second = ControlStream(tmp_path / "pulse").send({"a": 7})
+    assert second.stat().st_mtime_ns >= first.stat().st_mtime_ns
+
+
+def test_the_end_of_a_run_says_how_far_it_went(tmp_path: Path) -> None:
+    pulse = ControlStream(tmp_path / "pulse")
+    assert pulse.closed() == {}
+    pulse.send({"a": 5, END_OF_RUN: 1})
+    pulse.send_about("a", 9, (("k", (1,)),))
+    pulse.send({"a": 7})
+    assert pulse.closed() == {"a": 5}
+
+
+def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) -> None:
+    pulse = ControlStream(tmp_path / "pulse")
+    heard: list[dict[str, Any]] = []
+    query = (
+        pulse.lines(spark, [2, 0])
+        .writeStream.foreachBatch(lambda frame, _: heard.extend(frame.toArrow().to_pylist()))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    pulse.send({"a": 5})
+    pulse.send({"b": END})
+    deadline = time.monotonic() + 60
+    while len(heard) < 4 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    query.stop()
+    promises = [(line["g"], json.loads(line["payload"])) for line in heard]
+    assert sorted((group, said.get("a", 0), said.get("b", 0)) for group, said in promises) == [
+        (0, 0, END),
+        (0, 5, 0),
+        (2, 0, END),
+        (2, 5, 0),
+    ]
+    for line in heard:
+        assert list(line) == SCHEMA.names
+        assert (line["stream"], line["newest"], line["rows"]) == (PULSE, BEGINNING, 0)

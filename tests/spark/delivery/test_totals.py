@@ -1,0 +1,62 @@
+"""Totals over restarts: every batch counts once, however often it is run."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import HostError
+from penstock.spark.delivery.stream_counts import StreamCounts
+from penstock.spark.delivery.totals import FILE, Totals, stream_counts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_batch_counts_once_over_replays_and_restarts(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    totals, expected = Totals(tmp_path), Counter[str]()
+    for batch in range(30):
+        counts = {"read": chance.choice([0, 0, 3, 8]), "late": chance.choice([0, 1])}
+        expected.update(counts)
+        for _ in range(chance.choice([1, 1, 2, 3])):  # it may be tried before it is committed
+            totals.note(batch, {"stream s": counts, "query q": {"rows": 1}})
+            if chance.random() < 0.3:
+                totals = Totals(tmp_path)
+    assert totals.of("stream s") == +expected
+    assert totals.of("query q")["rows"] == 30
+    assert totals.of("stream of nobody") == Counter()
+
+
+def test_a_batch_that_gives_other_counts_when_it_is_repeated_has_the_last_ones(
+    tmp_path: Path,
+) -> None:
+    totals = Totals(tmp_path)
+    totals.note(0, {"stream s": {"read": 5}})
+    totals.note(1, {"stream s": {"read": 7}})
+    again = Totals(tmp_path)
+    again.note(1, {"stream s": {"read": 6}})
+    assert again.of("stream s")["read"] == 11
+
+
+def test_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
+    Totals(tmp_path).note(0, {"stream s": {"read": 5}})
+    file = tmp_path / FILE
+    file.write_text(file.read_text().replace("5", "6"))
+    with pytest.raises(HostError, match="was changed since it was written"):
+        Totals(tmp_path)
+
+
+def test_a_stream_shows_this_run_and_all_of_them(tmp_path: Path) -> None:
+    for run in range(3):
+        counts = StreamCounts(stream="s", totals=Totals(tmp_path))
+        for batch in (2 * run, 2 * run + 1):
+            counts.rows_by_batch[batch] = 10
+            counts.count("late", batch, 2)
+            counts.count("malformed", batch, 1)
+            assert counts.totals is not None
+            counts.totals.note(batch, {stream_counts("s"): counts.of_batch(batch)})
+    assert (counts.rows, counts.late, counts.malformed) == (14, 4, 2)
+    total = counts.total
+    assert (total.rows, total.late, total.malformed) == (42, 12, 6)

@@ -1,0 +1,49 @@
+"""Which queries run together: over the same streams, as long as nobody loses its groups by it."""
+
+from __future__ import annotations
+
+from penstock.spark.placement.pipeline_groups import assign_pipelines
+from tests.spark.placement.test_partitioning import plan
+
+BY_K = "SELECT k, count(*) AS n FROM a {w} GROUP BY k"
+BY_J = "SELECT j, count(*) AS n FROM a {w} GROUP BY j"
+BY_K_AND_J = "SELECT k, j, count(*) AS n FROM a {w} GROUP BY k, j"
+BY_K_OF_BOTH = "SELECT k, count(*) AS n FROM a UNION b {w} GROUP BY k"
+BY_BOTH_OF_BOTH = "SELECT k, j, count(*) AS n FROM a UNION b {w} GROUP BY k, j"
+ALL = "SELECT count(*) AS n FROM a {w}"
+ROWS = "SELECT k FROM a"
+
+
+def shared(*texts: str) -> list[tuple[list[str], dict[str, object]]]:
+    found = assign_pipelines({str(n): plan(text) for n, text in enumerate(texts)})
+    return [(list(share.queries), dict(share.keys)) for share in found]
+
+
+def test_queries_with_a_key_in_common_share() -> None:
+    assert shared(BY_K_AND_J, BY_K) == [(["0", "1"], {"a": ("k",)})]
+
+
+def test_queries_without_one_stay_apart() -> None:
+    assert shared(BY_K, BY_J) == [(["0"], {"a": ("k",)}), (["1"], {"a": ("j",)})]
+
+
+def test_a_third_query_joins_whom_it_suits() -> None:
+    assert [names for names, _ in shared(BY_K, BY_J, BY_K_AND_J)] == [["0", "2"], ["1"]]
+
+
+def test_a_query_that_needs_one_group_does_not_take_the_others_theirs() -> None:
+    assert [names for names, _ in shared(ALL, BY_K, ALL)] == [["0", "2"], ["1"]]
+
+
+def test_a_query_that_asks_for_nothing_shares_with_one_that_has_keys() -> None:
+    assert shared(ROWS, BY_K) == [(["0", "1"], {"a": ("k",)})]
+    assert [names for names, _ in shared(ROWS, ALL)] == [["0"], ["1"]]
+
+
+def test_queries_over_different_streams_stay_apart() -> None:
+    assert len(shared(BY_K, BY_K.replace("FROM a", "FROM b"))) == 2
+
+
+def test_streams_that_meet_in_one_query_are_spread_alike_in_all() -> None:
+    assert shared(BY_BOTH_OF_BOTH, BY_K) == [(["0", "1"], {"a": ("k",), "b": ("k",)})]
+    assert shared(BY_K, BY_K_OF_BOTH) == [(["0", "1"], {"a": ("k",), "b": ("k",)})]

@@ -1,0 +1,166 @@
+"""A checkpoint belongs to one program and one process; anything else is refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import HostError
+from penstock.model.streams import Origin
+from penstock.plan.nodes import Project, TableJoin
+from penstock.spark.group_host import Program
+from penstock.spark.in_memory.micro_batches import program_of
+from penstock.spark.state.checkpoint import Checkpoint, describe
+from tests.spark.placement.test_partitioning import plan
+
+COUNT = "SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS, SLIDE {s} SECONDS, WA ts] GROUP BY k"
+
+
+def program(queries: Mapping[str, str], union: str = "meld") -> Program:
+    return program_of({name: plan(text) for name, text in queries.items()}, union)
+
+
+ONE = program({"q": COUNT.format(s=5)})
+
+
+def claimed(folder: Path, first: Program) -> None:
+    Checkpoint(folder, first).release()
+
+
+def refused(folder: Path, second: Program) -> str:
+    with pytest.raises(HostError) as caught:
+        Checkpoint(folder, second)
+    return str(caught.value)
+
+
+def test_the_same_queries_continue_it(tmp_path: Path) -> None:
+    claimed(tmp_path / "c", ONE)
+    claimed(tmp_path / "c", program({"q": COUNT.format(s=5)}))
+
+
+@pytest.mark.parametrize(
+    ("queries", "difference"),
+    [
+        ({"q": COUNT.format(s=1)}, "query q changed"),
+        ({"p": COUNT.format(s=5)}, "query q gone; query p new"),
+        ({"q": COUNT.format(s=5), "p": COUNT.format(s=1)}, "query p new"),
+    ],
+)
+def test_other_queries_are_refused(
+    tmp_path: Path, queries: dict[str, str], difference: str
+) -> None:
+    claimed(tmp_path, ONE)
+    assert f"belongs to other queries: {difference}\n" in refused(tmp_path, program(queries))
+    claimed(tmp_path, ONE)  # a refusal lets go of the lock, and changes nothing
+
+
+def test_the_same_queries_in_another_order_are_refused(tmp_path: Path) -> None:
+    texts = {"q": COUNT.format(s=5), "p": COUNT.format(s=1)}
+    claimed(tmp_path, program(texts))
+    message = refused(tmp_path, program(dict(reversed(texts.items()))))
+    assert "declared in another order" in message
+
+
+def test_another_union_or_stream_is_another_program() -> None:
+    [stream] = ONE.streams
+    others = [
+        replace(ONE, union="merge"),
+        replace(ONE, streams=(replace(stream, slack=7),)),
+        replace(ONE, streams=(replace(stream, origin=Origin("parquet", "x")),)),
+        replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, (("a", "1"),))),)),
+        replace(ONE, streams=(replace(stream, columns=stream.columns[1:]),)),
+    ]
+    texts = [str(describe(each)) for each in [ONE, *others]]
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_static_table_with_other_rows_is_another_program(tmp_path: Path) -> None:
+    first = program({"q": "SELECT a.k, t.n FROM a JOIN t ON a.k = t.k"})
+    top = first.queries["q"]
+    assert isinstance(top, Project)
+    assert isinstance(top.input, TableJoin)
+    other = replace(top.input, table=top.input.table.holding(b"other rows", 2))
+    claimed(tmp_path, first)
+    message = refused(tmp_path, replace(first, queries={"q": replace(top, input=other)}))
+    assert "table t changed" in message
+
+
+def test_a_second_process_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    assert "is in use by another process" in refused(tmp_path, ONE)
+    first.release()
+    claimed(tmp_path, ONE)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert f"cannot keep a checkpoint at `{tmp_path / 'file' / 'c'}`" in refused(
+        tmp_path / "file" / "c", ONE
+    )
+
+
+def test_it_is_new_until_spark_has_written_offsets(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path, ONE)
+    seen = [checkpoint.is_new]
+    (checkpoint.spark / "offsets").mkdir(parents=True)
+    assert [*seen, checkpoint.is_new] == [True, False]
+    assert checkpoint.pulse.parent == checkpoint.spark.parent == tmp_path
+
+
+def test_groups_stay_as_they_were_at_the_beginning(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    assert first.groups([2, 0]) == [2, 0]
+    first.release()
+    assert Checkpoint(tmp_path, ONE).groups([2, 0, 14, 3]) == [2, 0]
+
+
+def test_a_file_that_is_no_description_is_named(tmp_path: Path) -> None:
+    claimed(tmp_path, ONE)
+    (tmp_path / "program.json").write_text('{"half')
+    assert "program.json" in refused(tmp_path, ONE)
+
+
+def test_groups_that_were_edited_are_refused(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    first.groups([2, 0])
+    first.release()
+    file = tmp_path / "groups.json"
+    file.write_text(file.read_text().replace("2,", "14,"))
+    checkpoint = Checkpoint(tmp_path, ONE)
+    with pytest.raises(HostError, match=r"groups\.json` was changed since it was written"):
+        checkpoint.groups([2, 0])
+    checkpoint.release()
+
+
+@pytest.mark.parametrize("name", ["program.json", "groups.json"])
+def test_a_file_that_is_gone_from_a_used_checkpoint_is_named(tmp_path: Path, name: str) -> None:
+    first = Checkpoint(tmp_path, ONE)
+    first.groups([2, 0])
+    (first.spark / "offsets").mkdir(parents=True)
+    first.release()
+    (tmp_path / name).unlink()
+    with pytest.raises(HostError, match=f"the checkpoint is damaged: .*{name}` is gone"):
+        Checkpoint(tmp_path, ONE).groups([2, 0])
+
+
+def test_nobody_else_reads_a_checkpoint_and_no_secret_stands_in_it(tmp_path: Path) -> None:
+    def reading(topic: str, password: str) -> Program:
+        [stream] = ONE.streams
+        jaas = f'org.X required username="u" password="{password}";'
+        options = (("kafka.sasl.jaas.config", jaas), ("subscribe", topic))
+        return replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, options)),))
+
+    place = tmp_path / "c"
+    claimed(place, reading("bids", "hunter2"))
+    file = place / "program.json"
+    assert (place.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert "hunter2" not in file.read_text()
+    assert "bids" in file.read_text()
+    # A password that was changed opens the same stream.
+    claimed(place, reading("bids", "hunter3"))
+    message = refused(place, reading("asks", "hunter3"))
+    assert "stream a changed" in message
+    assert "hunter3" not in message
