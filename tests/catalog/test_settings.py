@@ -7,6 +7,7 @@ import pytest
 from penstock.catalog.settings import CHOICES, Duration, Settings
 from penstock.errors import BadSetting
 from penstock.model.ets import ON_DEMAND, periodic
+from penstock.optimizer.options import Options
 
 
 def test_the_defaults() -> None:
@@ -72,3 +73,9 @@ def test_enabling_timestamps_can_be_periodic() -> None:
 def test_a_parameter_cannot_be_a_way_to_make_timestamps() -> None:
     with pytest.raises(BadSetting, match="no setting `n`"):
         Settings().with_value("n", ON_DEMAND)
+
+
+def test_the_options_of_the_optimizer_are_those_that_were_set() -> None:
+    changed = Settings().with_value("join", "opib").with_value("table_size", 16)
+    assert changed.options == Options(join="opib", table_size=16)
+    assert Settings().options == Options()

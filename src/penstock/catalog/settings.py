@@ -28,13 +28,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from penstock.errors import BadSetting
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import format_duration
+from penstock.optimizer.options import Options
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Settings:
 
     union: str = "meld"
     join: str = "auto"
+    join_alpha: float = 0.05
     aggregation: str = "auto"
     table_size: int = 4096
     flush: str = "slow"
@@ -113,6 +115,11 @@ class Settings:
     def uses_late_rows(self) -> bool:
         """Whether late rows go on to windows that are not closed yet."""
         return self.late in ("consistent", "generous")
+
+    @property
+    def options(self) -> Options:
+        """Those that decide between operators."""
+        return Options(**{f.name: getattr(self, f.name) for f in fields(Options)})
 
     @property
     def algorithm(self) -> str:
