@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from penstock.kernel.state import State, Table, TableSize
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State, TableDescription
 
 
 @dataclass
 class Counted(State):
     total: int = 0
     bounds: dict[str, list[int]] = field(default_factory=dict)
-    rows: Table = field(default_factory=Table)
+    rows: Table = table("x")
 
 
 def example() -> Counted:
-    rows = Table()
+    rows = Table(on="x")
     rows.append(pl.DataFrame({"x": [1, 2], "s": ["a", None]}))
     rows.append(pl.DataFrame({"x": [3], "s": ["é"]}))
     return Counted(7, {"ts": [1, 2]}, rows)
@@ -32,8 +33,25 @@ def test_an_empty_segment_is_not_kept() -> None:
 
 def test_tables_are_listed_with_their_rows_and_bytes() -> None:
     [size] = example().sizes()
-    assert size == TableSize("rows", 3, size.bytes)
+    assert size == TableDescription("rows", 3, size.bytes)
     assert size.bytes > 0
+
+
+def test_a_description_says_columns_and_which_times_there_are() -> None:
+    [found] = example().describe()
+    assert found.columns == (("x", "Int64"), ("s", "String"))
+    assert (found.rows, found.extent) == (3, ("x", 1, 3))
+
+
+def test_an_empty_table_has_neither_columns_nor_times() -> None:
+    [found] = Counted().describe()
+    assert (found.columns, found.extent) == ((), None)
+
+
+def test_a_restored_table_still_knows_its_time() -> None:
+    restored = Counted()
+    restored.restore(example().save())
+    assert restored.describe() == example().describe()
 
 
 def test_a_state_without_fields_saves_to_nothing() -> None:

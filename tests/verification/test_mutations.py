@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.kernel.state import Segment
+from penstock.kernel.segments import Segment
 from penstock.verification.report import lines
 from penstock.verification.verify import Found, Verification
 from penstock.windows import Sliding

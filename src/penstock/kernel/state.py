@@ -1,77 +1,37 @@
 """State that stands beside an operator: it can be listed, saved, restored and moved.
 
 An operator's state is a dataclass whose fields are either *tables*, lists of immutable segments of
-rows, or *facts*, small values that JSON can hold. Segments are appended and dropped, never
-rewritten, so that what a step costs follows what is new. Saved state is JSON and Arrow IPC, nothing
-that could run code when it is read.
+rows (`segments`), or *facts*, small values that JSON can hold. Segments are appended and dropped,
+never rewritten, so that what a step costs follows what is new. Saved state is JSON and Arrow IPC,
+nothing that could run code when it is read.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
-from uuid import uuid4
 
 import polars as pl
 
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """Rows that were written once; those at its front may since have been purged.
-
-    `id` names the rows as they were written, for ever and everywhere, so that a host that keeps
-    segments in a store can tell which ones it has.
-    """
-
-    whole: pl.DataFrame
-    id: int = field(default_factory=lambda: uuid4().int >> 65)  # 63 bits: a signed 64-bit integer
-    purged: int = 0
-
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """The rows that are left; shares their memory."""
-        return self.whole.slice(self.purged) if self.purged else self.whole
-
-    def without_front(self, count: int) -> Segment:
-        """The same without its first rows."""
-        return Segment(self.whole, self.id, self.purged + count)
-
-
-@dataclass
-class Table:
-    """Immutable segments, oldest first."""
-
-    segments: list[Segment] = field(default_factory=list)
-
-    def append(self, rows: pl.DataFrame) -> None:
-        """Add a segment of new rows."""
-        if rows.height:
-            self.segments.append(Segment(rows))
-
-    def __iter__(self) -> Iterator[pl.DataFrame]:
-        """The rows of each segment."""
-        return (segment.rows for segment in self.segments)
-
-    @property
-    def rows(self) -> int:
-        return sum(rows.height for rows in self)
-
-    @property
-    def bytes(self) -> int:
-        return sum(int(rows.estimated_size()) for rows in self)
+from penstock.kernel.segments import Segment, Table
 
 
 @dataclass(frozen=True)
-class TableSize:
-    """How much a table holds."""
+class TableDescription:
+    """What a table holds: its columns and their types, how much, and of which times.
+
+    `extent` is the column that tells the time, its least and its greatest value; None where no
+    column does, or there are no rows.
+    """
 
     table: str
     rows: int
     bytes: int
+    columns: tuple[tuple[str, str], ...] = ()
+    extent: tuple[str, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +46,20 @@ class SavedState:
 class State:
     """Root of the states; one without fields is no state at all."""
 
-    def sizes(self) -> list[TableSize]:
-        """Every table with its rows and bytes."""
-        return [TableSize(name, table.rows, table.bytes) for name, table in self.tables()]
+    def sizes(self) -> list[TableDescription]:
+        """Every table with its rows and bytes, which are quickly told."""
+        return [TableDescription(name, t.rows, t.bytes) for name, t in self.tables()]
+
+    def describe(self) -> list[TableDescription]:
+        """The same with columns and times, for whoever looks at it."""
+        found = []
+        for size, (_, table) in zip(self.sizes(), self.tables(), strict=True):
+            schema = table.segments[0].whole.schema if table.segments else {}
+            columns = tuple((name, str(of)) for name, of in schema.items())
+            times = table.extent()
+            extent = None if table.on is None or times is None else (table.on, *times)
+            found.append(replace(size, columns=columns, extent=extent))
+        return found
 
     def save(self) -> SavedState:
         return SavedState(
@@ -100,8 +71,17 @@ class State:
     def restore(self, saved: SavedState) -> None:
         for name, value in deepcopy(saved.facts).items():
             setattr(self, name, value)
-        for name, segments in saved.tables.items():
-            setattr(self, name, Table([Segment(from_ipc(segment)) for segment in segments]))
+        self.restore_tables(
+            {name: [Segment(from_ipc(s)) for s in saved.tables[name]] for name in saved.tables}
+        )
+
+    def restore_tables(self, tables: Mapping[str, list[Segment]]) -> None:
+        """Put these segments in place of what is there.
+
+        As other tables: whoever has computed something from one can tell that it is gone.
+        """
+        for name, segments in tables.items():
+            setattr(self, name, Table(segments, getattr(self, name).on))
 
     def facts(self) -> dict[str, Any]:
         """The small values, by name."""

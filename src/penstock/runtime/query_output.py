@@ -7,13 +7,14 @@ Promises end here: a reader sees rows, not punctuation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Schema
 
@@ -23,7 +24,7 @@ class OutputState(State):
     """Rows put out so far, and those that nobody has fetched yet."""
 
     rows: int = 0
-    waiting: Table = field(default_factory=Table)
+    waiting: Table = table()
 
 
 class QueryOutput:
@@ -55,5 +56,5 @@ class QueryOutput:
     def fetch(self) -> pl.DataFrame:
         """The rows since the last time; they are handed out once."""
         rows = list(self.state.waiting)
-        self.state.waiting = Table()
+        self.state.waiting.clear()
         return pl.concat(rows) if rows else self._empty

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from penstock.kernel.aggregation.panes import levels
+from penstock.kernel import segments
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import wid
@@ -84,12 +84,11 @@ def results_are_those_of_the_extents_each_exactly_once(kind: str, draw: Draw) ->
         groups = tuple(dict.fromkeys((*window.partition, *groups)))
     # Every step of a landmark window has a result, however many there are.
     run = runs(draw, far=kind != "landmark")
-    fan_in, segments = draw.choose([(wid.FAN_IN, wid.SEGMENTS), (2, 2), (3, 4)])
+    fan_in, many = draw.choose([(wid.FAN_IN, segments.MANY), (2, 2), (3, 4)])
     limit = draw.choose([1, 3, None])
     with pytest.MonkeyPatch.context() as patch:  # small numbers merge often, in many rounds
         patch.setattr(wid, "FAN_IN", fan_in)
-        patch.setattr(wid, "SEGMENTS", segments)
-        patch.setattr(levels, "SEGMENTS", segments)
+        patch.setattr(segments, "MANY", many)
         judge(build, window, run, groups, aggregates("sum", "max", "var_pop"), limit)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.kernel.joins.run import CELL_BITS, CODE, Needles, Run, encode, epochs, merge
 from penstock.kernel.joins.store import Store
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table
 from penstock.windows import TumblingBand
 
 
@@ -49,7 +49,7 @@ def test_a_merged_run_is_sorted_and_has_all_rows() -> None:
         run_of(rng.integers(0, 9, 50).astype(np.uint64), rng.integers(0, 99, 50), 0)
         for _ in range(4)
     ]
-    merged = merge(runs)
+    merged = Run(merge([run.rows for run in runs]), "ts")
     assert merged.rows.height == 200
     assert np.all(np.diff(merged.codes.astype(object)) >= 0)
 

@@ -22,7 +22,8 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import Segment, State, Table
+from penstock.kernel.segments import Table, table, where
+from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
@@ -41,7 +42,7 @@ Results = Sequence[tuple[str, Aggregate]]
 class SideBySideState(State):
     """Results that wait for those of other inputs, and what each input has promised."""
 
-    waiting: Table = field(default_factory=Table)
+    waiting: Table = table(WINDOW_END)
     bounds: list[int] = field(default_factory=list)
     sent: int = BEGINNING
 
@@ -111,17 +112,7 @@ class AlignWindows(Operator):
 
     def _take(self, bound: int) -> pl.DataFrame | None:
         """What waits no longer."""
-        taken, kept = [], []
-        for segment in self.state.waiting.segments:
-            over = segment.rows.get_column(WINDOW_END) < bound
-            if over.all():
-                taken.append(segment.rows)
-            elif not over.any():
-                kept.append(segment)
-            else:
-                taken.append(segment.rows.filter(over))
-                kept.append(Segment(segment.rows.filter(~over)))
-        self.state.waiting = Table(kept)
+        taken = self.state.waiting.take_where(where(pl.col(WINDOW_END) < bound))
         return pl.concat(taken, how="diagonal") if taken else None
 
     def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -21,14 +21,14 @@ import polars as pl
 from penstock.kernel.aggregates import Ids, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine, group_rows
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -42,9 +42,9 @@ _PANE, _COUNT = "__pane", "__count"
 class PartitionedState(State):
     """Rows without a rank yet, how many rows each partition had, and panes."""
 
-    waiting: Table = field(default_factory=Table)
-    counts: Table = field(default_factory=Table)
-    panes: Table = field(default_factory=Table)
+    waiting: Table = table()
+    counts: Table = table()
+    panes: Table = table()
     ranked: int = BEGINNING  # rows below have their rank
     late: int = 0
     unplaced: int = 0
@@ -82,10 +82,9 @@ class PartitionedAggregate(Operator):
             return
         self.state.ranked = bound
         waiting = list(self.state.waiting)
-        self.state.waiting = Table()
         if waiting:
             rows = pl.concat(waiting)
-            self.state.waiting.append(rows.filter(pl.col(on) >= bound))
+            self.state.waiting.replace(rows.filter(pl.col(on) >= bound))
             ready = rows.filter(pl.col(on) < bound).sort(on, maintain_order=True)
             if ready.height:
                 self._take_in(self._calculation.prepare(ready), out)
@@ -129,7 +128,7 @@ class PartitionedAggregate(Operator):
         after = before + added
         self._add_panes(rows, ranks // self._pane)
         counts = named.with_columns(pl.Series(_COUNT, after))
-        append_level(self.state.counts, counts, self._latest_counts)
+        self.state.counts.append(counts, self._latest_counts)
         slide = self._window.slide
         self._put_out(named, before // slide, after // slide, out)
 
@@ -153,7 +152,7 @@ class PartitionedAggregate(Operator):
         columns = take(keys, cells.members) | self._calculation.start(rows, cells)
         columns[_PANE] = pl.Series(panes[cells.members])
         segment = pl.DataFrame([column.alias(name) for name, column in columns.items()])
-        append_level(self.state.panes, segment, self._level)
+        self.state.panes.append(segment, self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """One segment of several, without panes whose windows are over."""
@@ -213,6 +212,7 @@ class PartitionedAggregate(Operator):
             counts = known.get_column(_COUNT).to_numpy()
             first, stop = counts // self._window.slide, -(-counts // self._window.slide)
             self._put_out(known.select(self._partition), first, stop, out)
-        self.state.counts, self.state.panes = Table(), Table()
+        self.state.counts.clear()
+        self.state.panes.clear()
         out.punctuation(Punctuation(WINDOW_END, END))
         out.punctuation(Punctuation(WINDOW_START, END))

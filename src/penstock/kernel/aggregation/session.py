@@ -16,7 +16,7 @@ Segments are sorted by `due`, so what a promise can close stands at the front of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -24,15 +24,14 @@ import polars as pl
 from penstock.kernel.aggregates import Ids, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import drop_where
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table, where
+from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END
@@ -49,7 +48,7 @@ MOST_PIECES = 1 << 12
 class SessionState(State):
     """Pieces; rows below `closed` come too late; rows without a time are `unplaced`."""
 
-    pieces: Table = field(default_factory=Table)
+    pieces: Table = table(_DUE)
     closed: int = BEGINNING
     late: int = 0
     unplaced: int = 0
@@ -94,9 +93,9 @@ class SessionAggregate(Operator):
             return
         self.state.closed = bound
         # A row at the bound may go on with what ended one gap before it, but no longer.
-        pieces = self._due_below(bound - self._window.gap if bound < END else END)
-        if pieces is not None:
-            self._close(pieces, out)
+        due = self.state.pieces.take_below(bound - self._window.gap if bound < END else END)
+        if due:
+            self._close(pl.concat(due), out)
         out.punctuation(Punctuation(WINDOW_END, bound))
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
@@ -108,11 +107,9 @@ class SessionAggregate(Operator):
             return
         horizon = bound - self._window.gap if bound < END else END
         meant = matching(punctuation.where) & (pl.col(_DUE) < horizon)
-        pieces = drop_where(
-            self.state.pieces, lambda rows: rows.select(meant.alias("x"))["x"].to_numpy()
-        )
-        if pieces is not None:
-            self._close(pieces, out)
+        due = self.state.pieces.take_where(where(meant))
+        if due:
+            self._close(pl.concat(due), out)
         if all(name in self._calculation.groups for name, _ in punctuation.where):
             out.punctuation(Punctuation(WINDOW_END, bound, punctuation.where))
 
@@ -147,18 +144,6 @@ class SessionAggregate(Operator):
 
     def known(self, port: int, on: str) -> int:
         return self.state.closed if on == self._window.on else BEGINNING
-
-    def _due_below(self, horizon: int) -> pl.DataFrame | None:
-        """Take out what is due."""
-        taken, kept = [], []
-        for segment in self.state.pieces.segments:
-            split = int(np.searchsorted(segment.rows.get_column(_DUE).to_numpy(), horizon))
-            if split:
-                taken.append(segment.rows.slice(0, split))
-            if split < segment.rows.height:
-                kept.append(segment.without_front(split) if split else segment)
-        self.state.pieces = Table(kept)
-        return pl.concat(taken) if taken else None
 
     def _close(self, due: pl.DataFrame, out: Output) -> None:
         """Put out the sessions that are over; put back what touches one that is not."""
@@ -219,7 +204,7 @@ class SessionAggregate(Operator):
         return keys | partials, sessions[cells.members]
 
     def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> None:
-        append_level(self.state.pieces, _segment(columns, first, last, due), self._level)
+        self.state.pieces.append(_segment(columns, first, last, due), self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(segments)

@@ -12,7 +12,7 @@ stream has, which is what its promises on the row number say.  Spec: window-quer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -21,7 +21,8 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
@@ -34,7 +35,7 @@ RESULTS, ROWS = 0, 1
 class UpToLastRowState(State):
     """Results that no row has come to yet, the number of the last row, and what was promised."""
 
-    waiting: Table = field(default_factory=Table)
+    waiting: Table = table(WINDOW_END)
     counted: int = BEGINNING
     over: bool = False  # whether no row comes any more
     promised: int = BEGINNING  # about the results
@@ -94,7 +95,7 @@ class UpToLastRow(Operator):
             return
         rows = pl.concat(list(state.waiting))
         reached = rows.get_column(WINDOW_END) - self._slide <= state.counted
-        state.waiting = Table()
+        state.waiting.clear()
         if not state.over and not reached.all():
             state.waiting.append(rows.filter(~reached))
         if reached.any():

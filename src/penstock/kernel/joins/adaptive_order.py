@@ -22,7 +22,6 @@ from penstock.kernel.block import Block
 from penstock.kernel.joins.ordered_join import OrderedJoin, OrderedJoinState
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
-from penstock.kernel.sorted_segments import append_sorted
 from penstock.model.timestamps import BEGINNING
 
 #: How much of an estimate survives when as much again has been seen.
@@ -51,10 +50,10 @@ class AdaptiveOrder(OrderedJoin):
     """
 
     state: AdaptiveOrderState
+    state_type = AdaptiveOrderState
 
     def __init__(self, spec: JoinSpec, alpha: float, stopwatch: Callable[[], float]) -> None:
         super().__init__(spec)
-        self.state = AdaptiveOrderState()
         self._alpha = alpha
         self._stopwatch = stopwatch
 
@@ -103,7 +102,7 @@ class AdaptiveOrder(OrderedJoin):
         return found
 
     def _take(self, port: int, block: Block) -> None:
-        append_sorted(self.state.queue(port), block.rows, self._spec.sides[port].on)
+        self.state.queue(port).append_sorted(block.rows)
 
     def _let_out(self, out: Output) -> None:
         state = self.state

@@ -32,7 +32,8 @@ from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
 from penstock.kernel.joins.store import Store
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
@@ -118,7 +119,10 @@ class MJoin(Operator):
         self._spec = spec
         self._indexes: dict[str, _Index] = {}
         self._hops = list(self._build_hops())
-        tables = [(name, Table, field(default_factory=Table)) for name in self._indexes]
+        tables = [
+            (name, Table, table(spec.inputs[index.input].time))
+            for name, index in self._indexes.items()
+        ]
         self.state = make_dataclass("MJoinState", tables, bases=(MJoinState,))(
             bounds=[BEGINNING] * self.ports
         )
@@ -246,8 +250,9 @@ class MJoin(Operator):
     def _hash_again(self) -> None:
         """Another version of Polars has kept this state: its hashes are not ours."""
         for index in self._indexes.values():
-            table = self._table(index.name)
-            stored, table.segments = list(table), []
+            rows_of = self._table(index.name)
+            stored = list(rows_of)
+            rows_of.clear()
             for rows in stored:
                 self._add(index, rows.drop(CODE))
         self.state.hashed_by = HASHED_BY

@@ -35,8 +35,8 @@ from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import Mask, drop_where
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Mask, Table, table
+from penstock.kernel.state import State
 from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -52,12 +52,12 @@ class OAJoinState(State):
     Rows are numbered where it must be known which of them have met a partner.
     """
 
-    left: Table = field(default_factory=Table)
-    right: Table = field(default_factory=Table)
-    left_waiting: Table = field(default_factory=Table)
-    right_waiting: Table = field(default_factory=Table)
-    left_met: Table = field(default_factory=Table)
-    right_met: Table = field(default_factory=Table)
+    left: Table = table()
+    right: Table = table()
+    left_waiting: Table = table()
+    right_waiting: Table = table()
+    left_met: Table = table()
+    right_met: Table = table()
     numbered: int = 0
     bounds: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
     sent: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
@@ -80,6 +80,7 @@ class OAJoin(Operator):
     """Joins rows within a band, whatever order they come in."""
 
     state: OAJoinState
+    state_type: type[OAJoinState] = OAJoinState
     ports = 2
     #: Whether a promise about a key forgets and lets out rows of that key.
     knows_keys = True
@@ -88,13 +89,17 @@ class OAJoin(Operator):
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__()
-        self.state = OAJoinState()
+        self.state = self.state_type()
         self._spec = spec
         self._kind = spec.kind
         self._sides = (Side(spec, 0), Side(spec, 1))
         self._unmatched = tuple(Unmatched(side.on) for side in self._sides)
         self._pairing = Pairing(spec, self._sides)
         self._keys = KeyPatterns(spec)
+        for side in self._sides:
+            number = side.number
+            for of in (self.state.stored, self.state.waiting, self.state.met):
+                of(number).on = side.on
         self._unswept = [0, 0]  # promises about keys of which stored rows do not know yet
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
@@ -174,7 +179,8 @@ class OAJoin(Operator):
         """Another version of Polars has kept this state: its hashes are not ours."""
         for side in self._sides:
             table = self.state.stored(side.number)
-            stored, table.segments = list(table), []
+            stored = list(table)
+            table.clear()
             for rows in stored:
                 arrived = side.arrive(rows.drop(CODE))
                 side.store.add(table, arrived.rows, arrived.times)
@@ -267,7 +273,7 @@ class OAJoin(Operator):
         elif self._unswept[side] < SWEEP and stored.rows > LITTLE:
             return
         self._unswept[side] = 0
-        drop_where(stored, lambda rows: self._over_by_key(side, rows))
+        stored.take_where(lambda rows: self._over_by_key(side, rows))
 
     @property
     def _promised(self) -> tuple[Side, ...]:

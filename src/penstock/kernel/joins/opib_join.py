@@ -9,7 +9,7 @@ rows, and more latency.  Spec: window-queries 6.5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
@@ -18,8 +18,7 @@ from penstock.kernel.joins.purge import goes_at, keep_from, output_bound
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table, table
 from penstock.model.punctuation import Punctuation
 
 
@@ -27,7 +26,7 @@ from penstock.model.punctuation import Punctuation
 class OPIBJoinState(OAJoinState):
     """OA-Join's, and the left rows that wait."""
 
-    queue: Table = field(default_factory=Table)
+    queue: Table = table()
 
 
 class OPIBJoin(OAJoin):
@@ -36,10 +35,11 @@ class OPIBJoin(OAJoin):
     knows_keys = False
 
     state: OPIBJoinState
+    state_type = OPIBJoinState
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__(spec)
-        self.state = OPIBJoinState()
+        self.state.queue.on = self._sides[0].on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         side = self._sides[port]
@@ -47,7 +47,7 @@ class OPIBJoin(OAJoin):
         if not rows.height:
             return
         if port == 0:
-            append_sorted(self.state.queue, rows, side.on)
+            self.state.queue.append_sorted(rows)
         else:
             arrived = side.arrive(rows)
             side.store.add(self.state.right, arrived.rows, arrived.times)
@@ -59,7 +59,7 @@ class OPIBJoin(OAJoin):
         bounds[port] = punctuation.bound
         left = self._sides[0]
         complete = output_bound(band, 0, bounds[0], bounds[1])
-        rows = take_below(self.state.queue, left.on, complete)
+        rows = self.state.queue.take_in_order(complete)
         if rows is not None:
             pairs = self._pairing.find(0, left.arrive(rows), self.state.right)
             if pairs is not None:
@@ -70,7 +70,7 @@ class OPIBJoin(OAJoin):
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         """Whether left rows have partners is looked for when all have come."""
-        first = lowest(self.state.queue, self._sides[0].on)
+        first = self.state.queue.lowest()
         return () if first is None else (self._joining(first),)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:

@@ -7,7 +7,7 @@ A baseline: all results of a window wait in the buffer.  Spec: window-queries 6.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
@@ -16,8 +16,7 @@ from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.order import Order, OrderState
 from penstock.kernel.progress.release import Needs, Times, Waiting
-from penstock.kernel.sorted_segments import lowest
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table, table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
 
@@ -26,7 +25,7 @@ from penstock.model.timestamps import BEGINNING
 class OPOBJoinState(OAJoinState):
     """OA-Join's, and the results that wait."""
 
-    held: Table = field(default_factory=Table)
+    held: Table = table()
     released: int = BEGINNING
 
 
@@ -36,10 +35,11 @@ class OPOBJoin(OAJoin):
     knows_keys = False
 
     state: OPOBJoinState
+    state_type = OPOBJoinState
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__(spec)
-        self.state = OPOBJoinState()
+        self.state.held.on = self._sides[0].on
         self._order = Order(self._sides[0].on)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
@@ -51,7 +51,7 @@ class OPOBJoin(OAJoin):
         self._keep()
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        first = lowest(self.state.held, self._sides[0].on)
+        first = self.state.held.lowest()
         if first is not None:
             yield self._in_order(first, certain=True)
 

@@ -26,8 +26,7 @@ from penstock.kernel.joins.purge import goes_at, keep_from, output_bound
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table, table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
 
@@ -39,9 +38,9 @@ LATER = "__later"
 class OrderedJoinState(OAJoinState):
     """Rows and results that wait, and how far each input has come."""
 
-    left_queue: Table = field(default_factory=Table)
-    right_queue: Table = field(default_factory=Table)
-    held: Table = field(default_factory=Table)
+    left_queue: Table = table()
+    right_queue: Table = table()
+    held: Table = table(LATER)
     reached: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
 
     def queue(self, side: int) -> Table:
@@ -72,10 +71,12 @@ class OrderedJoin(OAJoin):
     knows_keys = False
 
     state: OrderedJoinState
+    state_type = OrderedJoinState
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__(spec)
-        self.state = OrderedJoinState()
+        for number, side in enumerate(spec.sides):
+            self.state.queue(number).on = side.on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         on = self._spec.sides[port].on
@@ -110,16 +111,16 @@ class OrderedJoin(OAJoin):
     def _join_waiting(self, up_to: int) -> list[pl.DataFrame]:
         """Join the rows that wait, as far as that time."""
         results = []
-        for port, side in enumerate(self._spec.sides):
-            rows = take_below(self.state.queue(port), side.on, up_to + 1)
+        for port in (0, 1):
+            rows = self.state.queue(port).take_in_order(up_to + 1)
             if rows is not None:
-                found = self._join(port, rows.sort(side.on, maintain_order=True))
+                found = self._join(port, rows)
                 results += [] if found is None else [found]
         return results
 
     def _hold(self, results: list[pl.DataFrame]) -> None:
         for rows in results:
-            append_sorted(self.state.held, rows.with_columns(self._later), LATER)
+            self.state.held.append_sorted(rows.with_columns(self._later))
 
     @property
     def _later(self) -> pl.Expr:
@@ -127,9 +128,9 @@ class OrderedJoin(OAJoin):
 
     def _release(self, up_to: int, out: Output) -> None:
         """Let held results out, as far as that time."""
-        rows = take_below(self.state.held, LATER, up_to + 1)
+        rows = self.state.held.take_in_order(up_to + 1)
         if rows is not None:
-            out.batch(Block(rows.sort(LATER, maintain_order=True).drop(LATER)))
+            out.batch(Block(rows.drop(LATER)))
 
     def _promise(self, out: Output) -> None:
         """Purge, and promise: what comes later has a timestamp behind the trigger, and the other
@@ -152,10 +153,10 @@ class OrderedJoin(OAJoin):
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         for port, side in enumerate(self._spec.sides):
-            time = lowest(self.state.queue(port), side.on)
+            time = self.state.queue(port).lowest()
             if time is not None:
                 yield from self.passes(port, {side.on: time})
-        later = lowest(self.state.held, LATER)
+        later = self.state.held.lowest()
         if later is not None:
             # Both of its times lie at most so far back.
             yield Waiting(self._both_at(later), self._least_times(later))

@@ -16,7 +16,7 @@ from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table
 from penstock.kernel.types import polars_type
 
 

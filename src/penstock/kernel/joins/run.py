@@ -17,6 +17,7 @@ which cells do not repeat.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -123,9 +124,9 @@ class Run:
         return (mine, theirs) if exact.all() else (mine[exact], theirs[exact])
 
 
-def merge(runs: list[Run]) -> Run:
-    """One run of several of the same epoch."""
-    rows = pl.concat([run.rows for run in runs], rechunk=True)
+def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of one run of several of the same epoch."""
+    rows = pl.concat(parts, rechunk=True)
     codes = rows.get_column(CODE).to_numpy()
     # Stable: this sort finds the runs in it and merges them.
-    return Run(rows[np.argsort(codes, kind="stable")], runs[0].on)
+    return rows[np.argsort(codes, kind="stable")]

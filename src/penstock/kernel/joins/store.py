@@ -14,18 +14,16 @@ it costs follows the new rows and the results, not the length of the window.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.joins.partners import Times
-from penstock.kernel.joins.run import Index, Needles, Run, epochs, merge
-from penstock.kernel.state import Segment, Table
+from penstock.kernel.joins.run import CELL_BITS, Index, Needles, Run, epochs, merge
+from penstock.kernel.segments import FEW, Segment, Table
 from penstock.windows import TumblingBand
 
-#: Runs of about one size that are merged at a time.
-FAN_IN = 4
 #: A merged run spans at most this fraction of the store's time, or has at most so many rows.
 SPANS, SMALL = 2, 64
 #: A run whose last row stays for more than this fraction of the store's time stays for long.
@@ -47,9 +45,12 @@ class Store:
 
     def runs(self, table: Table) -> list[Run]:
         """The table's segments, as runs."""
+        return self._as_runs(table.segments)
+
+    def _as_runs(self, segments: Sequence[Segment]) -> list[Run]:
         self._runs = {
             segment.id: self._runs.get(segment.id) or Run(segment.rows, self._on)
-            for segment in table.segments
+            for segment in segments
         }
         return list(self._runs.values())
 
@@ -58,7 +59,7 @@ class Store:
         before = {segment.id for segment in table.segments}
         for part in _apart(rows, self._pieces(times)):
             table.append(part)
-            self._tidy(table)
+            table.compact(merge, FEW, self._alike)
         self._new |= {segment.id for segment in table.segments} - before
 
     def candidates(self, table: Table, needles: Needles) -> Iterator[tuple[Run, Index, Index]]:
@@ -91,17 +92,12 @@ class Store:
         table.segments = kept
         self._new.clear()
 
-    def _tidy(self, table: Table) -> None:
-        """Merge the newest runs as long as they are of about one size."""
-        while len(table.segments) >= FAN_IN:
-            runs = self.runs(table)
-            places = self._like_the_newest(runs)[-FAN_IN:]
-            tail = [runs[place] for place in places]
-            sizes = [run.rows.height for run in tail]
-            if len(tail) < FAN_IN or sizes[0] > sum(sizes[1:]) or not self._may_merge(runs, tail):
-                return
-            kept = [s for place, s in enumerate(table.segments) if place not in places]
-            table.segments = [*kept, Segment(merge(tail).rows)]
+    def _alike(self, segments: Sequence[Segment]) -> Sequence[Segment]:
+        """The newest segments that may be merged; none, if the run would span too much."""
+        runs = self._as_runs(segments)
+        places = self._like_the_newest(runs)[-FEW:]
+        tail = [runs[place] for place in places]
+        return [segments[place] for place in places] if self._may_merge(runs, tail) else []
 
     def _like_the_newest(self, runs: list[Run]) -> list[int]:
         """Where the runs are that lie in the same window as the newest; all, if windows are none.
@@ -123,7 +119,7 @@ class Store:
             return of
         # Both numbers rise with time, so their sum is the same only where both are.
         within = of + self._windows(times)
-        return within if len(np.unique(within)) <= FAN_IN else of
+        return within if len(np.unique(within)) <= FEW else of
 
     def _windows(self, times: Times) -> Times:
         assert self._tumbling is not None
@@ -131,7 +127,7 @@ class Store:
         return numbers
 
     def _may_merge(self, runs: list[Run], tail: list[Run]) -> bool:
-        if len(np.unique(epochs(np.array([run.first for run in tail]), self._shift))) > 1:
+        if len({run.first >> (self._shift + CELL_BITS) for run in tail}) > 1:
             return False
         if sum(run.rows.height for run in tail) <= SMALL:
             return True

@@ -12,14 +12,13 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.joins.ordered_join import LATER, OrderedJoin
 from penstock.kernel.operator import Output
-from penstock.kernel.sorted_segments import append_sorted
 
 
 class SyncFilter(OrderedJoin):
     """Rows wait for the other input, results never."""
 
     def _take(self, port: int, block: Block) -> None:
-        append_sorted(self.state.queue(port), block.rows, self._spec.sides[port].on)
+        self.state.queue(port).append_sorted(block.rows)
 
     def _let_out(self, out: Output) -> None:
         results = self._join_waiting(self.state.trigger)

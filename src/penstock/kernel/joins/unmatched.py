@@ -20,8 +20,7 @@ import polars as pl
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import CODE, Index
 from penstock.kernel.joins.store import Store
-from penstock.kernel.sorted_segments import Mask, append_sorted, drop_where, take_below
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Mask, Table
 
 #: A stored row's number; NOBODY where nobody asks whether it met a partner.
 NUMBER = "__number"
@@ -41,7 +40,7 @@ class Unmatched:
 
     def wait(self, waiting: Table, rows: pl.DataFrame) -> None:
         """Keep numbered rows that have not met a partner."""
-        append_sorted(waiting, rows, self._on)
+        waiting.append_sorted(rows)
 
     def meet(self, met: Table, numbers: Index, times: Times) -> Index:
         """Note rows that met a partner; gives the positions of those that had not before."""
@@ -58,9 +57,7 @@ class Unmatched:
 
     def leave(self, waiting: Table, met: Table, keep_from: int) -> pl.DataFrame | None:
         """Take the rows below `keep_from` that never met a partner."""
-        alone = take_below(waiting, self._on, keep_from)
-        if alone is not None:
-            alone = alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
+        alone = self._lone(waiting.take_below(keep_from), met)
         self._met.purge(met, keep_from)
         return alone
 
@@ -91,10 +88,13 @@ class Unmatched:
         self, waiting: Table, met: Table, over: Callable[[pl.DataFrame], Mask]
     ) -> pl.DataFrame | None:
         """Take the rows for which a condition holds and that never met a partner."""
-        alone = drop_where(waiting, over)
-        if alone is None:
+        return self._lone(waiting.take_where(over), met)
+
+    def _lone(self, taken: list[pl.DataFrame], met: Table) -> pl.DataFrame | None:
+        if not taken:
             return None
-        return alone.filter(~self._has_met(met, alone.get_column(NUMBER).to_numpy()))
+        rows = pl.concat(taken)
+        return rows.filter(~self._has_met(met, rows.get_column(NUMBER).to_numpy()))
 
     def _has_met(self, met: Table, numbers: Index) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         found = np.zeros(len(numbers), np.bool_)

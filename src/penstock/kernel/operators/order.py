@@ -9,7 +9,7 @@ row is copied a logarithmic number of times.  Spec: window-queries 7.1, 7.3 (hid
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -17,8 +17,8 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import append_sorted, lowest, take_below
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
 
@@ -27,7 +27,7 @@ from penstock.model.timestamps import BEGINNING
 class OrderState(State):
     """Rows that wait, and the bound below which none do."""
 
-    waiting: Table = field(default_factory=Table)
+    waiting: Table = table()
     bound: int = BEGINNING
 
 
@@ -38,7 +38,7 @@ class Order(Operator):
 
     def __init__(self, on: str) -> None:
         super().__init__()
-        self.state = OrderState()
+        self.state = OrderState(Table(on=on))
         self._on = on
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
@@ -49,21 +49,21 @@ class Order(Operator):
         if rows.get_column(self._on).null_count():
             out.batch(Block(rows.filter(pl.col(self._on).is_null())))
             rows = rows.drop_nulls(self._on)
-        append_sorted(self.state.waiting, rows, self._on)
+        self.state.waiting.append_sorted(rows)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on != self._on or punctuation.bound <= self.state.bound:
             return
         self.state.bound = punctuation.bound
-        rows = take_below(self.state.waiting, self._on, punctuation.bound)
+        rows = self.state.waiting.take_in_order(punctuation.bound)
         if rows is not None:
-            out.batch(Block(rows.sort(self._on, maintain_order=True)))
+            out.batch(Block(rows))
         out.punctuation(punctuation)
 
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        return first_in_order(self.state.waiting, self._on)
+        return first_in_order(self.state.waiting)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         time = times[self._on]
@@ -77,7 +77,9 @@ class Order(Operator):
         return self.state.bound if on == self._on else BEGINNING
 
 
-def first_in_order(waiting: Table, on: str) -> Iterable[Waiting]:
+def first_in_order(waiting: Table) -> Iterable[Waiting]:
     """The first of the rows that wait until nothing can come before them."""
-    first = lowest(waiting, on)
-    return () if first is None else (Waiting((Need(0, on, first + 1),), {on: first}),)
+    first, on = waiting.lowest(), waiting.on
+    if first is None or on is None:
+        return ()
+    return (Waiting((Need(0, on, first + 1),), {on: first}),)

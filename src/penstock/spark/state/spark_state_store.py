@@ -32,7 +32,8 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from penstock.errors import HostError
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
-from penstock.kernel.state import Segment, State, Table, from_ipc, to_ipc
+from penstock.kernel.segments import Segment
+from penstock.kernel.state import State, from_ipc, to_ipc
 from penstock.model.punctuation import Punctuation, to_json
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import GroupHost
@@ -109,8 +110,8 @@ class SparkStateStore:
     def _restore_state(self, state: State, kept: dict[str, Any]) -> None:
         for name, value in kept["facts"].items():
             setattr(state, name, value)
-        for name, segments in kept["tables"].items():
-            setattr(state, name, Table([self._segment(*kept) for kept in segments]))
+        tables = kept["tables"].items()
+        state.restore_tables({name: [self._segment(*s) for s in found] for name, found in tables})
 
     def _segment(self, number: int, purged: int) -> Segment:
         rows = self._cache.get(number)

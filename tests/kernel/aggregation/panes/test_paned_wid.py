@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
+from penstock.kernel import segments
 from penstock.kernel.aggregation.adapt.adapt_pane_store import AdaptPaneStore
-from penstock.kernel.aggregation.panes import levels
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.operator import Operator
@@ -67,7 +67,7 @@ def windows_of_panes_are_the_windows(kind: str, draw: Draw) -> None:
     lengths = (unit * draw.between(1, 12), unit * draw.between(1, 6))
     window = Sliding("ts", *lengths, draw.between(-5, 5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "SEGMENTS", draw.choose([2, 4, 8]))
+        patch.setattr(segments, "MANY", draw.choose([2, 4, 8]))
         limit = draw.choose([1, 3, None])
         of = partial(build, of=draw.choose([PaneStore, AdaptPaneStore]))
         judge(of, window, runs(draw), draw.choose(GROUPS), RESULTS[kind], limit)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from penstock.kernel.aggregation.wid import wid
+from penstock.kernel import segments
 from penstock.kernel.aggregation.wid.bucket import Bucket
 from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLandmark, RevisingWid
 from penstock.kernel.operator import Operator
@@ -85,7 +85,7 @@ def what_is_kept_is_what_the_rows_so_far_come_to(draw: Draw) -> None:
     came: list[dict[str, Any]] = []
     items: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wid, "SEGMENTS", draw.choose([2, 3, 8]))
+        patch.setattr(segments, "MANY", draw.choose([2, 3, 8]))
         chain = Chain(build(groups, tuple(RESULTS.items()), window, emit), "ts")
         keeper = Keeper(groups)
         period: int | None = None

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.kernel import segments
 from penstock.kernel.aggregation.wid import wid
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
@@ -87,13 +88,13 @@ def check(items: list[Item]) -> list[dict[str, Any]]:
     groups=st.sampled_from([(), ("a",), ("b",), ("a", "b")]),
     functions=st.lists(st.sampled_from(FUNCTIONS), min_size=1, max_size=3, unique=True),
     limit=st.sampled_from([1, 3, None]),
-    merging=st.sampled_from([(wid.FAN_IN, wid.SEGMENTS), (2, 2), (3, 4)]),
+    merging=st.sampled_from([(wid.FAN_IN, segments.MANY), (2, 2), (3, 4)]),
 )
 def test_results_are_those_of_the_extents_each_exactly_once(run, groups, functions, limit, merging):
     window, stream = run
     with pytest.MonkeyPatch.context() as patch:  # small numbers merge often, in many rounds
         patch.setattr(wid, "FAN_IN", merging[0])
-        patch.setattr(wid, "SEGMENTS", merging[1])
+        patch.setattr(segments, "MANY", merging[1])
         judge(window, stream, groups, functions, limit)
 
 

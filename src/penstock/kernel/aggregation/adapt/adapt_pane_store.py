@@ -16,7 +16,6 @@ import polars as pl
 
 from penstock.kernel.aggregates import Ids
 from penstock.kernel.aggregation.adapt.adapt_wid import AdaptState, AdaptWid
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.panes.pane_grid import PANE
 from penstock.kernel.aggregation.panes.pane_store import PaneState, PaneStore, segment_of
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
@@ -56,7 +55,7 @@ class AdaptPaneStore(PaneStore):
         if ranges is not None:
             calculation = self.calculation
             columns = calculation.keys(ranges.columns) | calculation.kept(ranges.columns)
-            append_level(self.state.panes, segment_of(columns, ranges.start), pl.concat)
+            self.state.panes.append(segment_of(columns, ranges.start), pl.concat)
 
     def _first_filling(self) -> int | None:
         return self._filling.first_open()

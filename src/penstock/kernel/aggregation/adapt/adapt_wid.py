@@ -32,7 +32,6 @@ from penstock.kernel.aggregates.leaving import Leaving
 from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt.monitor import begin, end, mean_offset, new_shares
 from penstock.kernel.aggregation.keys import code_column, combine
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay
@@ -40,8 +39,7 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState, layers_o
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.tag import SOURCE
-from penstock.kernel.sorted_segments import lowest
-from penstock.kernel.state import Segment, Table
+from penstock.kernel.segments import Table, table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -60,8 +58,8 @@ Flags = npt.NDArray[np.bool_]
 class AdaptState(WidState):
     """Partials of eager groups, rows of lazy ones, and what is watched of the stream."""
 
-    buffer: Table = field(default_factory=Table)
-    transitional: Table = field(default_factory=Table)  # keys of groups
+    buffer: Table = table()
+    transitional: Table = table()  # keys of groups
     uncounted: int = 0  # rows that came since groups were counted
     row_bytes: float = 0.0
     entry_bytes: float = 0.0
@@ -87,7 +85,7 @@ class AdaptWid(WidAggregate):
         thresholds: Callable[[Conditions], Thresholds] = thresholds,
     ) -> None:
         super().__init__(groups, results, window)
-        self.state = AdaptState(duration=float(window.range))
+        self.state = AdaptState(buffer=Table(on=window.on), duration=float(window.range))
         self._slide = window.slide
         self._range = window.range
         self._thresholds = thresholds
@@ -104,7 +102,7 @@ class AdaptWid(WidAggregate):
         """Take in prepared rows, none of which is late."""
         self._watch(rows)
         state = self.state
-        append_level(state.buffer, _in_order(rows.select(self._buffered)), _level)
+        state.buffer.append(_in_order(rows.select(self._buffered)), _level)
         state.uncounted += rows.height
         if PATIENCE * state.uncounted >= state.buffer.rows + state.partials.rows:
             self._settle()
@@ -112,7 +110,7 @@ class AdaptWid(WidAggregate):
     def first_open(self) -> int | None:
         """The first window that is open and has rows, be it as partials or as rows."""
         starts = [int(self._wids(rows)[0].min()) for rows in self.state.buffer if rows.height]
-        first = lowest(self.state.partials, WID_START)
+        first = self.state.partials.lowest()
         starts += [] if first is None else [first]
         return max(min(starts), self.state.closed) if starts else None
 
@@ -151,8 +149,8 @@ class AdaptWid(WidAggregate):
         # The ranges of one batch may overlap; those of partials that are there do not.
         before = len(ranges) - len(added)
         layers[before:] = layers_of(_tail(ranges, before)) + (layers[before] if before else 0)
-        self.state.partials = Table([Segment(self._merge(ranges, layers).segment())])
-        self.state.buffer = Table()
+        self.state.partials.replace(self._merge(ranges, layers).segment())
+        self.state.buffer.clear()
         if not leaving.all():
             self.state.buffer.append(_in_order(buffered.filter(pl.Series(~leaving))))
 
@@ -194,17 +192,16 @@ class AdaptWid(WidAggregate):
         return self._merge(ranges, layers)
 
     def _close_buffered(self, bound: int) -> Ranges | None:
-        found, kept = [], []
-        for segment in self.state.buffer.segments:
-            rows = segment.rows
+        found = []
+
+        def done(rows: pl.DataFrame) -> int:
             start, stop = self._wids(rows)
             closing = start < bound
             if closing.any():
                 found.append(rows.filter(pl.Series(closing)))
-            done = int(np.searchsorted(stop, bound, side="right"))
-            if done < rows.height:
-                kept.append(segment.without_front(done) if done else segment)
-        self.state.buffer = Table(kept)
+            return int(np.searchsorted(stop, bound, side="right"))
+
+        self.state.buffer.cut(done)
         if not found:
             return None
         rows = pl.concat(found)
@@ -228,7 +225,7 @@ class AdaptWid(WidAggregate):
     def _relax(self) -> None:
         """Groups with few rows left become lazy; those whose last partials are out are that."""
         if not self.state.partials.segments:
-            self.state.transitional = Table()
+            self.state.transitional.clear()
             return
         census = self._census(_concat(self.state.buffer))
         few = np.flatnonzero(census.is_eager & (census.volumes < self._now().down))
@@ -246,7 +243,7 @@ class AdaptWid(WidAggregate):
         if leaving.any():
             listed = _concat(self.state.transitional)
             assert listed is not None
-            self.state.transitional = Table()
+            self.state.transitional.clear()
             self.state.transitional.append(listed.filter(pl.Series(~leaving)))
 
     def _laid(self, ranges: Ranges, cut: Overlay) -> dict[str, pl.Series]:

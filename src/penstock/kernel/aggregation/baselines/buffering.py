@@ -14,7 +14,7 @@ The incremental twin is `buffering_incremental`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,7 @@ from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
-from penstock.kernel.sorted_segments import append_sorted, take_below
-from penstock.kernel.state import Segment, Table
+from penstock.kernel.segments import Table, table
 from penstock.model.aggregates import Aggregate
 from penstock.windows.sliding import Sliding
 
@@ -36,7 +35,7 @@ from penstock.windows.sliding import Sliding
 class BufferingState(WidState):
     """Rows of open windows; there are no partials."""
 
-    buffer: Table = field(default_factory=Table)
+    buffer: Table = table()
 
 
 class Buffering(WidAggregate):
@@ -52,7 +51,7 @@ class Buffering(WidAggregate):
         window: Sliding,
     ) -> None:
         super().__init__(groups, results, window)
-        self.state = BufferingState()
+        self.state = BufferingState(buffer=Table(on=window.on))
         self._on = window.on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
@@ -60,9 +59,7 @@ class Buffering(WidAggregate):
         if rows.height:
             rows = self._calculation.prepare(rows)
             read = {*self._calculation.groups, *self._calculation.arguments, self._on}
-            append_sorted(
-                self.state.buffer, rows.select(*sorted(read), WID_START, WID_END), self._on
-            )
+            self.state.buffer.append_sorted(rows.select(*sorted(read), WID_START, WID_END))
 
     def _first_open(self) -> int | None:
         is_open = pl.col(WID_END) > self.state.closed
@@ -75,16 +72,17 @@ class Buffering(WidAggregate):
         if rows is None:
             return None
         found = list(self._windows_below(bound, rows))
-        take_below(self.state.buffer, WID_END, bound + 1)
+        self.state.buffer.cut(
+            lambda rows: int(rows.get_column(WID_END).to_numpy().searchsorted(bound + 1))
+        )
         return stack([each.segment() for each in found])[0] if found else None
 
     def _in_order(self) -> pl.DataFrame | None:
         """All rows, in one segment."""
-        segments = self.state.buffer.segments
-        if len(segments) > 1:
-            merged = pl.concat(self.state.buffer).sort(self._on, maintain_order=True)
-            self.state.buffer = Table([Segment(merged)])
-        return next(iter(self.state.buffer), None)
+        buffer = self.state.buffer
+        if len(buffer.segments) > 1:
+            buffer.replace(pl.concat(buffer).sort(self._on, maintain_order=True))
+        return next(iter(buffer), None)
 
     def _windows_below(self, bound: int, rows: pl.DataFrame) -> Iterator[Ranges]:
         """The groups of every window that closes and has rows, one window after the other."""

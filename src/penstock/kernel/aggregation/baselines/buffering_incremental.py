@@ -9,7 +9,7 @@ and sums of integers.  Spec: window-queries 3.5, 3.6.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -27,7 +27,7 @@ from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.pane_grid import ROWS
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table, table
 from penstock.model.aggregates import Aggregate
 from penstock.windows.sliding import Sliding
 
@@ -36,7 +36,7 @@ from penstock.windows.sliding import Sliding
 class IncrementalState(BufferingState):
     """Also the groups of the rows that have entered and are in the buffer."""
 
-    running: Table = field(default_factory=Table)
+    running: Table = table()
 
 
 class BufferingIncremental(Buffering):
@@ -51,7 +51,7 @@ class BufferingIncremental(Buffering):
         window: Sliding,
     ) -> None:
         super().__init__(groups, results, window)
-        self.state = IncrementalState()
+        self.state = IncrementalState(buffer=Table(on=window.on))
         # How many rows and values there are tells when a group, or what it adds up, is empty.
         self._summed = [part for part in self._calculation.parts if isinstance(part, Sum)]
         self._calculation.keep(ROWS, *(Count(part.argument, part.of) for part in self._summed))
@@ -72,8 +72,7 @@ class BufferingIncremental(Buffering):
             yield self._groups_of(wid, running)
         left = int(np.searchsorted(stop[leaving], bound, side="right"))
         running = self._changed(running, rows, entering[:0], leaving[:left])
-        self.state.running = Table()
-        self.state.running.append(running)
+        self.state.running.replace(running)
 
     def _changed(
         self, running: pl.DataFrame | None, rows: pl.DataFrame, entering: Ids, leaving: Ids

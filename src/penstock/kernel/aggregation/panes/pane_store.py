@@ -10,7 +10,7 @@ Spec: window-queries 4.1; sharing across queries is ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,6 @@ import polars as pl
 from penstock.kernel.aggregates import Ids, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, counts_for
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
 from penstock.kernel.block import Block
@@ -28,8 +27,8 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import lowest
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 class PaneState(State):
     """Panes that are complete, in order, and those that still get rows."""
 
-    panes: Table = field(default_factory=Table)
-    filling: Table = field(default_factory=Table)
+    panes: Table = table(PANE)
+    filling: Table = table(PANE)
     complete: int = BEGINNING  # panes below are
     late: int = 0
     unplaced: int = 0
@@ -103,7 +102,7 @@ class PaneStore(Operator):
         cells = combine(digits, rows.height).groups()
         columns = take(keys, cells.members) | self.calculation.start(rows, cells)
         added = segment_of(columns, numbers[cells.members])
-        append_level(self.state.filling, added, self._merged)
+        self.state.filling.append(added, self._merged)
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
         values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
@@ -137,28 +136,15 @@ class PaneStore(Operator):
 
     def _complete(self, bound: int) -> None:
         """Move the panes below the bound to those that are complete."""
-        taken, kept = [], []
-        for segment in self.state.filling.segments:
-            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), bound))
-            if split:
-                taken.append(segment.rows.slice(0, split))
-            if split < segment.rows.height:
-                kept.append(segment.without_front(split) if split else segment)
-        self.state.filling = Table(kept)
+        taken = self.state.filling.take_below(bound)
         if taken:
             # Later promises complete later panes, so segments stand in order, too.
-            append_level(self.state.panes, self._merged(taken), pl.concat)
+            self.state.panes.append(self._merged(taken), pl.concat)
 
     def purge(self) -> None:
         """Forget the panes that no reader needs."""
         needed = min((reader.needs for reader in self.readers), default=self.state.complete)
-        kept = []
-        for segment in self.state.panes.segments:
-            split = int(np.searchsorted(segment.rows.get_column(PANE).to_numpy(), needed))
-            if split < segment.rows.height:
-                kept.append(segment.without_front(split) if split else segment)
-        before, self.state.panes = self.state.panes, Table(kept)
-        self.windows.replaced(before, self.state.panes)
+        self.state.panes.take_below(needed)
 
     def reopen(self) -> None:
         """Panes of windows that are still to come get rows again."""
@@ -169,9 +155,10 @@ class PaneStore(Operator):
         if needed >= state.complete:
             return
         kept = self.between(needed, END)
-        state.panes, state.complete = Table(), needed
+        state.panes.clear()
+        state.complete = needed
         if kept is not None:
-            append_level(state.filling, kept, self._merged)
+            state.filling.append(kept, self._merged)
         self.windows.added()
 
     def first(self) -> int:
@@ -211,7 +198,7 @@ class PaneStore(Operator):
         return self._first_filling()
 
     def _first_filling(self) -> int | None:
-        return lowest(self.state.filling, PANE)
+        return self.state.filling.lowest()
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         value = times[self.panes.on]

@@ -42,7 +42,8 @@ from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.progress.patterns import below, matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import State, Table
+from penstock.kernel.segments import Table, table
+from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation, from_json, to_json
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -54,7 +55,7 @@ from penstock.windows.sliding import Sliding
 class PanedState(State):
     """Windows below `closed` are out; the last of them, where windows follow from each other."""
 
-    running: Table = field(default_factory=Table)
+    running: Table = table()
     closed: int = BEGINNING
     begun: bool = False  # whether the window before is known
     early: list[tuple[list[Any], int]] = field(default_factory=list)  # groups that are out further
@@ -125,7 +126,8 @@ class PanedWid(Operator):
 
     def begin_anew(self) -> None:
         """Panes will change: the next window does not follow from the one before."""
-        self.state.running, self.state.begun = Table(), False
+        self.state.running.clear()
+        self.state.begun = False
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """Answer for some groups before the others; what is out for them is left out later."""
@@ -298,8 +300,7 @@ class PanedWid(Operator):
         index = np.flatnonzero(is_last)
         columns = take(keys, members[index])
         columns |= {name: pl.Series(column[index]) for name, column in sums.items()}
-        self.state.running = Table()
-        self.state.running.append(
+        self.state.running.replace(
             pl.DataFrame([column.alias(name) for name, column in columns.items()])
         )
 

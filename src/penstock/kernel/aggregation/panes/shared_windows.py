@@ -23,7 +23,7 @@ from penstock.kernel.aggregates import Ids
 from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, PaneGrid, counts_for
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.aggregation.wid.wid import present
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
 
@@ -54,11 +54,6 @@ class SharedWindows:
         self._below = BEGINNING  # panes below are in it
         self._sparse_until = BEGINNING  # panes below which no grid is tried
         self._ready: WeakKeyDictionary[PanedWid, Slice] = WeakKeyDictionary()
-
-    def replaced(self, before: Table, after: Table) -> None:
-        """The store has forgotten panes."""
-        if self._table is before:
-            self._table = after
 
     def grid(self) -> PaneGrid | None:
         """The panes that are complete; None: they would leave it mostly empty."""

@@ -13,7 +13,7 @@ Spec: window-queries 7.5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,9 @@ import polars as pl
 from penstock.kernel.aggregates import Ids, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
-from penstock.kernel.aggregation.panes.levels import append_level
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.state import Segment, State, Table
+from penstock.kernel.segments import Segment, Table, table
+from penstock.kernel.state import State
 from penstock.model.timestamps import END
 
 Mask = npt.NDArray[np.bool_]
@@ -38,7 +38,7 @@ NOBODY = -1
 class FixedTableState(State):
     """The log, and how many entries have been dropped from its front."""
 
-    entries: Table = field(default_factory=Table)
+    entries: Table = table(WID_START)
     dropped: int = 0
 
 
@@ -169,7 +169,7 @@ class FixedTable:
     def _append(self, entries: pl.DataFrame, slots: Ids) -> None:
         state = self._state
         first = state.dropped + state.entries.rows
-        append_level(state.entries, entries, pl.concat)
+        state.entries.append(entries, pl.concat)
         self._owner[slots] = first + np.arange(entries.height)
         self._start[slots] = entries.get_column(WID_START).to_numpy()
         held = int((self._owner != NOBODY).sum())
@@ -179,8 +179,7 @@ class FixedTable:
 
     def _rewrite(self, entries: pl.DataFrame) -> None:
         """A log of these entries only."""
-        self._state.entries = Table()
-        self._state.entries.append(entries)
+        self._state.entries.replace(entries)
         self._state.dropped = 0
         self._newest = None
         self._owner.fill(NOBODY)
@@ -189,13 +188,7 @@ class FixedTable:
 
     def _drop_front(self, count: int) -> None:
         self._state.dropped += count
-        kept = []
-        for segment in self._state.entries.segments:
-            cut = min(count, segment.rows.height)
-            count -= cut
-            if cut < segment.rows.height:
-                kept.append(segment.without_front(cut) if cut else segment)
-        self._state.entries = Table(kept)
+        self._state.entries.drop_first(count)
         self._note()
 
     def _clear(self, slots: Ids) -> None:

@@ -19,7 +19,7 @@ Spec: window-queries 3.7, Fig 6-5 to 6-7, with the three corrections.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Times, Waiting
-from penstock.kernel.state import Table
+from penstock.kernel.segments import Table, table
 from penstock.model.aggregates import Aggregate
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 
@@ -43,7 +43,7 @@ _END = "end"
 class BinsState(WidState):
     """Times at which a window may end, and how many rows are ranked already."""
 
-    ends: Table = field(default_factory=Table)
+    ends: Table = table(_END)
     ranked: int = 0
 
 
@@ -78,14 +78,7 @@ class BinsAggregate(WidAggregate):
 
     def _windows_below(self, bound: int) -> Ids:
         """The ends below the bound that are windows, in order, each once."""
-        found, kept = [], []
-        for segment in self.state.ends.segments:
-            ends = segment.rows.get_column(_END).to_numpy()
-            split = int(np.searchsorted(ends, bound))
-            found.append(ends[:split])
-            if split < len(ends):
-                kept.append(segment.without_front(split) if split else segment)
-        self.state.ends = Table(kept)
+        found = [rows.get_column(_END).to_numpy() for rows in self.state.ends.take_below(bound)]
         ends = np.concatenate([np.empty(0, dtype=np.int64), *found])
         if not isinstance(self._kind, SlideByRank):
             return np.unique(ends)

@@ -19,7 +19,6 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.state import Table
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
@@ -95,6 +94,6 @@ class LandmarkAggregate(WidAggregate):
         if bound > state.closed:
             super().on_punctuation(0, Punctuation(WID, bound), out)
         if state.promised >= END > state.closed:
-            state.partials = Table()
+            state.partials.clear()
             state.closed = END
             self._promise(END, out)

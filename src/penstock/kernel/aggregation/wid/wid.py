@@ -16,7 +16,7 @@ Spec: window-queries 3.3, 3.4, Fig 6-4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -34,8 +34,8 @@ from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.sorted_segments import lowest
-from penstock.kernel.state import Segment, State, Table
+from penstock.kernel.segments import Segment, Table, table, where
+from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -44,15 +44,13 @@ from penstock.windows.tagged import Tagged
 
 #: Layers of ranges merged in one go: more would cut each range into more pieces at once.
 FAN_IN = 32
-#: Segments that may stand side by side before they are merged.
-SEGMENTS = 8
 
 
 @dataclass
 class WidState(State):
     """Partials; windows below `closed` are over; `late` rows came too late for some of theirs."""
 
-    partials: Table = field(default_factory=Table)
+    partials: Table = table(WID_START)
     closed: int = BEGINNING
     started: int = BEGINNING  # what was promised last about the windows' starts
     late: int = 0
@@ -167,7 +165,7 @@ class WidAggregate(Operator):
 
     def _first_open(self) -> int | None:
         """The first window that is open and has rows."""
-        first = lowest(self.state.partials, WID_START)
+        first = self.state.partials.lowest()
         return None if first is None else max(first, self.state.closed)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
@@ -202,32 +200,14 @@ class WidAggregate(Operator):
 
     def _close(self, bound: int) -> Ranges | None:
         """Take what belongs to windows below the bound out of the state."""
-        taken, kept = [], []
-        for segment in self.state.partials.segments:
-            rows = segment.rows
-            split = int(np.searchsorted(rows.get_column(WID_START).to_numpy(), bound))
-            if split:
-                taken.append(rows.slice(0, split))
-            if split < rows.height:
-                kept.append(segment.without_front(split) if split else segment)
-        return self._take_out(bound, taken, kept)
+        return self._take_out(bound, self.state.partials.take_below(bound))
 
     def _close_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
         """The same for some groups only, whose rows stand among those of others."""
-        taken, kept = [], []
-        for segment in self.state.partials.segments:
-            closing = segment.rows.select((meant & (pl.col(WID_START) < bound)).alias("x"))["x"]
-            if not closing.any():
-                kept.append(segment)
-                continue
-            taken.append(segment.rows.filter(closing))
-            if not closing.all():
-                kept.append(Segment(segment.rows.filter(~closing)))
-        return self._take_out(bound, taken, kept)
+        closing = where(meant & (pl.col(WID_START) < bound))
+        return self._take_out(bound, self.state.partials.take_where(closing))
 
-    def _take_out(
-        self, bound: int, taken: list[pl.DataFrame], kept: list[Segment]
-    ) -> Ranges | None:
+    def _take_out(self, bound: int, taken: list[pl.DataFrame]) -> Ranges | None:
         """Of the rows taken, what lies below the bound; the rest goes back to what is kept."""
         if not taken:
             return None
@@ -236,9 +216,9 @@ class WidAggregate(Operator):
         ranges = self._merge(ranges, layers[index])
         below = ranges.start < bound
         if not below.all():
-            kept.insert(0, Segment(ranges.take(np.flatnonzero(~below)).segment()))
+            rest = Segment(ranges.take(np.flatnonzero(~below)).segment())
+            self.state.partials.segments.insert(0, rest)
             ranges = ranges.take(np.flatnonzero(below))
-        self.state.partials = Table(kept)
         return ranges
 
     def _present(self, ranges: Ranges) -> pl.DataFrame:
@@ -260,14 +240,10 @@ class WidAggregate(Operator):
     # -- state --------------------------------------------------------------------------------
 
     def _append(self, added: Ranges) -> None:
-        self.state.partials.append(added.segment())
-        segments = self.state.partials.segments
-        while len(segments) >= SEGMENTS:
-            oldest, *younger = (segment.rows for segment in segments[-SEGMENTS:])
-            if oldest.height > sum(rows.height for rows in younger):
-                break
-            merged = self._merge(*stack([oldest, *younger])).segment()
-            segments[-SEGMENTS:] = [Segment(merged)]
+        def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+            return self._merge(*stack(parts)).segment()
+
+        self.state.partials.append(added.segment(), merge)
 
     def _merge(self, ranges: Ranges, layers: Ids) -> Ranges:
         """One layer of several. Within a layer, ranges of one group do not overlap."""

@@ -16,7 +16,6 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.joins.oa_join import OAJoin, OAJoinState
 from penstock.kernel.joins.partners import partners
-from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.operator import Output
 from penstock.model.timestamps import BEGINNING, END
 
@@ -37,10 +36,7 @@ class GlobalOrderJoin(OAJoin):
     knows_keys = False
 
     state: GlobalOrderState
-
-    def __init__(self, spec: JoinSpec) -> None:
-        super().__init__(spec)
-        self.state = GlobalOrderState()
+    state_type = GlobalOrderState
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         side, other = self._sides[port], self._sides[1 - port]
