@@ -50,8 +50,8 @@ def test_names_are_found_whatever_their_case(catalog: Catalog) -> None:
 
 def test_a_plan_reaches_down_to_the_streams(catalog: Catalog) -> None:
     plan = catalog.queries[1].plan
-    while plan.inputs:
-        [plan] = plan.inputs
+    while plan.children:
+        [plan] = plan.children
     assert plan == catalog.relation("packets")
     assert isinstance(plan, Source)
 

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from penstock.cli.reference import answer
 from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
+from penstock.model.schema import Column
+from penstock.model.tables import StaticTable
+from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
-from penstock.plan.nodes import Node, Source
+from penstock.plan.nodes import Node, Source, Table
 from tests.engine.draw import Drawn
 from tests.engine.random_queries import plain_queries
 from tests.engine.random_streams import arrivals, declarations, pushed
@@ -93,5 +96,5 @@ def test_rows_are_numbered_as_they_stand() -> None:
 
 
 def test_what_it_does_not_define_it_refuses() -> None:
-    with pytest.raises(NotExecutable, match="no definition here for Node"):
-        answer(Node(), {})
+    with pytest.raises(NotExecutable, match="no definition here for Table"):
+        answer(Table(StaticTable("t", (Column("k", Type.INT),))), {})

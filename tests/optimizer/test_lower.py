@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.optimizer.joins.flatten_joins import flatten_joins
 from penstock.optimizer.lower import Lowering, check_executable, choose
 from penstock.optimizer.lower_join import ALGORITHMS, BASELINES, MJOIN, inputs_of
-from penstock.optimizer.lower_union import adapt, order_of
+from penstock.optimizer.lower_union import adapt
 from penstock.plan.nodes import Node, Project, Union, WindowJoin
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
@@ -238,7 +238,7 @@ def test_the_engine_merges_only_what_is_declared_while_the_setting_holds() -> No
     ],
 )
 def test_order_is_known_as_far_as_columns_are_passed_on(text: str, on: str | None) -> None:
-    assert order_of(plan(text)) == on
+    assert plan(text).order == on
 
 
 def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() -> None:
@@ -246,7 +246,7 @@ def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() ->
         "SELECT ts AS x, make AS y FROM (SELECT ts, TIMESTAMP '2026-01-01 00:00:00' "
         "AS make FROM a) UNION ALL SELECT TIMESTAMP '2026-01-01 00:00:00', ts FROM b"
     )
-    assert order_of(mixed) is None
+    assert mixed.order is None
 
 
 # --- unions of different shapes -----------------------------------------------------------------
@@ -367,7 +367,7 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
 )
 def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
     joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
-    [below] = joined.inputs
+    [below] = joined.children
     assert choose(below, union="meld", join=join).names == (operator,)
 
 
@@ -382,7 +382,7 @@ THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s 
 
 
 def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
-    [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).inputs
+    [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).children
     assert isinstance(top, WindowJoin)
     at_once = choose(top, union="meld", join="mjoin")
     assert at_once.names == ("MJoin",)
@@ -391,7 +391,7 @@ def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     two_by_two = choose(top, union="meld", join="auto")
     assert two_by_two.names == ("OAJoin",)
     assert "two by two" in two_by_two.reason
-    assert inputs_of(top, "auto") == top.inputs
+    assert inputs_of(top, "auto") == top.children
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
 )
 def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list[str]) -> None:
     inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
-    [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").inputs
+    [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").children
     assert isinstance(top, WindowJoin)
     found = flatten_joins(top)
     assert found is not None
@@ -418,7 +418,7 @@ def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list
 
 
 def test_an_outer_join_is_no_part_of_an_mjoin() -> None:
-    [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).inputs
+    [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).children
     assert choose(top, union="meld", join="mjoin").names == ("OAJoin",)
 
 

@@ -72,7 +72,7 @@ def moved(node: nodes.Node, streams: Mapping[str, Stream]) -> nodes.Node:
         return nodes.Union(tuple(moved(part, streams) for part in node.parts))
     if isinstance(node, nodes.WindowJoin):
         return replace(node, left=moved(node.left, streams), right=moved(node.right, streams))
-    below: Any = moved(node.inputs[0], streams)
+    below: Any = moved(node.children[0], streams)
     return replace(node, input=below)  # type: ignore[call-arg]
 
 

@@ -35,7 +35,7 @@ def test_a_query_of_the_specification_has_this_plan(case: Case) -> None:
 
 def test_the_ranges_of_a_sliding_join_belong_to_their_own_sides() -> None:
     """Q5-8: Main1's packet at most 2 min after Main2's; Main2's at most 3 min after Main1's."""
-    join = plan_of(QUERIES["Q5-8"].sql).inputs[0]
+    join = plan_of(QUERIES["Q5-8"].sql).children[0]
     assert isinstance(join, WindowJoin)
     minute = 60_000_000
     assert join.band.joins(10 * minute, 8 * minute)

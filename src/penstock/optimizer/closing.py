@@ -151,8 +151,8 @@ class _Reached:
 
     def _lets_lone_rows_out(self, node: nodes.WindowJoin) -> bool:
         for side in (0, 1):
-            latest = self.latest(node.inputs[side], node.on[side])
-            other = self.bound(node.inputs[1 - side], node.on[1 - side])
+            latest = self.latest(node.children[side], node.on[side])
+            other = self.bound(node.children[1 - side], node.on[1 - side])
             waits = node.kind.keeps_alone(side) and latest > BEGINNING
             if waits and keep_from(node.band, side, other) <= latest:
                 return False
@@ -161,7 +161,7 @@ class _Reached:
     def _lets_pairs_out(self, node: nodes.WindowJoin) -> bool:
         if self.join in _PROMPT_JOINS:
             return True
-        inputs = list(zip(node.inputs, node.on, strict=True))
+        inputs = list(zip(node.children, node.on, strict=True))
         latest = [self.latest(*given) for given in inputs]
         if min(latest) <= BEGINNING:
             return True
@@ -184,7 +184,7 @@ class _Reached:
                 return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
             case nodes.WindowJoin():
                 side = _side(node, on)
-                return self.latest(node.inputs[side], node.on[side])
+                return self.latest(node.children[side], node.on[side])
         return max(self.latest(*below) for below in _below(node, on))
 
     def bound(self, node: nodes.Node, on: str) -> int:
@@ -200,7 +200,7 @@ class _Reached:
                 return self._bound_of_window(node, on, bound)
             case nodes.WindowJoin():
                 side = _side(node, on)
-                mine, other = (self.bound(node.inputs[s], node.on[s]) for s in (side, 1 - side))
+                mine, other = (self.bound(node.children[s], node.on[s]) for s in (side, 1 - side))
                 if self.join not in _PROMPT_JOINS:
                     mine = other = min(mine, other)
                 return output_bound(node.band, side, mine, other)
@@ -251,4 +251,4 @@ def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
             return [(part, part.schema.names[place]) for part in node.parts]
         case nodes.TableJoin():
             return [(node.input, on.removeprefix(f"{node.names[0]}."))]
-    return [(below, on) for below in node.inputs]
+    return [(below, on) for below in node.children]

@@ -128,7 +128,7 @@ class Lowering:
         key = (plan, union, join, aggregation)
         if key in self._built:
             return self._built[key]
-        inputs = plan.inputs
+        inputs = plan.children
         if isinstance(plan, nodes.Union):
             inputs = tuple(adapt(part, plan) for part in plan.parts)
         elif isinstance(plan, nodes.WindowJoin):
@@ -136,7 +136,7 @@ class Lowering:
         elif isinstance(plan, nodes.WindowAggregate) and plan.has_several_windows:
             inputs = plan.apart
         if watches_sources(plan, union, aggregation):
-            below = [self._tagged_union(plan.inputs[0], union, join, aggregation)]
+            below = [self._tagged_union(plan.children[0], union, join, aggregation)]
         else:
             below = [self._lower(node, union, join, aggregation) for node in inputs]
         physical = choose(plan, union=union, join=join, aggregation=aggregation)

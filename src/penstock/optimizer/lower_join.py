@@ -34,7 +34,6 @@ from penstock.kernel.joins.sync_filter import SyncFilter
 from penstock.kernel.operator import Operator
 from penstock.model.joins import JoinKind
 from penstock.optimizer.joins.flatten_joins import flatten_joins, joins_several
-from penstock.optimizer.lower_union import order_of
 from penstock.optimizer.physical import AUTO, Physical
 from penstock.plan import nodes
 from penstock.plan.graph import walk
@@ -124,7 +123,7 @@ def _lower_mjoin(node: nodes.WindowJoin) -> Physical:
 def inputs_of(node: nodes.WindowJoin, join: str) -> tuple[nodes.Node, ...]:
     """What the operator of a join reads: for MJoin all inputs of the joins below it too."""
     found = flatten_joins(node) if join == MJOIN else None
-    return node.inputs if found is None else found.inputs
+    return node.children if found is None else found.inputs
 
 
 def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
@@ -135,9 +134,9 @@ def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
             hint="SET join = auto",
         )
     if join in _NEED_ORDER:
-        for side, on in zip(node.inputs, node.on, strict=True):
+        for side, on in zip(node.children, node.on, strict=True):
             melds = union == "meld" and any(isinstance(n, nodes.Union) for n in walk(side))
-            if order_of(side) != on or melds:
+            if side.order != on or melds:
                 raise NotExecutable(
                     f"cannot run the join of {names} by {join}: "
                     f"not both inputs come in the order of their time",
@@ -149,6 +148,6 @@ def join_spec(node: nodes.WindowJoin) -> JoinSpec:
     """What the node asks for, in the kernel's words."""
     left, right = (
         SideSpec(name, side.schema.columns, on)
-        for name, side, on in zip(node.names, node.inputs, node.on, strict=True)
+        for name, side, on in zip(node.names, node.children, node.on, strict=True)
     )
     return JoinSpec((left, right), node.band, node.equalities, node.residual, node.kind)

@@ -16,7 +16,6 @@ from penstock.model.expressions import Ref
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
-from penstock.optimizer.lower_union import order_of
 from penstock.optimizer.physical import Physical
 from penstock.plan import nodes
 from penstock.plan.graph import walk
@@ -24,7 +23,7 @@ from penstock.windows import Band
 
 
 def lower_ordered(node: nodes.Ordered, union: str) -> Physical:
-    if order_of(node.input) == node.on and (union == "merge" or not _unites(node)):
+    if node.input.order == node.on and (union == "merge" or not _unites(node)):
         return Physical((), ("nothing",), f"rows come in the order of {node.on} already")
     reason = f"rows wait until nothing earlier can come; {_told(node)}"
     return Physical((partial(Order, node.on),), ("Order",), reason)
@@ -82,11 +81,11 @@ def price(node: nodes.Node, on: str) -> Price | None:
 
 def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
     """A row comes out with its last partner, which may lie so much later as the band reaches."""
-    mine, theirs = (price(node.inputs[s], node.on[s]) for s in (side, 1 - side))
+    mine, theirs = (price(node.children[s], node.on[s]) for s in (side, 1 - side))
     band = node.band
     reach = -keep_from(band, side, 0) if isinstance(band, Band) else band.width
     if theirs is not None:
-        length = _length(abs(reach), node.inputs[side].schema[node.on[side]].type)
+        length = _length(abs(reach), node.children[side].schema[node.on[side]].type)
         sign = "-" if reach < 0 else ""
         theirs = theirs.further(reach, f"band {sign}{length} to {node.names[1 - side]}")
     return _longest([mine, theirs])

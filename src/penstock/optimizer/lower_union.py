@@ -26,7 +26,7 @@ def lower_union(node: nodes.Union, union: str) -> Physical:
 
 
 def _merge(node: nodes.Union) -> Physical:
-    on = order_of(node)
+    on = node.order
     if on is None:
         raise NotExecutable(
             "cannot merge this union: not all of its inputs are ordered by one column",
@@ -35,30 +35,6 @@ def _merge(node: nodes.Union) -> Physical:
     return Physical(
         (partial(Merge, len(node.parts), on),), ("Merge",), f"keeps the order of {on}, by waiting"
     )
-
-
-def order_of(node: nodes.Node) -> str | None:
-    """The column by which a node's rows come in order, if there is one (besides `row_num`)."""
-    if isinstance(node, nodes.Source):
-        return node.stream.timestamp if node.stream.is_ordered else None
-    if isinstance(node, nodes.Ordered):
-        return node.on
-    if isinstance(node, nodes.Select):
-        return order_of(node.input)
-    if isinstance(node, nodes.TableJoin):
-        on = order_of(node.input)
-        return None if on is None else f"{node.names[0]}.{on}"
-    if isinstance(node, nodes.Project):
-        on = order_of(node.input)
-        kept = [c.name for c in node.columns if isinstance(c.value, Ref) and c.value.name == on]
-        return kept[0] if kept else None
-    if isinstance(node, nodes.Union):
-        places = {
-            part.schema.names.index(on) if (on := order_of(part)) else None for part in node.parts
-        }
-        place = places.pop()
-        return node.schema.names[place] if place is not None and not places else None
-    return None
 
 
 def adapt(part: nodes.Node, union: nodes.Union) -> nodes.Node:

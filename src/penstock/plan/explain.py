@@ -49,7 +49,7 @@ def _numbered(plans: list[Node]) -> dict[Node, int]:
                 again.setdefault(node)
             return
         seen.add(node)
-        for below in node.inputs:
+        for below in node.children:
             visit(below)
 
     for plan in plans:
@@ -76,5 +76,5 @@ class _Writer:
         yield f"{indent}{lead}{node.label}"
         if self._annotate is not None:
             yield f"{indent}    -- {self._annotate(node)}"
-        for below in node.inputs:
+        for below in node.children:
             yield from self.lines(below, depth + 1)

@@ -30,7 +30,7 @@ class QueryGraph:
 
     def readers(self, node: Node) -> list[Node | str]:
         """Who reads a node: other nodes, and queries by name."""
-        consumers: list[Node | str] = [other for other in self.nodes if node in other.inputs]
+        consumers: list[Node | str] = [other for other in self.nodes if node in other.children]
         return consumers + [name for name, plan in self.queries.items() if plan == node]
 
     def shared(self) -> list[Node]:
@@ -61,7 +61,7 @@ def walk(plan: Node) -> Iterator[Node]:
     def visit(node: Node) -> Iterator[Node]:
         if node not in seen:
             seen.add(node)
-            for below in node.inputs:
+            for below in node.children:
                 yield from visit(below)
             yield node
 

@@ -33,7 +33,7 @@ def to_dot(graph: QueryGraph) -> str:
     for number, query in enumerate(graph.queries):
         lines.append(f'  q{number} [label="{_dot_text(query)}", shape=ellipse];')
     for node, name in ids.items():
-        lines.extend(f"  {ids[below]} -> {name};" for below in node.inputs)
+        lines.extend(f"  {ids[below]} -> {name};" for below in node.children)
     for number, plan in enumerate(graph.queries.values()):
         lines.append(f"  {ids[plan]} -> q{number};")
     return "\n".join([*lines, "}"]) + "\n"
@@ -79,7 +79,7 @@ def to_svg(graph: QueryGraph) -> str:
 def _rows(graph: QueryGraph) -> list[list[_Box]]:
     boxes: dict[Node, _Box] = {}
     for node in graph.nodes:
-        inputs = [boxes[below] for below in node.inputs]
+        inputs = [boxes[below] for below in node.children]
         rank = 1 + max((box.rank for box in inputs), default=-1)
         style = "source" if isinstance(node, Source) else "operator"
         boxes[node] = _Box(wrap(node.label, _CHARS), style, rank, inputs)

@@ -16,4 +16,4 @@ def waits(plan: nodes.Node, union: str = "meld") -> bool:
     passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
         isinstance(plan, nodes.Union) and union == "meld"
     )
-    return not passes or any(waits(node, union) for node in plan.inputs)
+    return not passes or any(waits(node, union) for node in plan.children)

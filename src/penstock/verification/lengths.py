@@ -134,7 +134,7 @@ def _windows_per_row(window: Window) -> int:
 
 def _leaves(node: nodes.Node) -> Iterator[nodes.Node]:
     """The sources of a plan, one as often as it is read."""
-    if not node.inputs:
+    if not node.children:
         yield node
-    for below in node.inputs:
+    for below in node.children:
         yield from _leaves(below)

@@ -61,7 +61,7 @@ def test_pruned_plans_give_the_same_answers(seed: int) -> None:
 
 def test_a_join_gets_the_columns_that_are_read() -> None:
     after = pruned({"residual": plans()["residual"]})["residual"]
-    left, right = join_of(after).inputs
+    left, right = join_of(after).children
     assert set(left.schema.names) == {"k", "v", "ts"}  # the filter on `w` is below
     assert set(right.schema.names) == {"k", "w", "ts"}
 
@@ -70,6 +70,6 @@ def test_a_shared_join_keeps_what_any_query_needs_and_stays_shared() -> None:
     found = plans()
     after = pruned({name: found[name] for name in ("pairs", "other")})
     assert join_of(after["pairs"]) == join_of(after["other"])
-    left, right = join_of(after["pairs"]).inputs
+    left, right = join_of(after["pairs"]).children
     assert set(left.schema.names) == {"k", "v", "ts"}
     assert set(right.schema.names) == {"k", "w", "ts"}

@@ -38,11 +38,11 @@ def _look(node: nodes.Node, used: frozenset[str], needed: Needed) -> None:
             _look(node.input, of_stream(node, used), needed)
         case nodes.WindowJoin():
             needed[node] = needed.get(node, frozenset()) | used
-            for side, columns in zip(node.inputs, _sides(node, used), strict=True):
+            for side, columns in zip(node.children, _sides(node, used), strict=True):
                 _look(side, columns, needed)
         case _:
             # Unions match columns by position, and aggregates name what they read.
-            for below in node.inputs:
+            for below in node.children:
                 _look(below, frozenset(below.schema.names), needed)
 
 
@@ -50,7 +50,7 @@ def _sides(join: nodes.WindowJoin, used: frozenset[str]) -> list[frozenset[str]]
     """The columns that each side must bring, for these of the join's to be right."""
     residual = frozenset() if join.residual is None else join.residual.refs
     sides = []
-    for number, (name, side) in enumerate(zip(join.names, join.inputs, strict=True)):
+    for number, (name, side) in enumerate(zip(join.names, join.children, strict=True)):
         read = {c for c in side.schema.names if f"{name}.{c}" in used | residual}
         keys = {pair[number] for pair in join.equalities}
         sides.append(frozenset(read | keys | {join.on[number]}))
@@ -76,7 +76,7 @@ def _rewritten(node: nodes.Node, needed: Needed, done: dict[nodes.Node, nodes.No
         case nodes.WindowJoin():
             left, right = (
                 _only(_rewritten(side, needed, done), columns)
-                for side, columns in zip(node.inputs, _sides(node, needed[node]), strict=True)
+                for side, columns in zip(node.children, _sides(node, needed[node]), strict=True)
             )
             new = replace(node, left=left, right=right)
         case (

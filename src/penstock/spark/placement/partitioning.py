@@ -156,7 +156,7 @@ def _trace_table_join(join: nodes.TableJoin, column: str) -> Key | None:
 
 
 def _trace_equality(join: nodes.WindowJoin, pair: tuple[str, str]) -> Key | None:
-    sides = zip(join.inputs, pair, strict=True)
+    sides = zip(join.children, pair, strict=True)
     return _trace_all([(side, side.schema[name]) for side, name in sides])
 
 
@@ -206,7 +206,7 @@ def _numbered(node: nodes.Node, used: frozenset[str]) -> Iterator[str]:
             yield from _numbered(node.input, of_stream(node, used))
         case nodes.WindowJoin():
             residual = node.residual.refs if node.residual is not None else frozenset[str]()
-            for place, (name, side) in enumerate(zip(node.names, node.inputs, strict=True)):
+            for place, (name, side) in enumerate(zip(node.names, node.children, strict=True)):
                 own = {
                     column.removeprefix(f"{name}.")
                     for column in used | residual

@@ -119,5 +119,5 @@ def _depth(plan: Node) -> int:
     deepest, level = 0, {plan}
     while level:
         deepest += 1
-        level = {below for node in level for below in node.inputs}
+        level = {below for node in level for below in node.children}
     return deepest

@@ -1,0 +1,38 @@
+"""The nodes of a logical plan. A node that exists is valid.
+
+    node             rows of its answer
+    Source           a stream, as it comes
+    Select           those for which a predicate holds
+    Project          the same, with other columns
+    Union            those of all inputs
+    WindowAggregate  one per group and window
+    WindowJoin       one per pair that matches within a band of time
+    TableJoin        one per row of a stream and row of a static table that match
+    Ordered          the same, in the order of a column
+
+Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
+sub-plans, and whoever builds the running graph can make one operator of them (`sharing`).
+"""
+
+from penstock.plan.nodes.aggregate import Result, WindowAggregate
+from penstock.plan.nodes.joins import WindowJoin
+from penstock.plan.nodes.node import ChildColumn, Node, check_progress
+from penstock.plan.nodes.rows import Ordered, Project, Select, Union
+from penstock.plan.nodes.source import Source
+from penstock.plan.nodes.table import Table, TableJoin
+
+__all__ = [
+    "ChildColumn",
+    "Node",
+    "Ordered",
+    "Project",
+    "Result",
+    "Select",
+    "Source",
+    "Table",
+    "TableJoin",
+    "Union",
+    "WindowAggregate",
+    "WindowJoin",
+    "check_progress",
+]

@@ -1,0 +1,184 @@
+"""Nodes that look at single rows: Select, Project, Union, Ordered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.errors import CannotOrder, TypeMismatch
+from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.schema import ROW_NUM, Column, Schema
+from penstock.model.types import Type, common_type
+from penstock.plan.nodes.node import ChildColumn, Node, check_refs, passed_on
+
+
+@dataclass(frozen=True)
+class Select(Node):
+    """The rows for which `predicate` is true (not false, not NULL)."""
+
+    input: Node
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        if self.predicate.type not in (Type.BOOLEAN, Type.NULL):
+            raise TypeMismatch(
+                f"`{self.predicate}` is {self.predicate.type}, and a condition must be BOOLEAN"
+            )
+        check_refs(self.input.schema, self.predicate)
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        return (ChildColumn(0, column),)
+
+    @property
+    def order(self) -> str | None:
+        return self.input.order
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return (used | self.predicate.refs,)
+
+    @property
+    def label(self) -> str:
+        return f"Select {self.predicate}"
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    """The same rows with other columns; a column passed on unchanged keeps progressing."""
+
+    input: Node
+    columns: tuple[Named, ...]
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            check_refs(self.input.schema, column)
+        _ = self.schema
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.of(
+            (Column(c.name, c.type) for c in self.columns),
+            (
+                c.name
+                for c in self.columns
+                if isinstance(c.value, Ref) and c.value.name in self.input.schema.progressing
+            ),
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, Expression]:
+        return {column.name: column.value for column in self.columns}
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        value = self._by_name[column]
+        return (ChildColumn(0, value.name),) if isinstance(value, Ref) else ()
+
+    @property
+    def order(self) -> str | None:
+        return passed_on(self)
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return (frozenset(ref for name in used for ref in self._by_name[name].refs),)
+
+    @property
+    def label(self) -> str:
+        return f"Project {', '.join(map(str, self.columns))}"
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """The rows of all inputs, duplicates kept. Columns match by position, named by the first.
+
+    Streams number their rows separately, so behind a union `row_num` progresses no more.
+    """
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise TypeMismatch("a union needs at least two inputs")
+        first = self.parts[0].schema
+        for part in self.parts[1:]:
+            if len(part.schema) != len(first):
+                raise TypeMismatch(
+                    f"the inputs of a union have {len(first)} and {len(part.schema)} columns",
+                    hint=f"({first})  and  ({part.schema})",
+                )
+            for mine, theirs in zip(first, part.schema, strict=True):
+                if common_type(mine.type, theirs.type) is None:
+                    raise TypeMismatch(f"a union cannot put `{mine}` and `{theirs}` in one column")
+        _ = self.schema
+
+    @cached_property
+    def schema(self) -> Schema:
+        columns = []
+        progressing = []
+        for position, first in enumerate(self.parts[0].schema):
+            of = first.type
+            for part in self.parts[1:]:
+                common = common_type(of, part.schema.columns[position].type)
+                assert common is not None  # checked when built
+                of = common
+            columns.append(Column(first.name, of))
+            if first.name != ROW_NUM and all(
+                part.schema.names[position] in part.schema.progressing for part in self.parts
+            ):
+                progressing.append(first.name)
+        return Schema.of(columns, progressing)
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        # Perhaps as a narrower type, of which the union's own has all values.
+        place = self.schema.names.index(column)
+        return tuple(ChildColumn(n, part.schema.names[place]) for n, part in enumerate(self.parts))
+
+    @property
+    def order(self) -> str | None:
+        return passed_on(self)
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        places = [place for place, name in enumerate(self.schema.names) if name in used]
+        return tuple(frozenset(part.schema.names[p] for p in places) for part in self.parts)
+
+    @property
+    def label(self) -> str:
+        return "Union"
+
+
+@dataclass(frozen=True)
+class Ordered(Node):
+    """The same rows, in the order of a progressing column: a contract on how answers come."""
+
+    input: Node
+    on: str
+
+    def __post_init__(self) -> None:
+        schema = self.input.schema
+        if schema[self.on].name not in schema.progressing:
+            usable = [name for name in schema.names if name in schema.progressing]
+            raise CannotOrder(
+                f"cannot order by `{self.on}`: it never promises that lower values are over, "
+                "so no row could ever come out",
+                hint=f"answers can be ordered by: {', '.join(usable) or 'nothing'}",
+            )
+
+    @cached_property
+    def schema(self) -> Schema:
+        # Rows are held back, so what was promised about other columns need not be true any more.
+        return Schema.of(self.input.schema.columns, (self.on,))
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        return (ChildColumn(0, column),)
+
+    @property
+    def order(self) -> str | None:
+        return self.on
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return (used | {self.on},)
+
+    @property
+    def label(self) -> str:
+        return f"Ordered by {self.on}"
