@@ -17,7 +17,7 @@ import pytest
 from penstock.catalog.catalog import Catalog
 from penstock.catalog.settings import CHOICES
 from penstock.errors import NotExecutable, QueryError
-from penstock.model.aggregates import AGGREGATES
+from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
 from penstock.model.functions import FUNCTIONS
 from penstock.optimizer.lower import check_executable
 from penstock.plan.nodes import Node
@@ -85,10 +85,27 @@ def test_two_queries_that_are_said_to_be_the_same_are_the_same() -> None:
     assert first == second
 
 
-def test_every_function_aggregate_and_setting_is_named() -> None:
+def row_of(function: AggregateFunction) -> str:
+    """The line of the page's table that describes an aggregate function."""
+    written = [f"`{spelling.call()}`" for spelling in function.spellings]
+    if function.name in DISTINCT_OF:
+        written = [f"`{DISTINCT_OF[function.name]}(DISTINCT x)`"]
+    native = function.native
+    on_spark = "" if native is None else "yes" if native.in_parts else "tumbling windows"
+    kept = "grows with its rows" if function.holistic else "fixed"
+    cells = (function.description, function.takes.value, function.gives.value, kept, on_spark)
+    return f"| {', '.join(written)} | {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+def test_the_table_of_aggregates_is_the_registry() -> None:
+    section = PAGE.split("## Aggregates")[1].split("\n## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("| `")]
+    assert "\n".join(table) == "\n".join(map(row_of, AGGREGATES.values()))
+
+
+def test_every_function_and_setting_is_named() -> None:
     named = set(re.findall(r"`(\w+)(?:\([^`]*\))?`", PAGE))
     functions = {name for name in FUNCTIONS if name[0].isalpha()}
     written_as_operators = {"in", "and", "or", "not", "like", "ilike", "rlike", "div", "negative"}
     assert functions - written_as_operators <= named
-    assert set(AGGREGATES) <= named
     assert {*CHOICES, *(word for words in CHOICES.values() for word in words)} <= named

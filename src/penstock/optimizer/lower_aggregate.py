@@ -6,10 +6,8 @@ from functools import partial
 
 from penstock.errors import PenstockBug
 from penstock.kernel.aggregation.adapt.adapt_wid import AdaptWid
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.baselines.buffering import Buffering
 from penstock.kernel.aggregation.baselines.buffering_incremental import BufferingIncremental
-from penstock.kernel.aggregation.panes.paned_wid import is_differential
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid.bins import BinsAggregate
@@ -89,7 +87,7 @@ def _lower_buffering(node: nodes.WindowAggregate, window: Sliding, aggregation: 
     operator: type[Buffering] = Buffering
     reason = "asked for; a baseline: rows are kept, and each window is computed from its own"
     if aggregation == "buffering_incremental":
-        if is_differential(AggregateSet(node.groups, results).parts):
+        if all(result.aggregate.is_invertible for result in node.results):
             operator = BufferingIncremental
             reason = "asked for; a baseline: windows change by the rows that come and that leave"
         else:

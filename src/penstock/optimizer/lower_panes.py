@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.kernel.aggregation.adapt.adapt_pane_store import AdaptPaneStore
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_store import PaneStore, calculation_of
-from penstock.kernel.aggregation.panes.paned_wid import PanedWid, is_differential
+from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.model.aggregates import Aggregate
 from penstock.optimizer.cost.aggregation import Load, panes_per_window, time_paned, time_wid
 from penstock.optimizer.physical import AUTO, Physical
@@ -39,8 +38,7 @@ def paned(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
     ):
         return None
     aggregates = [result.aggregate for result in node.results]
-    parts = AggregateSet(node.groups, [(str(n), a) for n, a in enumerate(aggregates)]).parts
-    differential = is_differential(parts)
+    differential = all(aggregate.is_invertible for aggregate in aggregates)
     holistic = any(aggregate.is_holistic for aggregate in aggregates)
     count = panes_per_window(window)
     if aggregation == AUTO:

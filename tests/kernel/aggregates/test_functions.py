@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping
+from penstock.kernel.aggregates.count import Count
+from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.types import polars_type
-from penstock.model.aggregates import AGGREGATES, DISTINCT, Aggregate
+from penstock.model.aggregate_functions import AGGREGATES, SPELLINGS
+from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.types import Type
 from penstock.oracle.evaluate import aggregate, close
@@ -69,8 +72,27 @@ def of_values(name: str, values: list[Any], of: Type = Type.DOUBLE) -> Any:
     return answer
 
 
-def test_every_aggregate_of_the_language_has_a_function():
-    assert set(FUNCTIONS) == {*AGGREGATES.values(), *DISTINCT.values()}
+def test_every_aggregate_of_the_language_has_exactly_one_implementation():
+    assert list(FUNCTIONS) == list(AGGREGATES)
+
+
+def test_every_spelling_is_of_one_function_only():
+    written = [s.name for function in AGGREGATES.values() for s in function.spellings]
+    assert len(written) == len(set(written)) == len(SPELLINGS)
+
+
+def test_distinct_leads_to_functions_that_exist():
+    assert {f.distinct for f in AGGREGATES.values()} - {None} <= set(AGGREGATES)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_that_are_said_to_be_invertible_keep_exact_counts_and_sums_only(name):
+    for of in Type:
+        parts = FUNCTIONS[name]("x", of).parts
+        exact = all(
+            isinstance(part, Count) or (isinstance(part, Sum) and of.is_integer) for part in parts
+        )
+        assert (of in AGGREGATES[name].invertible_of) == exact, of
 
 
 @st.composite

@@ -16,31 +16,31 @@ from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregates.top_k import TopK
 from penstock.kernel.aggregates.variance import StddevPop, StddevSamp, VarPop, VarSamp
 
-#: Name as computed (`model.aggregates`) -> how.
+#: How the functions of `model.aggregate_functions` are computed, in the same order.
 FUNCTIONS: dict[str, type[Function]] = {
     "count": Count,
+    "count_distinct": CountDistinct,
+    "approx_count_distinct": ApproxCountDistinct,
     "sum": Sum,
-    "min": Min,
-    "max": Max,
+    "sum_distinct": SumDistinct,
     "avg": Avg,
+    "avg_distinct": AvgDistinct,
     "var_samp": VarSamp,
     "var_pop": VarPop,
     "stddev_samp": StddevSamp,
     "stddev_pop": StddevPop,
-    "bool_and": Min,
-    "bool_or": Max,
-    "count_distinct": CountDistinct,
-    "sum_distinct": SumDistinct,
-    "avg_distinct": AvgDistinct,
-    "approx_count_distinct": ApproxCountDistinct,
+    "min": Min,
+    "max": Max,
     "percentile": Percentile,
     "approx_percentile": ApproxPercentile,
     "min_by": MinBy,
     "max_by": MaxBy,
+    "mode": Mode,
+    "bool_and": Min,
+    "bool_or": Max,
     "collect_list": CollectList,
     "collect_set": CollectSet,
     "top_k": TopK,
-    "mode": Mode,
     "heavy_hitters": HeavyHitters,
 }
 

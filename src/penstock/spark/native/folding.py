@@ -38,7 +38,7 @@ from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.faults import reach
 from penstock.spark.native.books import LATE, MALFORMED, Books, Note
-from penstock.spark.native.parts import FUNCTIONS, SKETCH, names, parts_of
+from penstock.spark.native.parts import names, parts_of
 from penstock.spark.native.promises import PROMISE, watermarked
 from penstock.spark.native.sliding import PANE, pane_length
 from penstock.spark.native.times import FIRST, SHIFT, TIME, spoken
@@ -47,9 +47,6 @@ from penstock.windows import Sliding
 
 #: A promise from outside, where a file has its path.
 BOUND = "penstock_bound"
-
-#: Functions whose parts we can make as well as Spark.
-_FOLDED = FUNCTIONS - {SKETCH}
 
 _ARROW_TYPES = {
     Type.BOOLEAN: pa.bool_(),
@@ -76,7 +73,8 @@ def source_of(node: nodes.WindowAggregate) -> Stream | None:
     aggregates = [result.aggregate for result in node.results]
     types = [node.input.schema[name].type for name in node.groups]
     types += [aggregate.type for aggregate in aggregates]
-    can = all(aggregate.function in _FOLDED for aggregate in aggregates)
+    forms = [aggregate.definition.native for aggregate in aggregates]
+    can = all(form is not None and form.folded for form in forms)
     return below.stream if can and all(type_ in _ARROW_TYPES for type_ in types) else None
 
 

@@ -28,7 +28,6 @@ from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.native import expressions, sliding
-from penstock.spark.native.parts import FUNCTIONS, SKETCH, WHOLE, can_sketch
 from penstock.spark.native.times import TIME
 from penstock.windows import Sliding
 
@@ -114,11 +113,13 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return f"{window} is finer than Spark's clock"
     for result in node.results:
         aggregate = result.aggregate
-        if aggregate.function not in FUNCTIONS | WHOLE:
+        form = aggregate.definition.native
+        if form is None:
             return f"`{aggregate.function}` is computed in the kernel"
-        if aggregate.function == SKETCH and not can_sketch(aggregate):
-            return f"`{aggregate}` is sketched in the kernel: Spark has no sketch of that type"
-        if not window.is_tumbling and aggregate.function not in FUNCTIONS:
+        if aggregate.argument is not None and aggregate.argument.type not in form.of:
+            given = aggregate.argument.type
+            return f"`{aggregate}` is computed in the kernel: Spark's function is not of {given}"
+        if not window.is_tumbling and not form.in_parts:
             return f"`{aggregate.function}` of sliding windows is computed in the kernel"
         if aggregate.argument is not None:
             found = _objection_to_terms(aggregate.argument)

@@ -24,22 +24,10 @@ from penstock.model.types import Type
 from penstock.plan.nodes import WindowAggregate
 from penstock.spark.native import expressions
 
-SKETCH = "approx_count_distinct"
-FUNCTIONS = frozenset(["count", "sum", "min", "max", "avg", SKETCH])
-
 #: Registers of a sketch, as a power of two: as many as the kernel's have.
 _REGISTERS = 12
-#: Functions that Spark computes of rows, and nobody of parts.
-WHOLE = frozenset(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
-#: What sketches can be made of, and as which of Spark's types.
-_SKETCHED = {
-    Type.BOOLEAN: "int",
-    Type.TINYINT: "int",
-    Type.SMALLINT: "int",
-    Type.INT: "int",
-    Type.BIGINT: "bigint",
-    Type.STRING: "string",
-}
+#: Spark's types that sketches are made of; the others are taken as INT.
+_SKETCHED = {Type.BIGINT: "bigint", Type.STRING: "string"}
 
 
 @dataclass(frozen=True)
@@ -82,25 +70,21 @@ def parts(number: int, aggregate: Aggregate) -> Parts:
                 [F.hll_union_agg(name).alias(name)],
                 F.hll_sketch_estimate(name),
             )
-    function = getattr(F, aggregate.function)
+    function, form = getattr(F, aggregate.function), aggregate.definition.native
     return Parts(
         [(name, aggregate.type)],
         [function(value).alias(name)],
-        [] if aggregate.function in WHOLE else [function(name).alias(name)],
+        [function(name).alias(name)] if form is not None and form.in_parts else [],
         F.col(name).cast(str(aggregate.type)),
     )
-
-
-def can_sketch(aggregate: Aggregate) -> bool:
-    """Whether Spark can make a sketch of its argument."""
-    return aggregate.argument is not None and aggregate.argument.type in _SKETCHED
 
 
 def sketch(aggregate: Aggregate) -> Column:
     """Spark's sketch of distinct values."""
     assert aggregate.argument is not None
-    value = expressions.column(aggregate.argument).cast(_SKETCHED[aggregate.argument.type])
-    if aggregate.argument.type is Type.STRING:
+    given = aggregate.argument.type
+    value = expressions.column(aggregate.argument).cast(_SKETCHED.get(given, "int"))
+    if given is Type.STRING:
         value = F.concat(F.lit("="), value)  # an empty text would not count
     return F.hll_sketch_agg(value, _REGISTERS)
 

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeGuard
 from sqlglot import exp
 
 from penstock.errors import NotExecutable, SyntaxFault
-from penstock.model.aggregates import AGGREGATES
+from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
 from penstock.model.types import Type
 from penstock.sql.bind import literal as bind_literal
@@ -281,7 +281,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether this is a call of an aggregate function, filtered or not."""
     node, _ = filtered(node)
     return isinstance(node, exp.Anonymous) and (
-        node.name.lower() in AGGREGATES or node.name.lower() in OTHER_AGGREGATES
+        node.name.lower() in SPELLINGS or node.name.lower() in OTHER_AGGREGATES
     )
 
 

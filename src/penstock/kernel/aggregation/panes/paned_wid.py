@@ -79,7 +79,7 @@ class PanedWid(Operator):
         self.window = window
         self.panes = store.panes.of_panes(window)
         self.calculation = AggregateSet(groups, results)
-        self._differential = is_differential(self.calculation.parts)
+        self._differential = all(a.is_invertible for _, a in results)
         if self._differential:
             summed = [part for part in self.calculation.parts if isinstance(part, Sum)]
             self.calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
@@ -303,15 +303,6 @@ class PanedWid(Operator):
         self.state.running.replace(
             pl.DataFrame([column.alias(name) for name, column in columns.items()])
         )
-
-
-def is_differential(parts: Sequence[PartialAggregate]) -> bool:
-    """Whether all that is kept can be taken away again, exactly."""
-    return all(
-        isinstance(part, Count)
-        or (isinstance(part, Sum) and part.of is not None and part.of.is_integer)
-        for part in parts
-    )
 
 
 @dataclass(frozen=True, eq=False)

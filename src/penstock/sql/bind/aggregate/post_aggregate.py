@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError, SyntaxFault
-from penstock.model.aggregates import AGGREGATES
+from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Expression, Ref
 from penstock.sql.bind.aggregate.builder import ENDS, AggregateBuilder
 from penstock.sql.bind.aggregate.call import bind_aggregate_call
@@ -121,7 +121,7 @@ class PostAggregateBinder(ExpressionBinder):
         if name in OTHER_AGGREGATES:
             raise NotExecutable(
                 f"`{name}` cannot be run in this release",
-                hint=f"aggregates are: {', '.join(AGGREGATES)}",
+                hint=f"aggregates are: {', '.join(SPELLINGS)}",
             )
         wanted = self.wanted or default_name(call, self.scope)
         on = self.shape.input.schema[self.shape.window.on]
