@@ -27,13 +27,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.kernel.joins.purge import keep_from, output_bound
-from penstock.model.expressions import Ref
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.lower_join import MJOIN
 from penstock.optimizer.physical import AUTO
 from penstock.plan import nodes
-from penstock.plan.graph import streams_of, walk
+from penstock.plan.graph import below, streams_of, walk
 from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged, Window
 
 #: Joins that let results out as soon as they exist.
@@ -185,7 +184,7 @@ class _Reached:
             case nodes.WindowJoin():
                 side = _side(node, on)
                 return self.latest(node.children[side], node.on[side])
-        return max(self.latest(*below) for below in _below(node, on))
+        return max(self.latest(*each) for each in below(node, on))
 
     def bound(self, node: nodes.Node, on: str) -> int:
         """What is promised about a progressing column."""
@@ -204,7 +203,7 @@ class _Reached:
                 if self.join not in _PROMPT_JOINS:
                     mine = other = min(mine, other)
                 return output_bound(node.band, side, mine, other)
-        return min(self.bound(*below) for below in _below(node, on))
+        return min(self.bound(*each) for each in below(node, on))
 
     def _bound_of_window(self, node: nodes.WindowAggregate, on: str, bound: int) -> int:
         window = node.window
@@ -237,18 +236,3 @@ def _window_of_last(node: nodes.WindowAggregate, on: str, latest: int) -> int:
 
 def _side(node: nodes.WindowJoin, on: str) -> int:
     return 0 if on == f"{node.names[0]}.{node.on[0]}" else 1
-
-
-def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
-    """Where a column of a node comes from that only passes it on."""
-    match node:
-        case nodes.Project():
-            value = next(column.value for column in node.columns if column.name == on)
-            assert isinstance(value, Ref)  # or else it would not progress
-            return [(node.input, value.name)]
-        case nodes.Union():
-            place = node.schema.names.index(on)
-            return [(part, part.schema.names[place]) for part in node.parts]
-        case nodes.TableJoin():
-            return [(node.input, on.removeprefix(f"{node.names[0]}."))]
-    return [(below, on) for below in node.children]

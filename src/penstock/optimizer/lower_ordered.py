@@ -12,13 +12,12 @@ from functools import partial
 
 from penstock.kernel.joins.purge import keep_from
 from penstock.kernel.operators.order import Order
-from penstock.model.expressions import Ref
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
 from penstock.optimizer.physical import Physical
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import below, trace, walk
 from penstock.windows import Band
 
 
@@ -64,19 +63,11 @@ def price(node: nodes.Node, on: str) -> Price | None:
             length = _length(stream.slack, node.schema[on].type)
             parts = (f"slack {length} of {stream.name}",) if stream.slack else ()
             return Price(stream.slack, parts)
-        case nodes.Select() | nodes.Ordered():
-            return price(node.input, on)
-        case nodes.Project():
-            value = next(column.value for column in node.columns if column.name == on)
-            return price(node.input, value.name) if isinstance(value, Ref) else None
-        case nodes.Union():
-            place = node.schema.names.index(on)
-            return _longest([price(part, part.schema.names[place]) for part in node.parts])
-        case nodes.TableJoin():
-            return price(node.input, on.removeprefix(f"{node.names[0]}."))
+        case nodes.WindowAggregate():
+            return None
         case nodes.WindowJoin():
             return _price_of_join(node, 0 if on == f"{node.names[0]}.{node.on[0]}" else 1)
-    return None
+    return _longest([price(*each) for each in below(node, on)])
 
 
 def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
@@ -93,20 +84,14 @@ def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
 
 def _longest(waits: list[Price | None]) -> Price | None:
     known = [wait for wait in waits if wait is not None]
-    return max(known, key=lambda wait: wait.ticks) if len(known) == len(waits) else None
+    complete = known and len(known) == len(waits)
+    return max(known, key=lambda wait: wait.ticks) if complete else None
 
 
 def _of_window(node: nodes.Node, on: str) -> bool:
     """Whether a column is the end of an aggregate's window."""
-    match node:
-        case nodes.Select() | nodes.Ordered():
-            return _of_window(node.input, on)
-        case nodes.Project():
-            value = next(column.value for column in node.columns if column.name == on)
-            return isinstance(value, Ref) and _of_window(node.input, value.name)
-        case nodes.WindowAggregate():
-            return on == WINDOW_END
-    return False
+    found = trace(node, on, nodes.WindowAggregate)
+    return found is not None and found[1] == WINDOW_END
 
 
 def _length(ticks: int, of: Type) -> str:
@@ -114,4 +99,4 @@ def _length(ticks: int, of: Type) -> str:
 
 
 def _unites(node: nodes.Node) -> bool:
-    return any(isinstance(below, nodes.Union) for below in walk(node))
+    return any(isinstance(each, nodes.Union) for each in walk(node))

@@ -9,11 +9,16 @@ Spec: timestamps 3; window-queries 1.2.
 from __future__ import annotations
 
 from penstock.plan import nodes
+from penstock.plan.graph import walk
 
 
 def waits(plan: nodes.Node, union: str = "meld") -> bool:
     """Whether anything in the plan ever waits for the time; `union` is the setting."""
-    passes = isinstance(plan, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin) or (
-        isinstance(plan, nodes.Union) and union == "meld"
-    )
-    return not passes or any(waits(node, union) for node in plan.children)
+    return any(not passes(node, union) for node in walk(plan))
+
+
+def passes(node: nodes.Node, union: str) -> bool:
+    """Whether a node lets every row pass at once."""
+    if isinstance(node, nodes.Union):
+        return union == "meld"
+    return isinstance(node, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin)

@@ -23,6 +23,8 @@ QUERIES = {
     "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
     "residual": "SELECT a.ts AS ts FROM a LEFT JOIN b ON a.k = b.k AND a.v < b.w AND "
     "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS WHERE a.w > 1",
+    "partly": "SELECT x FROM (SELECT a.k AS x, b.w AS y FROM a JOIN b ON a.k = b.k AND "
+    "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS) WHERE x > 0",
     "counted": "SELECT count(*) [RANGE 4 SECONDS, SLIDE 4 SECONDS, WA a.ts] AS n FROM a JOIN b ON "
     "a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
 }

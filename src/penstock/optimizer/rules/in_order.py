@@ -9,33 +9,19 @@ Spec: window-queries 7.1, 7.3.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from penstock.model.streams import TimestampKind
-from penstock.plan.nodes import (
-    Node,
-    Ordered,
-    Project,
-    Select,
-    Source,
-    TableJoin,
-    Union,
-    WindowAggregate,
-    WindowJoin,
-)
+from penstock.plan.graph import rewrite
+from penstock.plan.nodes import Node, Ordered, Source
 
 
 def in_order(plan: Node) -> Node:
     """The plan with a sort behind each stream whose rows may come out of order."""
-    match plan:
-        case Source():
-            stream = plan.stream
-            disordered = stream.kind is TimestampKind.EXTERNAL and not stream.is_ordered
-            return Ordered(plan, str(stream.timestamp)) if disordered else plan
-        case Union():
-            return replace(plan, parts=tuple(map(in_order, plan.parts)))
-        case WindowJoin():
-            return replace(plan, left=in_order(plan.left), right=in_order(plan.right))
-        case Select() | Project() | WindowAggregate() | TableJoin() | Ordered():
-            return replace(plan, input=in_order(plan.input))
-    return plan
+    return rewrite(plan, _sorted)
+
+
+def _sorted(node: Node) -> Node:
+    if not isinstance(node, Source):
+        return node
+    stream = node.stream
+    disordered = stream.kind is TimestampKind.EXTERNAL and not stream.is_ordered
+    return Ordered(node, str(stream.timestamp)) if disordered else node

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.model.expressions import Ref
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import trace, walk
 
 
 def asked_for_pairs(plan: nodes.Node) -> Iterator[nodes.WindowJoin]:
@@ -30,16 +29,9 @@ def asked_for_pairs(plan: nodes.Node) -> Iterator[nodes.WindowJoin]:
 
 def _origin(node: nodes.Node, column: str) -> tuple[nodes.WindowJoin, int] | None:
     """The join, and the side of it, of which a column is the timestamp."""
-    match node:
-        case nodes.Select():
-            return _origin(node.input, column)
-        case nodes.Project():
-            value = next(c.value for c in node.columns if c.name == column)
-            return _origin(node.input, value.name) if isinstance(value, Ref) else None
-        case nodes.TableJoin():
-            own = column.removeprefix(f"{node.names[0]}.")
-            return _origin(node.input, own) if own in node.input.schema.names else None
-        case nodes.WindowJoin():
-            names = [f"{name}.{on}" for name, on in zip(node.names, node.on, strict=True)]
-            return (node, names.index(column)) if column in names else None
-    return None
+    found = trace(node, column, nodes.WindowJoin)
+    if found is None:
+        return None
+    join, name = found
+    names = [f"{name}.{on}" for name, on in zip(join.names, join.on, strict=True)]
+    return (join, names.index(name)) if name in names else None

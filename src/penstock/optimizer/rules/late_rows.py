@@ -13,6 +13,7 @@ from penstock.errors import NotExecutable
 from penstock.optimizer.physical import AUTO
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.plan.waiting import passes
 from penstock.windows import Sliding
 
 #: Algorithms that keep what late rows can still be added to.
@@ -55,6 +56,4 @@ def aggregation_with_late_rows(aggregation: str) -> str:
 def _takes(node: nodes.Node, union: str) -> bool:
     if isinstance(node, nodes.WindowAggregate):
         return isinstance(node.window, Sliding)
-    if isinstance(node, nodes.Union):
-        return union == "meld"
-    return isinstance(node, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin)
+    return passes(node, union)
