@@ -17,24 +17,19 @@ from __future__ import annotations
 import os
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from penstock.local.engine import LocalEngine
-from penstock.model.timestamps import to_ticks
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.duckdb_plans import duckdb_answer
+from tests.engine.query_files import FILES, Rows, in_ticks, load
 from tests.engine.random_streams import numbered
 from tests.engine.running import rows_of
-from tests.engine.tables import read_table, write_table
+from tests.engine.tables import write_table
 
-FOLDER = Path(__file__).parent.parent / "queries"
-FILES = sorted(FOLDER.glob("*.yaml"))
 REWRITE = os.environ.get("PENSTOCK_REWRITE") == "1"
-
-Rows = dict[str, list[dict[str, Any]]]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -67,16 +62,6 @@ def test_the_answers_are_the_same_row_by_row(file: Path) -> None:
     assert written(engine) == script["answer"]
 
 
-def load(script: dict[str, Any]) -> tuple[LocalEngine, Rows]:
-    """The declarations carried out, and the rows that are to come."""
-    assert list(script) == ["name", "sql", "rows", "answer"]
-    engine = LocalEngine()
-    engine.sql(script["sql"])
-    streams = {name: engine.declared_stream(name).stream for name in script["rows"]}
-    rows = {name: read_table(script["rows"][name], s.arriving) for name, s in streams.items()}
-    return engine, rows
-
-
 def check_by_others(engine: LocalEngine, name: str, rows: Rows) -> None:
     """The oracle and DuckDB give the same answer as the engine."""
     query = engine.query(name)
@@ -87,10 +72,6 @@ def check_by_others(engine: LocalEngine, name: str, rows: Rows) -> None:
     ours = rows_of(query.results())
     assert same_rows(ours, evaluate(query.plan, ticks)), f"{name}: not the oracle's answer"
     assert same_rows(ours, duckdb_answer(query.plan, ticks)), f"{name}: not DuckDB's answer"
-
-
-def in_ticks(value: Any) -> Any:
-    return to_ticks(value) if hasattr(value, "tzinfo") else value
 
 
 def written(engine: LocalEngine) -> dict[str, str]:

@@ -10,7 +10,7 @@ from penstock.kernel.operators.tag import SOURCE
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.lower import Lowering, choose
-from tests.optimizer.test_lower import STREAMS, plan
+from tests.optimizer.plans import STREAMS, plan
 
 SUM = "SELECT k, sum(v) AS s FROM {} [RANGE 10 SECONDS, SLIDE 1 SECOND] GROUP BY k"
 

@@ -35,13 +35,13 @@ from penstock.spark.sources.sources import read_stream
 from penstock.spark.state.checkpoint import Checkpoint
 from tests.engine.draw import Seeded
 from tests.engine.duckdb_plans import duckdb_answer
+from tests.engine.query_files import FILES, in_ticks, load
 from tests.engine.random_queries import queries
 from tests.engine.random_streams import arrivals, declarations, numbered, pushed
 from tests.engine.running import rows_of
-from tests.engine.test_queries import FILES, in_ticks, load
-from tests.spark.test_engine_on_spark import write_file
+from tests.spark.packets import write_file
 from tests.sql.declared import plan_of
-from tests.sql.test_specification_queries import QUERIES
+from tests.sql.specification import QUERIES
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.engine import Engine
-from tests.spark.test_engine_on_spark import write_file
+from tests.spark.packets import write_file
 
 START = datetime(2026, 1, 1)
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.spark.engine import Engine
-from tests.spark.test_engine_on_spark import write_file
+from tests.spark.packets import write_file
 
 BEGIN = datetime(2026, 1, 1)
 

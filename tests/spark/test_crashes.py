@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.spark.test_engine_on_spark import PACKETS, QUERIES, by_local_engine, write_packets
+from tests.spark.packets import PACKETS, QUERIES, by_local_engine, write_packets
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "20"))
 EXECUTOR_KILLS = int(os.environ.get("PENSTOCK_KILLS", "12"))

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import HostError
 from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
-from tests.spark.test_engine_on_spark import same, write_packets
+from tests.spark.packets import same, write_packets
 
 DAMAGES = ("emptied", "cut", "flipped", "deleted")
 

@@ -20,8 +20,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.engine import Engine
-from tests.spark.test_crashes import ROOT
-from tests.spark.test_engine_on_spark import (
+from tests.spark.packets import (
     QUERIES,
     by_local_engine,
     same,
@@ -29,6 +28,7 @@ from tests.spark.test_engine_on_spark import (
     write_packets,
 )
 
+ROOT = Path(__file__).parents[2]
 NAMES = ("sliding", "large")
 SIZE = 64 << 20
 

@@ -28,7 +28,7 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
-from penstock.plan.nodes import Node, Project, Source
+from penstock.plan.nodes import Project, Source
 from penstock.spark.group_host import Arrivals, GroupHost, Program
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -52,18 +52,13 @@ from tests.engine.random_streams import (
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
 from tests.engine.running import PROMPT_AGGREGATIONS, started
+from tests.spark.group_pipelines import GROUPS, pipeline_of, plans_of
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
 
 data = st.data()
 group_counts = st.integers(1, 3)
-GROUPS = (2, 0, 14)
 #: As a program spells them: two levels with their parameters.
 AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level 3 slow 2 5", "two_level 1 lazy 2 5")
-
-
-def plans_of(declared: list[Declared], texts: list[str], *settings: str) -> dict[str, Node]:
-    engine = started(declared, *settings)
-    return {f"q{n}": engine.sql(text).plan for n, text in enumerate(texts)}
 
 
 def run(
@@ -271,13 +266,6 @@ TALKERS = (
 
 def row(k: str | None, ts: int | None) -> dict[str, Any]:
     return {"k": k, "v": 1, "d": 0.5, "ts": ts}
-
-
-def pipeline_of(
-    text: str, *declared: Declared, groups: int = 2, union: str = "meld"
-) -> FakePipeline:
-    [share] = assign_pipelines(plans_of(list(declared), [text], f"union = {union}"))
-    return FakePipeline(Exchange(program_of(share.queries, union), share.keys, GROUPS[:groups]))
 
 
 def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> None:

@@ -28,7 +28,7 @@ from penstock.spark.native.choice import choose
 from penstock.spark.native.folding import source_of
 from penstock.spark.native.lowering import aggregate_of, objection
 from tests.kernel import random_expressions
-from tests.spark.test_engine_on_spark import (
+from tests.spark.packets import (
     by_local_engine,
     same,
     script,

@@ -12,7 +12,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from penstock.spark.engine import Engine
-from tests.spark.test_engine_on_spark import by_local_engine, same, script, write_packets
+from tests.spark.packets import by_local_engine, same, script, write_packets
 
 HOSTS = "CREATE TABLE hosts (ip STRING, site INT) FROM csv '{file}';"
 QUERIES = {

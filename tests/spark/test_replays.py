@@ -14,7 +14,7 @@ from penstock.errors import HostError
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOCAL_TUNING, TUNING
-from tests.spark.test_engine_on_spark import QUERIES, by_local_engine, same, script, write_packets
+from tests.spark.packets import QUERIES, by_local_engine, same, script, write_packets
 
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.cli.run import run_on_spark
-from tests.spark.test_engine_on_spark import QUERIES, script, write_packets
+from tests.spark.packets import QUERIES, script, write_packets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
-from tests.spark.test_engine_on_spark import by_local_engine, same, write_file
+from tests.spark.packets import by_local_engine, same, write_file
 
 START = 1_700_000_000_000_000
 STREAM = (

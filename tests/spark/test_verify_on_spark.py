@@ -11,8 +11,7 @@ from penstock.spark.engine import Engine
 from penstock.verification.report import lines
 from penstock.verification.run_spark import OnSpark
 from penstock.verification.verify import Verification
-from tests.verification.corpus import specification
-from tests.verification.test_verify import EVERYTHING, EXAMPLES, ROOT
+from tests.verification.corpus import EVERYTHING, EXAMPLES, ROOT, specification
 
 TUMBLING = """
     CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS;

@@ -12,9 +12,8 @@ import pytest
 from penstock.plan.nodes import WindowAggregate, WindowJoin
 from penstock.windows import Partitioned, Sliding
 from tests.sql.declared import plan_of
-from tests.sql.golden import Case, cases, compared
-
-QUERIES = {case.title: case for case in cases("specification.txt")}
+from tests.sql.golden import Case, compared
+from tests.sql.specification import QUERIES
 
 #: As the specification numbers them; Q6-1 is Q5-1.
 NAMES = """

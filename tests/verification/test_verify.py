@@ -11,34 +11,8 @@ import yaml
 from penstock.errors import NotExecutable
 from penstock.verification.report import as_json, lines
 from penstock.verification.verify import Verification
-from tests.engine.test_queries import FILES
-from tests.verification.corpus import specification
-
-ROOT = Path(__file__).parent.parent.parent
-EXAMPLES = sorted(each for each in ROOT.glob("examples/*.sql") if each.stem != "misspelt")
-
-EVERYTHING = """
-    CREATE STREAM a (k STRING, v INT, d DOUBLE, day DATE, b BINARY, ok BOOLEAN, ts TIMESTAMP)
-      TIMESTAMP BY ts SLACK 5 SECONDS;
-    CREATE STREAM b (k STRING, v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 3 ROWS;
-    CREATE STREAM c (k STRING, seq SMALLINT) TIMESTAMP BY seq PUNCTUATED;
-    CREATE STREAM m (k STRING, over BOOLEAN, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED BY over;
-    CREATE STREAM i (k STRING) TIMESTAMP INTERNAL AS seen;
-    CREATE STREAM l (k STRING, v INT) LATENT;
-    CREATE STREAM z (k STRING, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND LULL 5 SECONDS;
-    CREATE QUERY types AS SELECT k, day, b, ok, max(d) AS d, approx_count_distinct(v) AS n FROM a
-      [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k, day, b, ok;
-    CREATE QUERY early AS SELECT k, sum(v) AS s FROM b [RANGE 10 SECONDS] GROUP BY k EMIT CHANGES;
-    CREATE QUERY numbers AS SELECT k, count(*) AS n FROM c [RANGE 7 SLIDE 3 WA seq] GROUP BY k;
-    CREATE QUERY marked AS SELECT k, count(*) AS n FROM m [RANGE 4 SECONDS] GROUP BY k;
-    CREATE QUERY stamped AS SELECT k, count(*) AS n FROM i [RANGE 2 SECONDS WA seen] GROUP BY k;
-    CREATE QUERY rows AS SELECT sum(v) AS s FROM l [RANGE 4 ROWS SLIDE 2 ROWS];
-    CREATE QUERY kept AS SELECT a.k, b.v AS w FROM a LEFT JOIN b ON a.k = b.k WITHIN 4 SECONDS;
-    CREATE QUERY lonely AS SELECT a.k, a.v FROM a LEFT ANTI JOIN z ON a.k = z.k WITHIN 2 SECONDS;
-    CREATE QUERY sorted AS SELECT k, ts FROM a UNION ALL SELECT k, ts FROM z ORDER BY ts;
-    CREATE QUERY sessions AS
-      SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '3 seconds');
-"""
+from tests.engine.query_files import FILES
+from tests.verification.corpus import EVERYTHING, EXAMPLES, ROOT, specification
 
 
 def verified(text: str, seeds: int, rows: int = 60) -> Verification:

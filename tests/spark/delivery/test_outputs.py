@@ -14,7 +14,7 @@ from penstock.spark.delivery.outputs import Outputs
 from penstock.spark.running_pipeline import check_is_not_read
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
-from tests.spark.state.test_checkpoint import ONE
+from tests.spark.state.programs import ONE
 
 
 class Run:

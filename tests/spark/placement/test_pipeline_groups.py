@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.spark.placement.pipeline_groups import assign_pipelines
-from tests.spark.placement.test_partitioning import plan
+from tests.spark.placement.plans import plan
 
 BY_K = "SELECT k, count(*) AS n FROM a {w} GROUP BY k"
 BY_J = "SELECT j, count(*) AS n FROM a {w} GROUP BY j"

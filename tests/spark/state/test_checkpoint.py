@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +11,8 @@ from penstock.errors import HostError
 from penstock.model.streams import Origin
 from penstock.plan.nodes import Project, TableJoin
 from penstock.spark.group_host import Program
-from penstock.spark.in_memory.micro_batches import program_of
 from penstock.spark.state.checkpoint import Checkpoint, describe
-from tests.spark.placement.test_partitioning import plan
-
-COUNT = "SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS, SLIDE {s} SECONDS, WA ts] GROUP BY k"
-
-
-def program(queries: Mapping[str, str], union: str = "meld") -> Program:
-    return program_of({name: plan(text) for name, text in queries.items()}, union)
-
-
-ONE = program({"q": COUNT.format(s=5)})
+from tests.spark.state.programs import COUNT, ONE, program
 
 
 def claimed(folder: Path, first: Program) -> None:

@@ -164,7 +164,7 @@ def test_a_folder_of_somebody_else_is_not_used(
 
 def test_what_a_killed_process_left_is_removed_at_the_next_start(memory: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from penstock.spark import segment_cache;"
+        "import os, sys; from pathlib import Path; from penstock.spark.state import segment_cache;"
         "segment_cache.MEMORY = Path(sys.argv[1]);"
         "(segment_cache.shared_folder('killed') / '1.arrow').write_text('x');"
         "print('there', flush=True); sys.stdin.read()"

@@ -17,7 +17,7 @@ from penstock.spark.in_memory.state_store import Store
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_state_store import DIRECTORY, FORMAT, SparkStateStore
 from tests.engine.random_streams import Declared
-from tests.spark.test_group_host import pipeline_of
+from tests.spark.group_pipelines import pipeline_of
 
 OPEN = "SELECT k, count(*) AS n, sum(v) AS s FROM a [RANGE 1 DAYS, SLIDE 1 DAYS, WA ts] GROUP BY k"
 MERGED = "SELECT k, ts FROM a UNION b"
