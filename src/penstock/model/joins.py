@@ -37,3 +37,14 @@ _KEEPING = (
     (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI),
     (JoinKind.RIGHT, JoinKind.FULL),
 )
+
+
+def qualified(name: str, column: str) -> str:
+    """What a join calls a column of one of its inputs.
+
+    An input without a name is a join itself, whose columns have such names already.
+
+    >>> qualified("a", "ts"), qualified("", "a.ts")
+    ('a.ts', 'a.ts')
+    """
+    return f"{name}.{column}" if name else column

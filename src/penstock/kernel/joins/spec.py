@@ -11,14 +11,17 @@ from functools import cached_property
 
 from penstock.kernel.joins.keys import computed_keys
 from penstock.model.expressions import Call, Expression, Ref
-from penstock.model.joins import JoinKind
+from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column
 from penstock.windows import JoinBand
 
 
 @dataclass(frozen=True)
 class SideSpec:
-    """One input: its name in the join, its columns as they come, and the one that carries time."""
+    """One input: its name in the join, its columns as they come, and the one that carries time.
+
+    One without a name is a join, whose columns keep their names.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -26,7 +29,7 @@ class SideSpec:
 
     def column(self, name: str) -> str:
         """What a column is called in the join."""
-        return f"{self.name}.{name}"
+        return qualified(self.name, name)
 
     @property
     def names(self) -> list[str]:

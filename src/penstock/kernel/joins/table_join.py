@@ -27,7 +27,7 @@ from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Expression, Ref
-from penstock.model.joins import JoinKind
+from penstock.model.joins import JoinKind, qualified
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.tables import StaticTable
@@ -63,7 +63,7 @@ class TableJoinSpec:
     def _refs(self) -> tuple[dict[str, Ref], dict[str, Ref]]:
         """The columns of both by what the join calls them."""
         stream, table = (
-            {f"{name}.{column.name}": column.type for column in columns}
+            {qualified(name, column.name): column.type for column in columns}
             for name, columns in zip(self.names, (self.columns, self.table.columns), strict=True)
         )
         return (
@@ -74,7 +74,7 @@ class TableJoinSpec:
     @property
     def _equal(self) -> list[tuple[Ref, Ref]]:
         (stream, table), (mine, theirs) = self.names, self._refs
-        return [(mine[f"{stream}.{a}"], theirs[f"{table}.{b}"]) for a, b in self.equalities]
+        return [(mine[qualified(stream, a)], theirs[f"{table}.{b}"]) for a, b in self.equalities]
 
 
 #: Indexes that some operator of this process uses: groups and queries share them.
@@ -109,7 +109,7 @@ class TableJoin(Operator):
         super().__init__()
         self._kind = spec.kind
         self._spec = spec
-        self._prefix = f"{spec.names[0]}."
+        self._prefix = qualified(spec.names[0], "")
         self._columns = [
             pl.col(column.name).alias(f"{self._prefix}{column.name}") for column in spec.columns
         ]
