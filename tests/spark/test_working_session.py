@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from penstock.errors import HostError
 from penstock.model.timestamps import to_ticks
 from penstock.spark.engine import Engine
+from penstock.spark.session import ARCHIVE
 from penstock.spark.working_session import PARTITIONS, check_usable, working_session
 
 #: What a new session of Spark's has, as far as it is in our queries' way; and a zone.
@@ -93,3 +94,10 @@ def test_a_session_of_spark_connect_is_refused_with_the_line_to_write() -> None:
     with pytest.raises(HostError, match="Spark Connect") as caught:
         check_usable(Remote())  # type: ignore[arg-type]
     assert "SparkSession.builder" in str(caught.value.hint)
+
+
+def test_engines_on_one_session_ship_the_package_once(spark: SparkSession) -> None:
+    Engine(spark)
+    Engine(spark)
+    names = [Path(file).name for file in spark.sparkContext.listFiles]
+    assert names.count(ARCHIVE) == 1

@@ -41,6 +41,8 @@ CONNECT = 10.0
 
 #: This package, as it lies on this machine.
 PACKAGE = Path(__file__).resolve().parents[1]
+#: What it is called where executors find it.
+ARCHIVE = "penstock.zip"
 
 _STREAMING = "spark.sql.streaming."
 
@@ -166,10 +168,15 @@ def _way_out(master: str | None, log: Path) -> str:
 
 
 def ship_package(spark: SparkSession) -> None:
-    """Send this package to the executors, which may have no copy of it."""
+    """Send this package to the executors, which may have no copy of it: once for all engines.
+
+    A cluster takes a file of one name from one place only, and refuses the next engine's.
+    """
+    if any(Path(file).name == ARCHIVE for file in spark.sparkContext.listFiles):
+        return
     folder = Path(tempfile.mkdtemp(prefix="penstock-"))
     archive = shutil.make_archive(
-        str(folder / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
+        str(folder / Path(ARCHIVE).stem), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
