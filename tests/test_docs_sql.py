@@ -9,13 +9,14 @@ All blocks of the page share one catalog, from top to bottom.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.settings import CHOICES
+from penstock.catalog.settings import SETTINGS, UNLIMITED
 from penstock.errors import NotExecutable, QueryError
 from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
 from penstock.model.functions import FUNCTIONS
@@ -25,7 +26,8 @@ from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain, Statement
 
-PAGE = (Path(__file__).parent.parent / "docs" / "sql.md").read_text()
+PATH = Path(__file__).parent.parent / "docs" / "sql.md"
+PAGE = PATH.read_text()
 BLOCKS = re.findall(r"^```(sql|sql plan only|refused)\n(.*?)^```$", PAGE, re.M | re.S)
 
 
@@ -103,9 +105,28 @@ def test_the_table_of_aggregates_is_the_registry() -> None:
     assert "\n".join(table) == "\n".join(map(row_of, AGGREGATES.values()))
 
 
-def test_every_function_and_setting_is_named() -> None:
+def test_every_function_is_named() -> None:
     named = set(re.findall(r"`(\w+)(?:\([^`]*\))?`", PAGE))
     functions = {name for name in FUNCTIONS if name[0].isalpha()}
     written_as_operators = {"in", "and", "or", "not", "like", "ilike", "rlike", "div", "negative"}
     assert functions - written_as_operators <= named
-    assert {*CHOICES, *(word for words in CHOICES.values() for word in words)} <= named
+
+
+def test_the_table_of_settings_is_that_of_the_code() -> None:
+    head = (
+        "| setting | values | default | who honours it | what it decides |\n|---|---|---|---|---|\n"
+    )
+    rows = "".join(
+        f"| `{each.name}` | {each.values} | {shown(each.default)} | {each.where} | {each.doc} |\n"
+        for each in SETTINGS.values()
+    )
+    found = re.search(r"^\| setting \|.*?\n(?!\|)", PAGE, re.M | re.S)
+    assert found is not None
+    if os.environ.get("PENSTOCK_REWRITE"):
+        PATH.write_text(PAGE.replace(found[0], head + rows))
+    else:
+        assert found[0] == head + rows
+
+
+def shown(default: object) -> str:
+    return UNLIMITED if default is None else str(default)

@@ -152,7 +152,7 @@ def test_a_query_that_cannot_be_bound_is_not_declared(catalog: Catalog) -> None:
 
 
 def test_settings_are_kept_and_errors_show_where(catalog: Catalog) -> None:
-    declare(catalog, "SET strategy = bfs; SET n = 5 SECONDS")
+    declare(catalog, "SET strategy = bfs; DECLARE n = 5 SECONDS")
     assert catalog.settings.strategy == "bfs"
     assert catalog.parameter("N") is not None
     with pytest.raises(BadSetting) as caught:

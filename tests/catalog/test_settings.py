@@ -1,26 +1,28 @@
-"""SET changes a setting or gives a parameter its value, and nothing by accident."""
+"""SET changes a setting, DECLARE makes a parameter, and nothing becomes either by accident."""
 
 from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import CHOICES, Duration, Settings
-from penstock.errors import BadSetting
+from penstock.catalog.settings import SETTINGS, Duration, Setting, Settings, Value
+from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import ON_DEMAND, periodic
 from penstock.optimizer.options import Options
 
-
-def test_the_defaults() -> None:
-    settings = Settings()
-    assert (settings.union, settings.strategy, settings.rows_per_step) == ("meld", "dfs", None)
+WORDS = [(name, word) for name, each in SETTINGS.items() for word in each.words if " " not in word]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in CHOICES.items() for value in values]
-)
-def test_every_value_that_is_listed_can_be_set(name: str, value: str) -> None:
-    changed = getattr(Settings().with_value(name.upper(), value.upper()), name)
-    assert changed is None if value == "unlimited" else str(changed) == value.replace("on_", "on ")
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=str)
+def test_every_setting_says_what_it_can_be_and_decides(setting: Setting) -> None:
+    assert setting.doc
+    assert setting.values
+    assert getattr(Settings(), setting.name) == setting.default
+
+
+@pytest.mark.parametrize(("name", "word"), WORDS)
+def test_every_value_that_is_listed_can_be_set(name: str, word: str) -> None:
+    changed = getattr(Settings().with_value(name.upper(), word.upper()), name)
+    assert changed is None if word == "unlimited" else str(changed) == word.replace("on_", "on ")
 
 
 def test_a_step_may_be_limited_and_unlimited_again() -> None:
@@ -31,15 +33,28 @@ def test_a_step_may_be_limited_and_unlimited_again() -> None:
 
 def test_settings_are_not_changed_in_place() -> None:
     before = Settings()
-    before.with_value("n", 5).with_value("union", "merge")
+    before.with_parameter("n", 5).with_value("union", "merge")
     assert before == Settings()
 
 
-def test_any_other_name_is_a_parameter() -> None:
-    settings = Settings().with_value("n", Duration(3)).with_value("M", 5).with_value("N", 7)
-    assert settings.parameter("N") == 7
+def test_what_is_not_the_default_has_been_changed() -> None:
+    assert Settings().changed() == []
+    changed = Settings().with_value("mode", "iop").with_value("join_alpha", 0.3)
+    assert [each.name for each in changed.changed()] == ["union", "join_alpha", "mode"]
+
+
+def test_a_parameter_is_found_whatever_its_case() -> None:
+    settings = Settings().with_parameter("n", Duration(3)).with_parameter("M", 5)
+    assert settings.parameter("N") == Duration(3)
     assert settings.parameter("m") == 5
     assert settings.parameter("k") is None
+
+
+def test_a_parameter_is_only_replaced_on_purpose() -> None:
+    settings = Settings().with_parameter("n", 5)
+    with pytest.raises(DuplicateName, match="DECLARE OR REPLACE N"):
+        settings.with_parameter("N", 7)
+    assert settings.with_parameter("N", 7, replaces=True).parameter("n") == 7
 
 
 @pytest.mark.parametrize(
@@ -51,14 +66,38 @@ def test_any_other_name_is_a_parameter() -> None:
         ("rows_per_step", 0, "at least 1"),
         ("rows_per_step", "many", "unlimited"),
         ("rows_per_step", Duration(5), "unlimited"),
+        ("table_size", 0.5, "at least 1"),
+        ("join_alpha", 0, "above 0"),
         ("row_per_step", 5, "did you mean `rows_per_step`"),
         ("stratgy", 5, "did you mean `strategy`"),
-        ("n", "wide", "SET n = 3 SECONDS"),
+        ("watermark", "late", "settings are: union, strategy"),
+        ("n", Duration(3_000_000), "DECLARE n = 3 SECONDS; settings are: union"),
+        ("n", 5, "DECLARE n = 5; settings are: union"),
     ],
 )
-def test_what_does_not_fit_is_refused(name: str, value: str | int | Duration, reason: str) -> None:
+def test_what_does_not_fit_is_refused(name: str, value: Value, reason: str) -> None:
     with pytest.raises(BadSetting, match=reason):
         Settings().with_value(name, value)
+
+
+def test_setting_a_parameter_is_told_how_to_replace_it() -> None:
+    settings = Settings().with_parameter("width", 5)
+    with pytest.raises(BadSetting, match="DECLARE OR REPLACE width = 7"):
+        settings.with_value("width", 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("strategy", 5, "is a setting"),
+        ("n", "wide", "a duration or an integer: DECLARE n = 3 SECONDS"),
+        ("n", 0.5, "a duration or an integer"),
+        ("n", ON_DEMAND, "a duration or an integer"),
+    ],
+)
+def test_what_cannot_be_a_parameter_is_refused(name: str, value: Value, reason: str) -> None:
+    with pytest.raises(BadSetting, match=reason):
+        Settings().with_parameter(name, value)
 
 
 def test_enabling_timestamps_can_be_periodic() -> None:
@@ -66,13 +105,8 @@ def test_enabling_timestamps_can_be_periodic() -> None:
     assert Settings().with_value("ets", periodic(5)).ets.every == 5
     assert Settings().with_value("ets", "on_demand").ets == ON_DEMAND
     for value in ("sometimes", 5, Duration(5)):
-        with pytest.raises(BadSetting, match="on demand, periodic 1 SECOND, none"):
+        with pytest.raises(BadSetting, match="on_demand, periodic 1 SECOND, none"):
             Settings().with_value("ets", value)
-
-
-def test_a_parameter_cannot_be_a_way_to_make_timestamps() -> None:
-    with pytest.raises(BadSetting, match="no setting `n`"):
-        Settings().with_value("n", ON_DEMAND)
 
 
 def test_the_options_of_the_optimizer_are_those_that_were_set() -> None:

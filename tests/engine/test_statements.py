@@ -133,8 +133,16 @@ def test_a_wrong_setting_is_refused_at_its_place(
     assert engine.catalog.settings == before
 
 
+def test_a_setting_that_needs_spark_is_refused_and_changes_nothing(engine: LocalEngine) -> None:
+    with pytest.raises(BadSetting, match="run in the kernel") as refused:
+        engine.sql("SET lowering = native")
+    assert "^^^" in str(refused.value)
+    assert engine.catalog.settings.lowering == "auto"
+    engine.sql("SET lowering = kernel")
+
+
 def test_a_parameter_is_a_length_that_queries_use(engine: LocalEngine) -> None:
-    engine.sql("SET n = 5 MINUTES")
+    engine.sql("DECLARE n = 5 MINUTES")
     query = engine.sql("SELECT count(*) AS n FROM bids [RANGE n]")
     assert query.plan.window.range == 5 * MINUTE
 

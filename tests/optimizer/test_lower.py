@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import CHOICES
+from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
@@ -345,7 +345,7 @@ def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> Non
 
 
 def test_a_baseline_with_other_answers_cannot_be_set() -> None:
-    settable = {*CHOICES["join"]}
+    settable = {*SETTINGS["join"].words}
     assert settable == {*ALGORITHMS, MJOIN} - {*BASELINES}
     with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
         LocalEngine().sql("SET join = global_order")

@@ -1,7 +1,7 @@
 -- Q5-8 and Q7-2: rows that lie within a band of time of each other.
 CREATE STREAM Main1 (srcIP STRING, destIP STRING, ts TIMESTAMP) TIMESTAMP BY ts;
 CREATE STREAM Main2 (srcIP STRING, destIP STRING, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;
-SET n = 3 SECONDS;
+DECLARE n = 3 SECONDS;
 
 CREATE QUERY q5_8 AS
   SELECT Main1.srcIP, Main1.destIP, Main2.srcIP, Main2.destIP, Main2.ts

@@ -13,7 +13,8 @@ let rows miss each other (all, with several groups); rows judged by their own ba
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,6 +23,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.catalog.settings import SETTINGS
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
@@ -68,10 +70,16 @@ def run(
     batches: list[MicroBatch],
     union: str,
     join: str = "auto",
+    steps: Sequence[int | None] = (None, 7, 1),
 ) -> FakePipeline:
     """All batches and the end of all streams, on workers that Hypothesis chooses."""
     aggregation = data.draw(st.sampled_from(AGGREGATIONS))
-    program = program_of(share.queries, union, aggregation, join)
+    program = replace(
+        program_of(share.queries, union, aggregation, join),
+        strategy=data.draw(st.sampled_from(SETTINGS["strategy"].words)),
+        rows_per_step=data.draw(st.sampled_from(steps)),
+        ets_by=data.draw(st.sampled_from(SETTINGS["ets_by"].words)),
+    )
     salt = data.draw(st.integers(0, 3))
     pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
     end = MicroBatch(promises={stream.name: END for stream in program.streams})
@@ -371,8 +379,9 @@ def test_early_results_are_the_same_whoever_computes_them(data, groups):
     text = f"SELECT k, count(*) AS n, sum(v) AS s FROM a {window} GROUP BY k EMIT {emit}"
     [share] = assign_pipelines(plans_of(declared, [text]))
     batches = data.draw(micro_batches(arrivals(draw, declared)))
-    one = run(data, share, groups, batches, "meld").rows("result", "q0")
-    pipeline = run(data, share, groups, batches, "meld")
+    # Steps of fewer rows show results earlier.
+    one = run(data, share, groups, batches, "meld", steps=[None]).rows("result", "q0")
+    pipeline = run(data, share, groups, batches, "meld", steps=[None])
     assert same_rows(one, pipeline.rows("result", "q0"))
     streams = pipeline.exchange.program.streams
     rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from penstock.catalog.settings import Settings, Value
 from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
 from penstock.local.engine import LocalEngine
@@ -270,9 +272,9 @@ def test_what_spark_cannot_do_by_itself_has_a_reason(sql: str, stream: str, reas
 def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
     files = "FROM parquet 'x' TIMESTAMP BY ts SLACK 5 SECONDS"
     one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", files)
-    assert choose({"a": one}, "auto").lowering == "native"
-    assert choose({"a": one, "b": one}, "auto").lowering == "kernel"
-    assert choose({"a": one}, "kernel").lowering == "kernel"
+    assert choose({"a": one}, Settings(lowering="auto")).lowering == "native"
+    assert choose({"a": one, "b": one}, Settings(lowering="auto")).lowering == "kernel"
+    assert choose({"a": one}, Settings(lowering="kernel")).lowering == "kernel"
 
 
 def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted() -> None:
@@ -280,20 +282,40 @@ def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted(
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM rate TIMESTAMP BY ts"),
         ("SELECT stddev(k) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"),
     ):
-        assert choose({"a": plan(sql, stream)}, "auto").lowering == "kernel"
-        assert choose({"a": plan(sql, stream)}, "native").lowering == "native"
+        assert choose({"a": plan(sql, stream)}, Settings(lowering="auto")).lowering == "kernel"
+        assert choose({"a": plan(sql, stream)}, Settings(lowering="native")).lowering == "native"
 
 
 def test_native_is_refused_where_it_is_not_possible() -> None:
     landmark = plan("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]")
     with pytest.raises(NotExecutable, match="cannot run as Spark SQL alone"):
-        choose({"a": landmark}, "native")
+        choose({"a": landmark}, Settings(lowering="native"))
 
 
 def test_sliding_windows_are_native_only_where_that_is_wanted() -> None:
     sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
-    assert choose({"a": sliding}, "auto").lowering == "kernel"
-    assert choose({"a": sliding}, "native").lowering == "native"
+    assert choose({"a": sliding}, Settings(lowering="auto")).lowering == "kernel"
+    assert choose({"a": sliding}, Settings(lowering="native")).lowering == "native"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("strategy", "bfs"), ("rows_per_step", 7), ("aggregation", "paned")]
+)
+def test_a_setting_of_the_kernel_is_honoured_there_and_refused_elsewhere(
+    name: str, value: Value
+) -> None:
+    one = {
+        "a": plan(
+            "SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"
+        )
+    }
+    settings = Settings().with_value(name, value)
+    assert choose(one, Settings()).lowering == "native"
+    assert choose(one, settings).lowering == "kernel"
+    assert f"`SET {name}` is for the kernel" in choose(one, settings).reason
+    with pytest.raises(NotExecutable, match=f"`SET {name}` is for the kernel"):
+        choose(one, replace(settings, lowering="native"))
+    assert choose(one, Settings(union="merge")).lowering == "native"  # it has no union
 
 
 # -- expressions ---------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ def declared() -> Catalog:
         "CREATE STREAM arrivals (k INT) TIMESTAMP INTERNAL",
         "CREATE STREAM timeless (k INT, day DATE, flag BOOLEAN, raw BINARY)",
         "CREATE TABLE items (id INT, name STRING, weight DOUBLE) FROM csv 'items.csv'",
-        "SET n = 3 SECONDS",
-        "SET m = 5",
+        "DECLARE n = 3 SECONDS",
+        "DECLARE m = 5",
     )
     return catalog
 

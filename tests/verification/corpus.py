@@ -42,4 +42,4 @@ def specification() -> str:
         for name in (*LINKS, *promises)
     ]
     queries = [f"CREATE QUERY {name.replace('-', '_')} AS {c.sql}" for name, c in QUERIES.items()]
-    return ";\n".join([*streams, "SET n = 3 SECONDS", *queries])
+    return ";\n".join([*streams, "DECLARE n = 3 SECONDS", *queries])

@@ -25,6 +25,7 @@ from penstock.sql.parse.statements import (
     CreateStream,
     CreateTable,
     CreateView,
+    Declare,
     Drop,
     Query,
     Set,
@@ -159,6 +160,10 @@ class Catalog:
                     return self._drop(statement)
                 case Set():
                     self.settings = self.settings.with_value(statement.name, statement.value)
+                case Declare():
+                    self.settings = self.settings.with_parameter(
+                        statement.name, statement.value, replaces=statement.replace
+                    )
         return None
 
     def add_stream(

@@ -1,27 +1,14 @@
-"""Settings, and the parameters of queries: what `SET name = value` changes.
+"""Settings and parameters: what `SET name = value` and `DECLARE name = value` change.
 
-    setting         values                               default
-    union           meld | merge                         meld      whether unions wait to keep order
-    aggregation     auto | wid | paned | adapt | adapt_paned | buffering |
-                    buffering_incremental | two_level    auto      how sliding windows are computed
-    table_size      n                                    4096      slots of the two levels' table
-    flush           slow | lazy | in_order               slow      how it lets go what is over:
-    flush_windows   m                                    2         at the latest so many windows on,
-    flush_rows      i                                    160       slowly one for so many rows
-    join            auto | oa | sync_filter | filter_order | adaptive | opob | opib | mjoin
-                                                         auto      how window joins are computed
-    strategy        dfs | bfs | round_robin | batched    dfs       who runs next
-    rows_per_step   unlimited | n                        unlimited how many rows a step may take
-    mode            oop | iop                            oop       whether order is kept everywhere
-    late            keep | drop | fail | consistent | generous  keep   what happens to late rows
-    ets             on demand | periodic length | none   on demand when silent streams give the time
-    ets_by          rows | arcs                          rows      how that travels
-    lowering        auto | native | kernel               auto      who computes a query on Spark
+Every setting is declared once, as a field of `Settings`: its values, its default, what it decides
+and who honours it. `SETTINGS` is that table; the parser, the errors, the table in docs/sql.md and
+the options of the optimizer follow from it. Where a setting cannot be honoured it is refused, with
+the reason. Whatever can be set gives the same answers, in another order at most; algorithms that do
+not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
 
-Any other name holds a *parameter*: a duration or an integer that queries use as a length, as in
-`[RANGE n]`. A name that looks like a misspelt setting is refused, so that a typo never becomes a
-parameter that nobody reads. Whatever can be set gives the same answers, in another order at most;
-algorithms that do not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
+A *parameter* is a duration or an integer that queries use as a length, as in `[RANGE width]`. It is
+declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a parameter that
+nobody reads.
 """
 
 from __future__ import annotations
@@ -30,9 +17,9 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from penstock.errors import BadSetting
+from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import format_duration
 from penstock.optimizer.options import Options
@@ -48,67 +35,200 @@ class Duration:
         return format_duration(self.ticks)
 
 
-Value: TypeAlias = str | int | Duration | Ets
-"""What SET can assign: a word, a number, a length of time, or a way to make timestamps."""
+Value: TypeAlias = str | int | float | Duration | Ets
+"""What SET can assign: a word, a number, a duration, or a way to make timestamps."""
 
-#: Setting -> the words it can be.
-CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "union": ("meld", "merge"),
-        "aggregation": (
-            "auto",
-            "wid",
-            "paned",
-            "adapt",
-            "adapt_paned",
-            "buffering",
-            "buffering_incremental",
-            "two_level",
-        ),
-        "table_size": (),
-        "flush": ("slow", "lazy", "in_order"),
-        "flush_windows": (),
-        "flush_rows": (),
-        "join": (
-            "auto",
-            "oa",
-            "sync_filter",
-            "filter_order",
-            "adaptive",
-            "opob",
-            "opib",
-            "mjoin",
-        ),
-        "strategy": ("dfs", "bfs", "round_robin", "batched"),
-        "rows_per_step": ("unlimited",),
-        "mode": ("oop", "iop"),
-        "late": ("keep", "drop", "fail", "consistent", "generous"),
-        "ets": ("on_demand", "none"),
-        "ets_by": ("rows", "arcs"),
-        "lowering": ("auto", "native", "kernel"),
-    }
-)
+
+@dataclass(frozen=True)
+class Setting:
+    """What can be set, and what it decides; `number` says which numbers it can be besides words."""
+
+    name: str
+    default: Any
+    doc: str
+    words: tuple[str, ...] = ()
+    number: type[int] | type[float] | None = None
+    not_native: str | None = None  # why a query that runs as Spark SQL alone cannot honour it
+    only_spark: str | None = None  # the value that needs Spark
+
+    @property
+    def values(self) -> str:
+        """What it can be, in words.
+
+        >>> print(SETTINGS["rows_per_step"].values)
+        unlimited, or a number of at least 1
+        """
+        numbers = {int: "a number of at least 1", float: "a number above 0", None: None}
+        return ", or ".join(filter(None, (", ".join(self.words), numbers[self.number])))
+
+    @property
+    def where(self) -> str:
+        """Who honours it."""
+        if self.only_spark is not None:
+            return f"Spark; `{self.only_spark}` is refused elsewhere"
+        return "every host" if self.not_native is None else "the kernel, on every host"
+
+    def read(self, value: Value) -> Any:
+        """The value as `Settings` keeps it; BadSetting if it cannot be had."""
+        if self.name == "ets":
+            found = _ETS.get(value.lower().replace("_", " ")) if isinstance(value, str) else value
+            if isinstance(found, Ets):
+                return found
+        elif isinstance(value, str) and value.lower() in self.words:
+            return None if value.lower() == UNLIMITED else value.lower()
+        elif self.number is int and isinstance(value, int) and value >= 1:
+            return value
+        elif self.number is float and isinstance(value, int | float) and value > 0:
+            return float(value)
+        raise BadSetting(f"`{self.name}` cannot be `{value}`", hint=f"it can be: {self.values}")
+
+
+UNLIMITED = "unlimited"
+_ETS = {str(ets): ets for ets in (ON_DEMAND, NO_ETS)}
+_SPARK_PLANS = "Spark plans and schedules it"
+
+
+def _setting(default: Any, doc: str, *words: str, **others: Any) -> Any:
+    """A field of `Settings` that is a setting."""
+    return field(default=default, metadata={"doc": doc, "words": words, **others})
 
 
 @dataclass(frozen=True)
 class Settings:
     """All settings and parameters at one moment; `with_value` gives the next moment's."""
 
-    union: str = "meld"
-    join: str = "auto"
-    join_alpha: float = 0.05
-    aggregation: str = "auto"
-    table_size: int = 4096
-    flush: str = "slow"
-    flush_windows: int = 2
-    flush_rows: int = 160
-    strategy: str = "dfs"
-    rows_per_step: int | None = None  # None: unlimited
-    mode: str = "oop"
-    late: str = "keep"
-    ets: Ets = ON_DEMAND
-    ets_by: str = "rows"
-    lowering: str = "auto"
+    union: str = _setting(
+        "meld",
+        "whether unions let rows pass at once, or wait to keep them in order",
+        "meld",
+        "merge",
+        not_native="Spark keeps no order",
+    )
+    strategy: str = _setting(
+        "dfs",
+        "which operator runs next",
+        "dfs",
+        "bfs",
+        "round_robin",
+        "batched",
+        not_native=_SPARK_PLANS,
+    )
+    rows_per_step: int | None = _setting(
+        None,
+        "how many rows an operator takes at a time",
+        UNLIMITED,
+        number=int,
+        not_native=_SPARK_PLANS,
+    )
+    aggregation: str = _setting(
+        "auto",
+        "how the kernel computes sliding windows: rows update all their windows (`wid`), or one "
+        "pane that windows are put together from (`paned`), or per group one of updating and "
+        "keeping the rows, whichever takes less memory (`adapt`; in panes: `adapt_paned`), or a "
+        "table of fixed size in front reduces them (`two_level`). `auto` goes by time and takes "
+        "one of the first two. `buffering` keeps all rows and computes a window from them when it "
+        "closes, `buffering_incremental` from the window before where the functions allow it: "
+        "baselines to compare with",
+        "auto",
+        "wid",
+        "paned",
+        "adapt",
+        "adapt_paned",
+        "buffering",
+        "buffering_incremental",
+        "two_level",
+        not_native="Spark aggregates in its own way",
+    )
+    table_size: int = _setting(
+        4096,
+        "slots of the table of `two_level`; a group that finds its slot taken throws the other out",
+        number=int,
+    )
+    flush: str = _setting(
+        "slow",
+        "what else leaves that table: aggregates of windows that are over, one for every "
+        "`flush_rows` rows; or only those that are overdue; or all of them before any of a newer "
+        "window",
+        "slow",
+        "lazy",
+        "in_order",
+    )
+    flush_windows: int = _setting(
+        2,
+        "after how many windows an aggregate is overdue, so that answers come that much later at "
+        "most",
+        number=int,
+    )
+    flush_rows: int = _setting(
+        160,
+        "for how many rows one aggregate may leave",
+        number=int,
+    )
+    join: str = _setting(
+        "auto",
+        "how window joins are computed: without order, or in it; three inputs and more as binary "
+        "trees, or at once (`mjoin`)",
+        "auto",
+        "oa",
+        "sync_filter",
+        "filter_order",
+        "adaptive",
+        "opob",
+        "opib",
+        "mjoin",
+    )
+    join_alpha: float = _setting(
+        0.05,
+        "from which load c w l1 l2 on `join = adaptive` keeps candidate pairs in order instead of "
+        "sorting matches; the share of time that it gives away at most",
+        number=float,
+    )
+    mode: str = _setting(
+        "oop",
+        "whether rows pass as they come, or order is kept everywhere: streams that may be out of "
+        "order are sorted behind their source and unions merge. The answers are the same; what "
+        "order costs shows in `EXPLAIN` and in the state",
+        "oop",
+        "iop",
+        not_native="Spark keeps no order",
+    )
+    late: str = _setting(
+        "keep",
+        "late rows are always counted; and set aside, or dropped, or an error, or used by sliding "
+        "windows that are not closed yet: `generous` by each of them, `consistent` only if none of "
+        "the row's windows is closed",
+        "keep",
+        "drop",
+        "fail",
+        "consistent",
+        "generous",
+        not_native="Spark drops late rows uncounted",
+    )
+    ets: Ets = _setting(  # noqa: RUF009
+        ON_DEMAND,
+        "when silent streams say how late it is: when somebody waits, every so often, or never",
+        "on_demand",
+        "periodic 1 SECOND",
+        "none",
+    )
+    ets_by: str = _setting(
+        "rows",
+        "whether that travels as punctuation, or skips the operators that only pass it on",
+        "rows",
+        "arcs",
+        not_native="Spark's watermark travels in its own way",
+    )
+    lowering: str = _setting(
+        "auto",
+        "whether a query runs as Spark SQL alone or in the kernel; `auto` takes the first where it "
+        "is as good, gives the same answers and honours what is set. With `native`, rows that "
+        "Spark reads itself (anything but parquet files) and that are late are still taken in "
+        "while their window is open",
+        "auto",
+        "native",
+        "kernel",
+        only_spark="native",
+    )
     parameters: Mapping[str, int | Duration] = field(default_factory=dict)
 
     @property
@@ -119,7 +239,7 @@ class Settings:
     @property
     def options(self) -> Options:
         """Those that decide between operators."""
-        return Options(**{f.name: getattr(self, f.name) for f in fields(Options)})
+        return Options(**{each.name: getattr(self, each.name) for each in fields(Options)})
 
     @property
     def algorithm(self) -> str:
@@ -134,54 +254,39 @@ class Settings:
         return " ".join(["two_level", *map(str, parameters)])
 
     def with_value(self, name: str, value: Value) -> Settings:
-        """These settings with one changed; BadSetting if the value does not fit.
+        """These settings with one changed; BadSetting if there is none, or it cannot be that.
 
         >>> Settings().with_value("union", "merge").union
         'merge'
-        >>> Settings().with_value("n", Duration(3_000_000)).parameters["n"].ticks
+        """
+        key = name.lower()
+        if key not in SETTINGS:
+            raise self._unknown(name, value)
+        found = SETTINGS[key].read(value)
+        others = {"union": "merge" if found == "iop" else "meld"} if key == "mode" else {}
+        return replace(self, **{key: found, **others})
+
+    def with_parameter(self, name: str, value: Value, *, replaces: bool = False) -> Settings:
+        """These settings with one more parameter; one that is there must be replaced on purpose.
+
+        >>> Settings().with_parameter("n", Duration(3_000_000)).parameter("N").ticks
         3000000
         """
         key = name.lower()
-        if key == "rows_per_step":
-            return replace(self, rows_per_step=_count(key, value))
-        if key == "table_size":
-            return replace(self, table_size=_number(key, value))
-        if key == "flush_windows":
-            return replace(self, flush_windows=_number(key, value))
-        if key == "flush_rows":
-            return replace(self, flush_rows=_number(key, value))
-        if key == "flush":
-            return replace(self, flush=_choice(key, value))
-        if key == "union":
-            return replace(self, union=_choice(key, value))
-        if key == "aggregation":
-            return replace(self, aggregation=_choice(key, value))
-        if key == "join":
-            return replace(self, join=_choice(key, value))
-        if key == "strategy":
-            return replace(self, strategy=_choice(key, value))
-        if key == "mode":
-            mode = _choice(key, value)
-            return replace(self, mode=mode, union="merge" if mode == "iop" else "meld")
-        if key == "late":
-            return replace(self, late=_choice(key, value))
-        if key == "ets_by":
-            return replace(self, ets_by=_choice(key, value))
-        if key == "ets":
-            return replace(self, ets=_ets(value))
-        if key == "lowering":
-            return replace(self, lowering=_choice(key, value))
-        near = difflib.get_close_matches(key, CHOICES, n=1, cutoff=0.7)
-        if near:
+        if key in SETTINGS:
             raise BadSetting(
-                f"no setting `{name}`",
-                hint=f"did you mean `{near[0]}`? parameters need a name that is less like it",
+                f"`{key}` is a setting and cannot be a parameter as well",
+                hint=f"to change it: SET {key} = …; it can be: {SETTINGS[key].values}",
             )
-        if isinstance(value, str | Ets):
+        if not isinstance(value, int | Duration):
             raise BadSetting(
-                f"no setting `{name}`, and a parameter cannot be `{value}`",
-                hint=f"settings are: {', '.join(CHOICES)}; "
-                f"a parameter is a duration or an integer: SET {name} = 3 SECONDS",
+                f"a parameter cannot be `{value}`",
+                hint=f"it is a duration or an integer: DECLARE {name} = 3 SECONDS",
+            )
+        if key in self.parameters and not replaces:
+            raise DuplicateName(
+                f"there is a parameter `{name}` already",
+                hint=f"choose another name, or write DECLARE OR REPLACE {name} = …",
             )
         return replace(self, parameters={**self.parameters, key: value})
 
@@ -189,40 +294,36 @@ class Settings:
         """The value of a parameter, or None."""
         return self.parameters.get(name.lower())
 
+    def changed(self) -> list[Setting]:
+        """Those that are not what they are by themselves."""
+        return [each for each in SETTINGS.values() if getattr(self, each.name) != each.default]
 
-def _choice(key: str, value: Value) -> str:
-    """One of the words that the setting can be."""
-    if isinstance(value, str) and value.lower() in CHOICES[key]:
-        return value.lower()
-    raise BadSetting(f"`{key}` cannot be `{value}`", hint=f"it can be: {', '.join(CHOICES[key])}")
-
-
-def _ets(value: Value) -> Ets:
-    """When enabling timestamps are made."""
-    if isinstance(value, Ets):
-        return value
-    named = {str(ets): ets for ets in (ON_DEMAND, NO_ETS)}
-    word = value.lower().replace("_", " ") if isinstance(value, str) else None
-    if word in named:
-        return named[word]
-    raise BadSetting(
-        f"`ets` cannot be `{value}`", hint="it can be: on demand, periodic 1 SECOND, none"
-    )
+    def _unknown(self, name: str, value: Value) -> BadSetting:
+        if name.lower() in self.parameters:
+            hint = f"`{name}` is a parameter: DECLARE OR REPLACE {name} = {_spelt(value)}"
+        elif near := difflib.get_close_matches(name.lower(), SETTINGS, n=1, cutoff=0.7):
+            hint = f"did you mean `{near[0]}`?"
+        else:
+            hint = f"settings are: {', '.join(SETTINGS)}"
+            if isinstance(value, int | Duration):
+                hint = f"to declare a parameter: DECLARE {name} = {_spelt(value)}; {hint}"
+        return BadSetting(f"no setting `{name}`", hint=hint)
 
 
-def _number(key: str, value: Value) -> int:
-    """A number of at least 1."""
-    if isinstance(value, int) and value >= 1:
-        return value
-    raise BadSetting(f"`{key}` cannot be `{value}`", hint="it can be: a number of at least 1")
+#: All settings, by name.
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {
+        each.name: Setting(each.name, each.default, **each.metadata)
+        for each in fields(Settings)
+        if each.metadata
+    }
+)
 
 
-def _count(key: str, value: Value) -> int | None:
-    """A number of at least 1; None: as many as there are."""
-    if isinstance(value, int) and value >= 1:
-        return value
-    if isinstance(value, str) and value.lower() in CHOICES[key]:
-        return None
-    raise BadSetting(
-        f"`{key}` cannot be `{value}`", hint="it can be: unlimited, or a number of at least 1"
-    )
+def _spelt(value: Value) -> str:
+    """A value as it is written in SQL.
+
+    >>> _spelt(Duration(3_000_000))
+    '3 SECONDS'
+    """
+    return str(value).upper() if isinstance(value, Duration) else str(value)

@@ -61,8 +61,8 @@ def explain(
     if graph.queries and find_spec("pyspark"):
         from penstock.spark.explain import explain_pipelines, may_set_aside
 
-        aside = may_set_aside(catalog.streams, catalog.settings.late)
-        print(f"\n{explain_pipelines(graph.queries, catalog.settings.lowering, aside)}")
+        aside = may_set_aside(catalog.streams)
+        print(f"\n{explain_pipelines(graph.queries, catalog.settings, aside)}")
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(graph))

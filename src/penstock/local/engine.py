@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.errors import NotExecutable, UnknownName
+from penstock.errors import BadSetting, NotExecutable, UnknownName
 from penstock.io.console import CONSOLE, ConsoleSink, check_console
 from penstock.io.files import FileBlock, FileSink, check_options, check_unused, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
@@ -283,6 +283,13 @@ class LocalEngine(BaseEngine):
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings
+        for each in settings.changed():
+            if getattr(settings, each.name) == each.only_spark:
+                raise BadSetting(
+                    f"`{each.name}` cannot be `{each.only_spark}` here: queries in this process "
+                    "run in the kernel",
+                    hint=f"SET {each.name} = {each.default}, or run it on Spark",
+                )
         policy = LatePolicy(settings.late)
         if policy.lets_in:
             for entry in self.catalog.queries:

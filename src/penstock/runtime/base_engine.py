@@ -209,7 +209,8 @@ class BaseEngine(ABC):
     def _stream_dropped(self, name: str) -> None: ...
 
     @abstractmethod
-    def _settings_changed(self) -> None: ...
+    def _settings_changed(self) -> None:
+        """Follow the settings, or refuse what this host cannot honour before following any."""
 
     # -----------------------------------------------------------------------------------------
 
@@ -227,6 +228,8 @@ class BaseEngine(ABC):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
                 return None
+        if isinstance(statement, Set):
+            return self._set(statement)
         replaced = None
         if isinstance(statement, CreateStream):
             replaced = self.catalog.get(statement.name)
@@ -241,9 +244,18 @@ class BaseEngine(ABC):
                 self._stream_dropped(entry.name)
             case Drop() if isinstance(entry, QueryEntry):
                 self._query_dropped(entry.name)
-            case Set():
-                self._settings_changed()
         return None
+
+    def _set(self, statement: Set) -> None:
+        """Change a setting; where this host cannot honour it, it stays as it was."""
+        before = self.catalog.settings
+        self.catalog.apply(statement)
+        try:
+            with _at(statement.position):
+                self._settings_changed()
+        except QueryError:
+            self.catalog.settings = before
+            raise
 
     def _declare(self, statement: CreateQuery) -> Any:
         entry = self.catalog.bind_query(statement)

@@ -128,8 +128,8 @@ class Engine(BaseEngine):
         together = (s.queries for s in assign_pipelines(declared) if plan in s.queries.values())
         pipelines = explain_pipelines(
             next(together, {"this query": plan}),
-            self.catalog.settings.lowering,
-            may_set_aside(self.catalog.streams, self.catalog.settings.late),
+            self.catalog.settings,
+            may_set_aside(self.catalog.streams),
         )
         return f"{super().explain(plan)}\n\n{pipelines}"
 
@@ -421,7 +421,7 @@ class Engine(BaseEngine):
         settings = self.catalog.settings
         if settings.uses_late_rows:
             check_takes_late_rows(entry.plan, settings.late, settings.union)
-        choose({entry.name: entry.plan}, settings.lowering)
+        choose({entry.name: entry.plan}, settings)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:

@@ -6,32 +6,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from penstock.catalog.catalog import StreamEntry
+from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.plan.nodes import Node
-from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
+from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.placement.partitioning import Keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
 
 
 def explain_pipelines(
-    queries: Mapping[str, Node], wanted: str, aside: Mapping[str, str] | None = None
+    queries: Mapping[str, Node], settings: Settings, aside: Mapping[str, str] | None = None
 ) -> str:
-    """One paragraph per pipeline; `wanted` and `aside` as in `choose`."""
-    return "\n\n".join(_pipeline(share, wanted, aside or {}) for share in assign_pipelines(queries))
+    """One paragraph per pipeline; `settings` and `aside` as in `choose`."""
+    shares = assign_pipelines(queries)
+    return "\n\n".join(_pipeline(share, settings, aside or {}) for share in shares)
 
 
-def may_set_aside(streams: Iterable[StreamEntry], late: str = "keep") -> dict[str, str]:
-    """Streams whose rows may be set aside, as far as their declaration tells, and why.
-
-    `late` is the setting of that name.
-    """
+def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
+    """Streams whose rows may be set aside, as far as their declaration tells, and why."""
     found = {}
     for entry in streams:
-        if late != "keep":
-            found[entry.name] = LATE_POLICY.format(late=late)
-        elif entry.late is not None:
+        if entry.late is not None:
             found[entry.name] = LATE_INTO.format(name=entry.name)
         elif entry.stream.origin.format == ITERABLE or (
             entry.stream.origin.format in TEXT_FORMATS and sets_rows_aside(entry.stream)
@@ -40,11 +37,11 @@ def may_set_aside(streams: Iterable[StreamEntry], late: str = "keep") -> dict[st
     return found
 
 
-def _pipeline(share: PipelineGroup, wanted: str, aside: Mapping[str, str]) -> str:
+def _pipeline(share: PipelineGroup, settings: Settings, aside: Mapping[str, str]) -> str:
     mine = {name: why for name, why in aside.items() if name in share.keys}
     lines = [f"Pipeline of {', '.join(share.queries)}"]
     try:
-        choice = choose(share.queries, wanted, mine)
+        choice = choose(share.queries, settings, mine)
     except NotExecutable as error:
         return "\n".join([*lines, f"  {error.message}"])
     lines.append(f"  {choice}")

@@ -22,12 +22,16 @@ from penstock.kernel.aggregation.wid.wid import treat_late
 from penstock.kernel.block import Block
 from penstock.kernel.conform import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
+from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
+from penstock.kernel.progress.eqg import draw_arcs
 from penstock.kernel.progress.generate import Generator, GeneratorState
 from penstock.kernel.progress.late import LatePolicy, Split
 from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
 from penstock.kernel.scheduling.executor import Executor
+from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
@@ -53,6 +57,10 @@ class Program:
     join: str = "auto"
     aggregation: str = "auto"
     late: str = "keep"
+    # How operators take turns: it changes no state, so a checkpoint is continued under another.
+    strategy: str = "dfs"
+    rows_per_step: int | None = None
+    ets_by: str = "rows"
 
 
 @dataclass
@@ -112,7 +120,10 @@ class GroupHost:
         }
         self._sinks = {name: self.graph.add_sink(name, end) for name, end in self._ends.items()}
         describe(self.graph)
-        self._executor = Executor(self.graph)
+        if program.ets_by == "arcs":
+            draw_arcs(self.graph)
+        table = SchedulingTable(self.graph, strategy_named(program.strategy))
+        self._executor = Executor(self.graph, table, rows_per_step=program.rows_per_step)
         self._late = LatePolicy(program.late)
         treat_late(self.graph, self._late)
         # What comes between the end of a run and of the last window that it has answered.
@@ -224,10 +235,12 @@ class GroupHost:
             # Whoever sent it has checked it; of one that says less than another nothing is lost.
             with suppress(BadPunctuation):
                 generator.punctuate(bound, where)
+        source = self._sources[stream.name]
+        out = ArcOutput(source.output, source.arcs)
         for promise in generator.standing():
             # Said again it would wait in front of a Merge, batch for batch, for nothing.
             if promise not in said:
-                self._sources[stream.name].output.punctuation(promise)
+                out.punctuation(promise)
 
     def _end_run(self) -> None:
         """Let out whatever waits; what is answered then is closed for runs that continue."""

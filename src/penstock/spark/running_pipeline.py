@@ -42,7 +42,7 @@ from penstock.spark.delivery.uncommitted import remove_uncommitted
 from penstock.spark.failures import translated
 from penstock.spark.faults import step
 from penstock.spark.group_host import Program
-from penstock.spark.native.choice import LATE_INTO, LATE_POLICY, MAY_NOT_FIT, NATIVE, choose
+from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
@@ -88,9 +88,7 @@ class RunningPipeline:
             for name in streams
             if engine.declared_stream(name).late is not None
         }
-        if settings.late != "keep":
-            aside |= dict.fromkeys(streams, LATE_POLICY.format(late=settings.late))
-        self.choice = choose(share.queries, settings.lowering, aside)
+        self.choice = choose(share.queries, settings, aside)
         self.program = Program(
             tuple(streams.values()),
             dict(share.queries),
@@ -99,6 +97,9 @@ class RunningPipeline:
             settings.join,
             engine.chosen_aggregation,
             settings.late,
+            settings.strategy,
+            settings.rows_per_step,
+            settings.ets_by,
         )
         # Of streams that several pipelines read, the first of them hands in what is no row at all.
         self._first_of = streams.keys() - engine.streams_read()

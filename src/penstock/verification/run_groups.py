@@ -68,7 +68,13 @@ def _run_share(
         for name, stream in Planned("", plan, {}, planned.settings).streams.items()
     }
     program = Program(
-        tuple(streams.values()), share.queries, late=planned.settings.late, **planned.chosen
+        tuple(streams.values()),
+        share.queries,
+        late=planned.settings.late,
+        strategy=way.strategy,
+        rows_per_step=way.rows_per_step,
+        ets_by=way.ets_by,
+        **planned.chosen,
     )
     keys = group_keys(way.groups, way.groups)
     pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))

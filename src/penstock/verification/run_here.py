@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from contextlib import suppress
 
-from penstock.catalog.settings import CHOICES
+from penstock.catalog.settings import SETTINGS, UNLIMITED
 from penstock.errors import QueryError
 from penstock.local.clock import VirtualClock
 from penstock.local.engine import LocalEngine
@@ -27,7 +27,8 @@ def run_here(
     engine = LocalEngine(clock=clock)
     script.on(engine, way.settings, queries=queries)
     if way != Way(way.host, way.settings, way.seed):
-        engine.sql(f"SET strategy = {way.strategy}; SET rows_per_step = {way.rows_per_step}")
+        rows = way.rows_per_step or UNLIMITED
+        engine.sql(f"SET strategy = {way.strategy}; SET rows_per_step = {rows}")
     for batch in case.batches:
         clock.wait_until(batch.clock)
         _push(engine, batch, way, chance)
@@ -54,8 +55,8 @@ def _push(engine: LocalEngine, batch: Batch, way: Way, chance: random.Random) ->
 
 def _change(engine: LocalEngine, chance: random.Random) -> None:
     """Another strategy, and a query that shares operators with others comes or goes."""
-    engine.sql(f"SET strategy = {chance.choice(CHOICES['strategy'])}")
-    engine.sql(f"SET rows_per_step = {chance.choice(('unlimited', '7', '1'))}")
+    engine.sql(f"SET strategy = {chance.choice(SETTINGS['strategy'].words)}")
+    engine.sql(f"SET rows_per_step = {chance.choice((UNLIMITED, '7', '1'))}")
     names = [query.name for query in engine.queries]
     if PASSER_BY in names:
         engine.sql(f"DROP QUERY {PASSER_BY}")

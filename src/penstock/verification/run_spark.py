@@ -11,6 +11,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -96,7 +97,7 @@ def can_run(planned: Planned, lowering: str) -> bool:
     if lowering != NATIVE:
         return True
     try:
-        choose_lowering({planned.name: planned.plan}, NATIVE)
+        choose_lowering({planned.name: planned.plan}, replace(planned.settings, lowering=NATIVE))
     except NotExecutable:
         return False
     return True

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from penstock.catalog.settings import CHOICES
+from penstock.catalog.settings import SETTINGS
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.verification.script import Planned
@@ -31,7 +31,8 @@ class Way:
     settings: Mapping[str, str] = field(default_factory=dict)  # instead of what the file says
     seed: int = 0
     strategy: str = "dfs"
-    rows_per_step: str = "unlimited"
+    rows_per_step: int | None = None  # None: unlimited
+    ets_by: str = "rows"  # of groups
     rows_per_block: int | None = None  # pushed at a time; None: all of a batch
     changes: bool = False  # strategies and other queries come and go in mid-run
     groups: int = 1
@@ -44,16 +45,19 @@ class Way:
         return ", ".join([_HOSTS[self.host], *self._details()])
 
     def _details(self) -> Iterator[str]:
-        if self.host == "here":
+        if self.host != "spark":
             yield f"strategy {self.strategy}"
-            if self.rows_per_step != "unlimited":
+            if self.rows_per_step is not None:
                 yield f"{self.rows_per_step} rows a step"
+        if self.host == "here":
             if self.rows_per_block is not None:
                 yield f"{self.rows_per_block} rows a push"
             if self.changes:
                 yield "changes in mid-run"
         if self.host == "groups":
             yield f"{self.groups} partition group{'s' if self.groups > 1 else ''}"
+            if self.ets_by != "rows":
+                yield f"timestamps by {self.ets_by}"
             if self.loses_workers:
                 yield "faults and workers that are lost"
         if self.host == "spark":
@@ -76,7 +80,12 @@ class Way:
             yield replace(self, settings=rest)
         for name in ("changes", "loses_workers", "restarts", "faults", "groups", "rows_per_block"):
             yield replace(self, **{name: getattr(plain, name)})
-        yield replace(self, strategy=plain.strategy, rows_per_step=plain.rows_per_step)
+        yield replace(
+            self,
+            strategy=plain.strategy,
+            rows_per_step=plain.rows_per_step,
+            ets_by=plain.ets_by,
+        )
 
 
 _HOSTS = {
@@ -93,7 +102,9 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
     kinds = {type(node) for each in planned for node in walk(each.plan)}
     found: list[dict[str, str]] = []
     if nodes.WindowAggregate in kinds:
-        found += [{"aggregation": name} for name in CHOICES["aggregation"] if name != "two_level"]
+        found += [
+            {"aggregation": name} for name in SETTINGS["aggregation"].words if name != "two_level"
+        ]
         found += [
             {
                 "aggregation": "two_level",
@@ -105,9 +116,9 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
             for size, flush in (("1", "slow"), ("3", "lazy"), ("100", "in_order"))
         ]
     if nodes.WindowJoin in kinds:
-        found += [{"join": name} for name in CHOICES["join"]]
+        found += [{"join": name} for name in SETTINGS["join"].words]
     if nodes.Union in kinds:
-        found += [{"union": name} for name in CHOICES["union"]]
+        found += [{"union": name} for name in SETTINGS["union"].words]
     return [*found, {"mode": "iop"}]
 
 
@@ -130,8 +141,8 @@ def _here(chance: random.Random, settings: Mapping[str, str], seed: int) -> Way:
         "here",
         settings,
         seed,
-        strategy=chance.choice(CHOICES["strategy"]),
-        rows_per_step=chance.choice(("unlimited", "7", "1")),
+        strategy=chance.choice(SETTINGS["strategy"].words),
+        rows_per_step=chance.choice((None, 7, 1)),
         rows_per_block=chance.choice((None, 1, 3, 10)),
         changes=chance.random() < 0.3,
     )
@@ -142,6 +153,9 @@ def _groups(chance: random.Random, settings: Mapping[str, str], seed: int) -> Wa
         "groups",
         settings,
         seed,
+        strategy=chance.choice(SETTINGS["strategy"].words),
+        rows_per_step=chance.choice((None, 7, 1)),
+        ets_by=chance.choice(SETTINGS["ets_by"].words),
         groups=chance.choice((1, 2, 3)),
         loses_workers=chance.random() < 0.8,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import CHOICES
+from penstock.catalog.settings import SETTINGS
 from penstock.local.engine import LocalEngine
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts"
@@ -23,7 +23,7 @@ def ends(text: str, rows: int, aggregation: str = "auto", cut: int = 100) -> lis
     return sorted(query.results().get_column("window_end").to_list())
 
 
-@pytest.mark.parametrize("aggregation", CHOICES["aggregation"])
+@pytest.mark.parametrize("aggregation", SETTINGS["aggregation"].words)
 @pytest.mark.parametrize("cut", [1, 2, 100])
 def test_there_is_no_window_past_the_last_row(aggregation: str, cut: int) -> None:
     counted = "SELECT count(*) AS n FROM s [RANGE {} ROWS, SLIDE {} ROWS]"

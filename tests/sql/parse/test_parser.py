@@ -15,6 +15,7 @@ from penstock.sql.parse.statements import (
     CreateQuery,
     CreateStream,
     CreateView,
+    Declare,
     Drop,
     Explain,
     Set,
@@ -170,19 +171,28 @@ def test_dropping(text: str, kind: str, if_exists: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("SET n = 3 SECONDS", Duration(3_000_000)),
-        ("SET n = INTERVAL '3' SECOND", Duration(3_000_000)),
-        ("SET n = '3 seconds'", Duration(3_000_000)),
-        ("SET n = 12", 12),
-        ("SET n = -5", -5),
+        ("DECLARE n = 3 SECONDS", Duration(3_000_000)),
+        ("DECLARE n = INTERVAL '3' SECOND", Duration(3_000_000)),
+        ("DECLARE n = '3 seconds'", Duration(3_000_000)),
+        ("DECLARE n = 12", 12),
+        ("DECLARE n = -5", -5),
         ("SET n = bfs", "bfs"),
         ("SET n = 'bfs'", "bfs"),
+        ("SET late = drop", "drop"),
+        ("SET join_alpha = 0.3", 0.3),
     ],
 )
-def test_settings_are_words_numbers_or_durations(text: str, value: object) -> None:
+def test_settings_and_parameters_are_words_numbers_or_durations(text: str, value: object) -> None:
     [statement] = parse(text)
-    assert isinstance(statement, Set)
+    assert isinstance(statement, Set | Declare)
     assert statement.value == value
+
+
+def test_a_parameter_may_be_replaced() -> None:
+    plain, replacing = parse("DECLARE n = 3; DECLARE OR REPLACE n = 5")
+    assert isinstance(plain, Declare)
+    assert isinstance(replacing, Declare)
+    assert (plain.replace, replacing.replace) == (False, True)
 
 
 def test_what_can_be_explained() -> None:

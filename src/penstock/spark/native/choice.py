@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
-from penstock.plan.nodes import Node
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Node, Union
 from penstock.spark.native.folding import source_of
 from penstock.spark.native.lowering import aggregate_of, objection, slides
 
@@ -14,7 +16,6 @@ NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
 MAY_NOT_FIT = "rows of `{name}` may be malformed"
-LATE_POLICY = "late rows are treated as `{late}`, which only the kernel can"
 JUDGED_BY_WINDOWS = "Spark takes late rows in while their window is open, if it reads them itself"
 LATE_INTO = "`{name}` is declared LATE INTO, and its late rows are written by the kernel"
 
@@ -31,18 +32,20 @@ class Choice:
 
 
 def choose(
-    queries: Mapping[str, Node], wanted: str, aside: Mapping[str, str] | None = None
+    queries: Mapping[str, Node], settings: Settings, aside: Mapping[str, str] | None = None
 ) -> Choice:
-    """The lowering for queries that share a pipeline; `wanted` is the setting of that name.
+    """The lowering for queries that share a pipeline.
 
     `aside` says of streams why their rows may be set aside: only the kernel keeps those to be seen.
     """
+    wanted = settings.lowering
     if wanted == KERNEL:
         return Choice(KERNEL, "as SET lowering wants it")
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
     against = next(iter(aside.values())) if aside else objection(plan)
+    against = against or _not_honoured(plan, settings)
     if against is None and wanted == NATIVE:
         return Choice(NATIVE, "as SET lowering wants it")
     if against is None and slides(plan):
@@ -60,3 +63,12 @@ def choose(
             hint="SET lowering = auto leaves it to the kernel",
         )
     return Choice(KERNEL, against)
+
+
+def _not_honoured(plan: Node, settings: Settings) -> str | None:
+    """What is set and would do nothing if Spark SQL alone computed the query."""
+    unites = any(isinstance(node, Union) for node in walk(plan))
+    for each in settings.changed():
+        if each.not_native is not None and (each.name != "union" or unites):
+            return f"`SET {each.name}` is for the kernel ({each.not_native})"
+    return None

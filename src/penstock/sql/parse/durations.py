@@ -9,7 +9,7 @@ from penstock.sql.parse.syntax import AnyLength, Length
 
 
 def resolve_length(length: AnyLength, context: Context) -> Length:
-    """The length itself; a parameter's is the one that SET gave it."""
+    """The length itself; a parameter's is the one it was declared with."""
     if isinstance(length, Length):
         return length
     value = context.names.parameter(length.name)
@@ -17,7 +17,7 @@ def resolve_length(length: AnyLength, context: Context) -> Length:
         raise UnknownName(
             f"no parameter `{length.name}`",
             position=context.position(length.span),
-            hint=f"give it a value first: SET {length.name} = 3 SECONDS",
+            hint=f"declare it first: DECLARE {length.name} = 3 SECONDS",
         )
     if isinstance(value, Duration):
         return Length(value.ticks, "time", length.span)

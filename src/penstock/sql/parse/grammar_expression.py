@@ -49,7 +49,7 @@ def _some(parsers: dict[Any, Any], *keys: Any) -> dict[Any, Any]:
 
 
 #: Words with which statements begin.
-STATEMENT_STARTS = ("SELECT", "CREATE", "DROP", "SET", "EXPLAIN")
+STATEMENT_STARTS = ("SELECT", "CREATE", "DROP", "SET", "DECLARE", "EXPLAIN")
 
 
 def semicolon(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Statements: CREATE STREAM, TABLE, QUERY, VIEW, DROP, SET, EXPLAIN, and queries by themselves."""
+"""Statements: CREATE …, DROP, SET, DECLARE, EXPLAIN, and queries by themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import CHOICES, Duration, Value
+from penstock.catalog.settings import SETTINGS, Duration, Setting, Value
 from penstock.errors import Position
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
@@ -18,6 +18,7 @@ from penstock.sql.parse.statements import (
     BareSelect,
     CreateQuery,
     CreateView,
+    Declare,
     Drop,
     Explain,
     Query,
@@ -93,6 +94,8 @@ class StatementParser(StreamParser):
             return self._drop(start)
         if self._match_text_seq("SET"):
             return self._set(start)
+        if self._match_text_seq("DECLARE"):
+            return self._declare(start)
         if self._match_text_seq("EXPLAIN"):
             return self._explain(start)
         self.refuse(
@@ -185,15 +188,27 @@ class StatementParser(StreamParser):
             self.refuse(f"expected the name of a setting, not {self.found()}")
         self._advance()
         self.expect("=")
-        value = self._choice(name) or (self._ets() if name.lower() == "ets" else None)
-        value = value or self._value()
+        setting = SETTINGS.get(name.lower())
+        value = None if setting is None else self._value_of(setting)
+        value = self._value() if value is None else value
         return Set(self.position_since(start), name, value)
 
-    def _choice(self, name: str) -> Value | None:
-        """A word that the setting can be, also where it is one of the language: `drop`."""
-        if self._curr and self._curr.text.lower() in CHOICES.get(name.lower(), ()):
+    def _declare(self, start: Token) -> Declare:
+        replace = self._match_text_seq("OR", "REPLACE")
+        name = self.word("a name for the parameter")
+        self.expect("=")
+        value = self._value()
+        return Declare(self.position_since(start), name, value, replace)
+
+    def _value_of(self, setting: Setting) -> Value | None:
+        """A value that only some settings have: a word of the language (`drop`), a fraction."""
+        if setting.name == "ets" and (found := self._ets()):
+            return found
+        if self._curr and self._curr.text.lower() in setting.words:
             self._advance()
             return self._prev.text
+        if setting.number is float and self._match(TokenType.NUMBER):
+            return float(self._prev.text)
         return None
 
     def _ets(self) -> Ets | None:

@@ -4,7 +4,7 @@
     CREATE TABLE    CreateTable         EXPLAIN          Explain
     CREATE QUERY    CreateQuery         SELECT …         BareSelect
     CREATE VIEW     CreateView
-    DROP            Drop
+    DROP            Drop                DECLARE          Declare
 
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
 from, so that errors can show the place.
@@ -123,10 +123,19 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Set(Statement):
-    """Change a setting, or give a parameter of queries its value."""
+    """Change a setting."""
 
     name: str
     value: Value
+
+
+@dataclass(frozen=True)
+class Declare(Statement):
+    """Declare a parameter of queries."""
+
+    name: str
+    value: Value
+    replace: bool = False
 
 
 @dataclass(frozen=True)
