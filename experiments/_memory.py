@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
-from penstock.kernel.joins.oa_join import OAJoin
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.timestamps import END, SECOND
@@ -74,13 +75,13 @@ def conversations(rate: int, seconds: int, seed: int) -> tuple[pl.DataFrame, pl.
 
 
 def run_join(
-    build: Callable[[JoinSpec], OAJoin], links: tuple[pl.DataFrame, pl.DataFrame], reach: int
+    tactic: Callable[[], Tactic], links: tuple[pl.DataFrame, pl.DataFrame], reach: int
 ) -> Cost:
     """Q7-2's join with windows of `reach` seconds."""
     sides = (SideSpec("M1", COLUMNS, "ts"), SideSpec("M2", COLUMNS, "ts"))
     keys = (("srcIP", "destIP"), ("destIP", "srcIP"))
     band = sliding_band(reach * SECOND, reach * SECOND)
-    join, out, peak = build(JoinSpec(sides, band, keys)), _Sink(), 0
+    join, out, peak = WindowJoin(JoinSpec(sides, band, keys), tactic()), _Sink(), 0
     step = SECOND // BLOCKS
     cuts = [
         np.searchsorted(link.get_column("ts").to_numpy(), np.arange(0, _end(links) + step, step))

@@ -18,13 +18,12 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.block import Block
-from penstock.kernel.joins.adaptive_order import AdaptiveOrder
-from penstock.kernel.joins.filter_order import FilterOrder
-from penstock.kernel.joins.oa_join import OAJoin
-from penstock.kernel.joins.ordered_join import OrderedJoin
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
-from penstock.kernel.joins.sync_filter import SyncFilter
-from penstock.kernel.operator import Output
+from penstock.kernel.joins.tactics.adaptive import Adaptive
+from penstock.kernel.joins.tactics.filter_order import FilterOrder
+from penstock.kernel.joins.tactics.sync_filter import SyncFilter
+from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.timestamps import SECOND
@@ -46,9 +45,6 @@ class _Clock:
         self.cost = cost
         self.joined: dict[tuple[int, int], float] = {}
 
-    def read(self) -> float:
-        return self.busy
-
     def wait_for(self, ts: int) -> None:
         self.now = max(self.now, ts)
 
@@ -57,29 +53,18 @@ class _Clock:
         self.busy += cost
 
 
-class _Charging(OAJoin):
-    """OA-Join whose rows take virtual time."""
+def _charge(join: WindowJoin, clock: _Clock) -> None:
+    """Let joining a row take virtual time."""
+    meet = join.inputs.meet
 
-    clock: _Clock
+    def charged(port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        for ts in rows.get_column("ts").to_list():
+            clock.wait_for(ts)
+            clock.spend(clock.cost)
+            clock.joined[port, ts] = clock.now
+        return meet(port, rows)
 
-    def on_batch(self, port: int, block: Block, out: Output) -> None:
-        for ts in block.rows.get_column("ts").to_list():
-            self.clock.wait_for(ts)
-            self.clock.spend(self.clock.cost)
-            self.clock.joined[port, ts] = self.clock.now
-        super().on_batch(port, block, out)
-
-
-class _SyncFilter(SyncFilter, _Charging):
-    pass
-
-
-class _FilterOrder(FilterOrder, _Charging):
-    pass
-
-
-class _Adaptive(AdaptiveOrder, _Charging):
-    pass
+    join.inputs.meet = charged  # type: ignore[method-assign]
 
 
 ALGORITHMS = ("Sync-Filter", "Filter-Order", "Adaptive")
@@ -104,7 +89,8 @@ def measured(
 ) -> Measured:
     """Run an algorithm for so many seconds of the streams; a pair costs `cost` seconds."""
     clock = _Clock(cost * WINDOW * min(rates))
-    join = _operator(name, clock, alpha)
+    join = _join(name, clock, alpha)
+    adaptive = join.tactic if isinstance(join.tactic, Adaptive) else None
     pending: dict[tuple[int, int], None] = {}
     total = count = arrived = ordering = 0.0
     for port, times in _turns(rates, seconds, seed):
@@ -116,28 +102,27 @@ def measured(
         pending |= dict.fromkeys((port, ts) for ts in times)
         join.on_batch(port, Block(rows), _Nowhere())
         arrived += len(times)
-        if isinstance(join, AdaptiveOrder) and join.state.orders_output:
+        if adaptive is not None and adaptive.orders_output(join):
             ordering += len(times)
         trigger = join.state.trigger
         for key in [key for key in pending if key[1] <= trigger]:
             del pending[key]
             end = max(clock.joined.pop(key), times[0])
             total, count = total + (end - key[1]) / SECOND, count + 1
-    load = join.load if isinstance(join, AdaptiveOrder) else 0.0
+    load = 0.0 if adaptive is None else adaptive.load(join)
     return Measured(total / count, ordering / arrived, load)
 
 
-def _operator(name: str, clock: _Clock, alpha: float) -> OrderedJoin:
+def _join(name: str, clock: _Clock, alpha: float) -> WindowJoin:
     sides = (SideSpec("l", COLUMNS, "ts"), SideSpec("r", COLUMNS, "ts"))
     spec = JoinSpec(sides, sliding_band(WINDOW, WINDOW), (("k", "k"),))
-    build: Callable[[], OrderedJoin] = {
-        "Sync-Filter": lambda: _SyncFilter(spec),
-        "Filter-Order": lambda: _FilterOrder(spec),
-        "Adaptive": lambda: _Adaptive(spec, alpha, clock.read),
-    }[name]
-    join = build()
-    assert isinstance(join, _Charging)
-    join.clock = clock
+    tactics: dict[str, Callable[[], Tactic]] = {
+        "Sync-Filter": SyncFilter,
+        "Filter-Order": FilterOrder,
+        "Adaptive": lambda: Adaptive(alpha, lambda: clock.busy, lambda: clock.now),
+    }
+    join = WindowJoin(spec, tactics[name]())
+    _charge(join, clock)
     return join
 
 

@@ -12,13 +12,11 @@ from dataclasses import replace
 
 from _memory import RATE, Cost, conversations, run_join
 
-from penstock.kernel.joins.oa_join import OAJoin
-from penstock.kernel.joins.opob_join import OPOBJoin
-from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.tactics.opob import OPOB
+from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
-Build = Callable[[JoinSpec], OAJoin]
-JOINS: dict[str, Build] = {"OA": OAJoin, "OPOB": OPOBJoin}
+JOINS: dict[str, Callable[[], Tactic]] = {"OA": Tactic, "OPOB": OPOB}
 
 
 def run(quick: bool, seed: int) -> Outcome:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from _memory import RATE, conversations, run_join
 
-from penstock.kernel.joins.oa_join import OAJoin
-from penstock.kernel.joins.opib_join import OPIBJoin
-from penstock.kernel.joins.opob_join import OPOBJoin
+from penstock.kernel.joins.tactics.opib import OPIB
+from penstock.kernel.joins.tactics.opob import OPOB
+from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
-JOINS = {"OA": OAJoin, "OPIB": OPIBJoin, "OPOB": OPOBJoin}
+JOINS = {"OA": Tactic, "OPIB": OPIB, "OPOB": OPOB}
 
 
 def run(quick: bool, seed: int) -> Outcome:

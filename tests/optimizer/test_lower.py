@@ -12,7 +12,7 @@ from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
 from penstock.optimizer.joins.flatten_joins import flatten_joins
 from penstock.optimizer.lower import Lowering, check_executable, choose
-from penstock.optimizer.lower_join import ALGORITHMS, BASELINES, MJOIN, inputs_of
+from penstock.optimizer.lower_join import BASELINES, MJOIN, TACTICS, inputs_of
 from penstock.optimizer.lower_union import adapt
 from penstock.plan.nodes import Project, Union, WindowJoin
 from tests.optimizer.plans import STREAMS, declared, plan
@@ -346,7 +346,7 @@ def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> Non
 
 def test_a_baseline_with_other_answers_cannot_be_set() -> None:
     settable = {*SETTINGS["join"].words}
-    assert settable == {*ALGORITHMS, MJOIN} - {*BASELINES}
+    assert settable == {*TACTICS, MJOIN} - {*BASELINES}
     with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
         LocalEngine().sql("SET join = global_order")
 

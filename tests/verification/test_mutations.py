@@ -69,10 +69,10 @@ def test_a_row_lost_at_a_restart_is_shown_with_few_others(monkeypatch: pytest.Mo
 def test_a_partner_forgotten_too_early_is_shown_with_few_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from penstock.kernel.joins import oa_join, purge
+    from penstock.kernel.joins import purge, reach
 
     right = purge.keep_from
-    monkeypatch.setattr(oa_join, "keep_from", lambda *which: right(*which) + 1)
+    monkeypatch.setattr(reach, "keep_from", lambda *which: right(*which) + 1)
     done, found = found_in(JOINED)
     assert found.case.size <= 6  # a pair, and what lets the bound pass one of them
     assert found.difference.missing and not found.difference.unexpected

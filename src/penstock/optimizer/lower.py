@@ -15,7 +15,7 @@ from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.up_to_last_row import UpToLastRow
 from penstock.kernel.graph import Graph
 from penstock.kernel.graph import Node as KernelNode
-from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.tag import Tag
 from penstock.optimizer.lower_aggregate import (
@@ -118,7 +118,7 @@ class Lowering:
             built = self._built.get((asked, union, join, aggregation))
             operator = None if built is None else built.operator
             # Those that hold results back cannot promise that they are out.
-            if type(operator) is OAJoin:
+            if isinstance(operator, WindowJoin) and operator.tactic.is_plain:
                 operator.promises_pairs = True
         return node
 

@@ -22,16 +22,15 @@ from collections.abc import Callable
 from functools import partial
 
 from penstock.errors import NotExecutable
-from penstock.kernel.joins.adaptive_order import AdaptiveOrder
-from penstock.kernel.joins.baselines.global_order_join import GlobalOrderJoin
-from penstock.kernel.joins.filter_order import FilterOrder
-from penstock.kernel.joins.mjoin import MJoin
-from penstock.kernel.joins.oa_join import OAJoin
-from penstock.kernel.joins.opib_join import OPIBJoin
-from penstock.kernel.joins.opob_join import OPOBJoin
+from penstock.kernel.joins.baselines.global_order import GlobalOrder
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
-from penstock.kernel.joins.sync_filter import SyncFilter
-from penstock.kernel.operator import Operator
+from penstock.kernel.joins.tactics.adaptive import Adaptive
+from penstock.kernel.joins.tactics.filter_order import FilterOrder
+from penstock.kernel.joins.tactics.opib import OPIB
+from penstock.kernel.joins.tactics.opob import OPOB
+from penstock.kernel.joins.tactics.sync_filter import SyncFilter
+from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.joins import JoinKind
 from penstock.optimizer.joins.flatten_joins import flatten_joins, joins_several
 from penstock.optimizer.physical import AUTO, Physical
@@ -43,46 +42,29 @@ from penstock.plan.graph import walk
 ALPHA = 0.05
 
 
-def _microseconds() -> float:
-    return time.perf_counter_ns() / 1000
-
-
-#: Setting -> the operator, and why one would want it.
-ALGORITHMS: dict[str, tuple[Callable[[JoinSpec], Operator], str, str]] = {
+#: Setting -> the tactic, and why one would want it.
+TACTICS: dict[str, tuple[Callable[[], Tactic], str]] = {
     AUTO: (
-        OAJoin,
-        "OAJoin",
+        Tactic,
         "pairs leave as soon as they exist, in no order; rows stay until no partner can come",
     ),
-    "oa": (OAJoin, "OAJoin", "asked for; pairs leave as soon as they exist, in no order"),
+    "oa": (Tactic, "asked for; pairs leave as soon as they exist, in no order"),
     "sync_filter": (
         SyncFilter,
-        "SyncFilter",
         "asked for; rows wait until the other input has come as far, so results are in order",
     ),
     "filter_order": (
         FilterOrder,
-        "FilterOrder",
         "asked for; rows join at once, results wait until both inputs have come as far",
     ),
     "adaptive": (
-        partial(AdaptiveOrder, alpha=ALPHA, stopwatch=_microseconds),
-        "AdaptiveOrder",
+        partial(Adaptive, ALPHA, time.perf_counter),
         f"asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {ALPHA}",
     ),
-    "opob": (
-        OPOBJoin,
-        "OPOBJoin",
-        "asked for; results wait in a buffer that is sorted by the left timestamp",
-    ),
-    "opib": (
-        OPIBJoin,
-        "OPIBJoin",
-        "asked for; left rows wait until their partners have come, and join in order",
-    ),
+    "opob": (OPOB, "asked for; results wait in a buffer that is sorted by the left timestamp"),
+    "opib": (OPIB, "asked for; left rows wait until their partners have come, and join in order"),
     "global_order": (
-        GlobalOrderJoin,
-        "GlobalOrderJoin",
+        GlobalOrder,
         "a baseline, for experiments: wrong unless rows of both inputs come in one order",
     ),
 }
@@ -99,21 +81,22 @@ MJOIN = "mjoin"
 def lower_window_join(node: nodes.WindowJoin, join: str, union: str) -> Physical:
     if join == MJOIN:
         return _lower_mjoin(node)
-    build, name, reason = ALGORITHMS[join]
+    tactic, reason = TACTICS[join]
     if join not in (AUTO, "oa"):
         _check(node, join, union)
     elif joins_several(node):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
-    return Physical((partial(build, join_spec(node)),), (name,), reason)
+    spec = join_spec(node)
+    return Physical((lambda: WindowJoin(spec, tactic()),), (tactic().name,), reason)
 
 
 def _lower_mjoin(node: nodes.WindowJoin) -> Physical:
     found = flatten_joins(node)
     if found is None:
         reason = "an MJoin of two inputs is an OA-Join; where a third is joined, it is part of that"
-        return Physical((partial(OAJoin, join_spec(node)),), ("OAJoin",), reason)
+        return Physical((partial(WindowJoin, join_spec(node)),), ("OAJoin",), reason)
     return Physical(
-        (lambda: MJoin(found.spec),),
+        (lambda: WindowJoin(found.spec),),
         ("MJoin",),
         f"asked for; {len(found.inputs)} inputs meet at once, the smallest store first: only their "
         "own rows are kept, where binary joins would keep the results of those below as well",

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.kernel.block import Block
 from penstock.kernel.joins.joint import is_box, joint
-from penstock.kernel.joins.oa_join import OAJoin
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.local.engine import LocalEngine
 from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
@@ -63,7 +63,7 @@ def events(chance: random.Random) -> Iterator[tuple[int, pl.DataFrame | int]]:
 def test_no_result_comes_in_a_box_that_was_promised(band: JoinBand, kind: JoinKind) -> None:
     boxes = 0
     for seed in range(12):
-        join, judge = OAJoin(spec(band, "k", kind=kind)), Judge()
+        join, judge = WindowJoin(spec(band, "k", kind=kind)), Judge()
         join.promises_pairs = True
         for port, event in events(random.Random(seed)):
             if isinstance(event, int):
@@ -105,7 +105,7 @@ def closing_times(width: int, pairs: bool) -> list[int]:
     query = engine.sql(Q7_1.replace("2 SECONDS", f"{width} SECONDS"))
     if not pairs:
         for node in engine._host.graph.nodes.values():
-            if isinstance(node.operator, OAJoin):
+            if isinstance(node.operator, WindowJoin):
                 node.operator.promises_pairs = False
     waited = []
     for second in range(25):
@@ -135,7 +135,7 @@ def test_only_aggregates_over_both_timestamps_ask_for_pairs() -> None:
         "SELECT count(*) [RANGE 5 SECONDS, WA a.ts] FROM a JOIN b ON a.k = b.k WITHIN 3 SECONDS"
     )
     joins = [
-        n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, OAJoin)
+        n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, WindowJoin)
     ]
     assert [join.promises_pairs for join in joins] == [False, False]
     engine.sql(
@@ -143,6 +143,6 @@ def test_only_aggregates_over_both_timestamps_ask_for_pairs() -> None:
         "ON a.k = b.k WITHIN 3 SECONDS WHERE a.k > 0) GROUP BY l, r"
     )
     joins = [
-        n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, OAJoin)
+        n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, WindowJoin)
     ]
     assert [join.promises_pairs for join in joins] == [False, False, True]

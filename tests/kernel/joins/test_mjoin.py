@@ -5,7 +5,8 @@ Answers are judged in `tests/engine/test_joins_against_oracle.py`.
 
 from __future__ import annotations
 
-from penstock.kernel.joins.mjoin import MEdge, MInput, MJoin, MJoinSpec, equality
+from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec, equality
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import END
 from penstock.windows import Band
@@ -14,7 +15,7 @@ from tests.kernel.joins.feeding import COLUMNS, Collected, promise, push, rows
 NAMES = ("a", "b", "c")
 
 
-def chain(*keys: str, bands: tuple[Band, Band] = (Band(-2, 3), Band(-5, 1))) -> MJoin:
+def chain(*keys: str, bands: tuple[Band, Band] = (Band(-2, 3), Band(-5, 1))) -> WindowJoin:
     """a - b - c; each edge by its own key."""
     types = {column.name: column.type for column in COLUMNS}
     edges = []
@@ -24,10 +25,10 @@ def chain(*keys: str, bands: tuple[Band, Band] = (Band(-2, 3), Band(-5, 1))) -> 
     inputs = tuple(MInput(f"{name}.", COLUMNS, "ts") for name in NAMES)
     output = tuple(f"{name}.{column.name}" for name in NAMES for column in COLUMNS)
     conditions = tuple(equality(pair) for edge in edges for pair in edge.keys)
-    return MJoin(MJoinSpec(inputs, tuple(edges), conditions, output, ("a.ts", "c.ts")))
+    return WindowJoin(MJoinSpec(inputs, tuple(edges), conditions, output, ("a.ts", "c.ts")))
 
 
-def stored(join: MJoin) -> dict[str, int]:
+def stored(join: WindowJoin) -> dict[str, int]:
     return {size.table: size.rows for size in join.state.sizes()}
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from penstock.kernel.joins.adaptive_order import AdaptiveOrder
-from penstock.kernel.joins.baselines.global_order_join import GlobalOrderJoin
-from penstock.kernel.joins.filter_order import FilterOrder
-from penstock.kernel.joins.oa_join import OAJoin
-from penstock.kernel.joins.opib_join import OPIBJoin
-from penstock.kernel.joins.opob_join import OPOBJoin
-from penstock.kernel.joins.sync_filter import SyncFilter
+from penstock.kernel.joins.baselines.global_order import GlobalOrder
+from penstock.kernel.joins.tactics.adaptive import Adaptive
+from penstock.kernel.joins.tactics.filter_order import FilterOrder
+from penstock.kernel.joins.tactics.opib import OPIB
+from penstock.kernel.joins.tactics.opob import OPOB
+from penstock.kernel.joins.tactics.sync_filter import SyncFilter
+from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.model.timestamps import END
 from penstock.windows import Band
@@ -44,11 +45,9 @@ def worked_case(join: Operator) -> tuple[Pairs, Pairs]:
     return before, pairs(out)
 
 
-@pytest.mark.parametrize("algorithm", [SyncFilter, FilterOrder])
-def test_results_come_in_the_order_of_their_later_timestamp(
-    algorithm: Callable[..., Operator],
-) -> None:
-    before, after = worked_case(algorithm(spec(Band(-6, 6), "k")))
+@pytest.mark.parametrize("tactic", [SyncFilter, FilterOrder])
+def test_results_come_in_the_order_of_their_later_timestamp(tactic: Callable[[], Tactic]) -> None:
+    before, after = worked_case(WindowJoin(spec(Band(-6, 6), "k"), tactic()))
     assert before == []
     # c12 of the left has not come: (12, …) waits for the right to come as far.
     assert after == [(8, 5)]
@@ -56,11 +55,15 @@ def test_results_come_in_the_order_of_their_later_timestamp(
 
 def test_sync_filter_makes_rows_wait_and_filter_order_results() -> None:
     band = spec(Band(-6, 6), "k")
-    sync, order = SyncFilter(band), FilterOrder(band)
+    sync, order = WindowJoin(band, SyncFilter()), WindowJoin(band, FilterOrder())
     worked_case(sync)
     worked_case(order)
-    assert (sync.state.held.rows, sync.state.left_queue.rows) == (0, 1)
-    assert (order.state.held.rows, order.state.left_queue.rows) == (2, 0)
+    assert held_and_queued(sync) == (0, 1)
+    assert held_and_queued(order) == (2, 0)
+
+
+def held_and_queued(join: WindowJoin) -> tuple[int, int]:
+    return join.state.table("held").rows, join.state.table("left_queue").rows
 
 
 def ordered_side(rng: np.random.Generator, count: int, gap: float) -> pl.DataFrame:
@@ -98,39 +101,67 @@ def switches(seed: int) -> int:
         now[0] += 200.0 if (calls[0] // 40) % 2 else 0.01
         return now[0]
 
-    join = AdaptiveOrder(spec(Band(-40, 40), "k"), 0.3, stopwatch)
+    join = WindowJoin(spec(Band(-40, 40), "k"), Adaptive(0.3, stopwatch))
     out = fed(join, sides, rng)
     later = [max(pair) for pair in pairs(out)]
     assert later == sorted(later)
-    plain = fed(OAJoin(spec(Band(-40, 40), "k")), sides, rng)
+    plain = fed(WindowJoin(spec(Band(-40, 40), "k")), sides, rng)
     assert sorted(out.rows) == sorted(plain.rows)
     assert sum(size.rows for size in join.state.sizes()) == 0
-    return join.state.switches
+    return int(join.state.noted["switches"])
 
 
-def test_adaptive_measures_the_load_and_switches_where_it_passes_alpha() -> None:
-    rng = np.random.default_rng(1)
-    sides = [ordered_side(rng, 400, 100.0), ordered_side(rng, 4000, 10.0)]
-    for cost, orders_output in ((0.2, False), (20.0, True)):
-        now = [0.0]
+class Clocks:
+    """A row comes every so often, and joining a block takes so long; both in one unit."""
 
-        def stopwatch(cost: float = cost, now: list[float] = now) -> float:
-            now[0] += cost / 2
-            return now[0]
+    def __init__(self, cost: float) -> None:
+        self.cost = cost
+        self.busy = self.now = 0.0
 
-        join = AdaptiveOrder(spec(Band(-40, 40), "k"), 0.3, stopwatch)
-        out = Collected()
-        for start in range(100):
-            push(join, 0, sides[0].slice(start, 1), out)
-            for place in range(start * 10, start * 10 + 10):
-                push(join, 1, sides[1].slice(place, 1), out)
-        # Per block of a queue, `cost / 2` goes by; rows come at 0.01 and 0.1 a tick.
-        assert join.state.orders_output is orders_output, join.load
+    def worked(self) -> float:
+        self.busy += self.cost / 2  # it is read before and after
+        return self.busy
+
+    def passed(self) -> float:
+        return self.now
+
+
+def measured(cost: float, unit: float = 1.0, ticks: int = 10) -> tuple[bool, float]:
+    """Whether Adaptive orders output and its load: ten rows to one, the tenth of a unit apart."""
+    clocks = Clocks(cost * unit)
+    tactic = Adaptive(0.3, clocks.worked, clocks.passed)
+    join, out = WindowJoin(spec(Band(-4 * ticks, 4 * ticks), "k"), tactic), Collected()
+    for turn in range(200):
+        push(join, 0, rows(("x", 0, turn * ticks)), out)
+        for place in range(10):
+            clocks.now += unit / 10
+            push(join, 1, rows(("x", 0, turn * ticks + place * ticks // 10)), out)
+    return tactic.orders_output(join), tactic.load(join)
+
+
+@pytest.mark.parametrize(("cost", "orders_output"), [(0.002, False), (0.4, True)])
+def test_adaptive_measures_the_load_and_switches_where_it_passes_alpha(
+    cost: float, orders_output: bool
+) -> None:
+    ordering, load = measured(cost)
+    assert ordering is orders_output
+    # Rows of the faster stream come ten to a unit, and are joined one by one or a few at a time.
+    assert cost <= load <= 10 * cost
+
+
+@pytest.mark.parametrize("ticks", [10, 60_000_000, 10**12])
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_the_load_has_no_unit_whatever_the_timestamps_count(ticks: int, unit: float) -> None:
+    # Integer time columns count anything; and clocks may read seconds or microseconds.
+    assert measured(0.02, unit, ticks)[1] == pytest.approx(measured(0.02)[1])
 
 
 def test_opob_holds_results_and_opib_holds_rows() -> None:
     band = spec(Band(-5, 5), "k")
-    for join, held in ((OPOBJoin(band), "held"), (OPIBJoin(band), "queue")):
+    for join, held in (
+        (WindowJoin(band, OPOB()), "held"),
+        (WindowJoin(band, OPIB()), "left_queue"),
+    ):
         out = Collected()
         push(join, 0, rows(("x", 1, 10), ("x", 2, 8)), out)
         push(join, 1, rows(("x", 3, 9), ("x", 4, 11), ("x", 5, 12)), out)
@@ -153,8 +184,8 @@ def test_the_global_order_join_is_right_where_there_is_a_global_order() -> None:
     )
     older, ours = Collected(), Collected()
     for join, out in (
-        (GlobalOrderJoin(spec(Band(-20, 30), "k")), older),
-        (OAJoin(spec(Band(-20, 30), "k")), ours),
+        (WindowJoin(spec(Band(-20, 30), "k"), GlobalOrder()), older),
+        (WindowJoin(spec(Band(-20, 30), "k")), ours),
     ):
         for _, port, place in merged:
             push(join, port, sides[port].slice(place, 1), out)
@@ -163,12 +194,12 @@ def test_the_global_order_join_is_right_where_there_is_a_global_order() -> None:
 
 def test_the_global_order_join_is_wrong_where_an_input_is_late() -> None:
     # window-queries 2.6: Main1 five minutes late under Q5-8, times in minutes.
-    join, out = GlobalOrderJoin(spec(Band(-2, 3), "k")), Collected()
+    join, out = WindowJoin(spec(Band(-2, 3), "k"), GlobalOrder()), Collected()
     push(join, 1, rows(("x", 0, 3), ("x", 0, 10)), out)
     push(join, 0, rows(("x", 0, 5)), out)
     assert pairs(out) == [(5, 3), (5, 10)], "5 and 10 are too far apart"
     # Main2 late under Q3-1: the newer row of the other side has purged the partner.
-    join, out = GlobalOrderJoin(spec(Band(-2, 3), "k")), Collected()
+    join, out = WindowJoin(spec(Band(-2, 3), "k"), GlobalOrder()), Collected()
     push(join, 0, rows(("x", 0, 5)), out)
     push(join, 1, rows(("y", 0, 9)), out)
     push(join, 1, rows(("x", 0, 6)), out)

@@ -1,29 +1,45 @@
-"""Promises about single keys of a join: what one input says of a key holds for its partners.
+"""Bounds on single keys of a join: what one input says of a key holds for its partners.
 
-Rows that join have equal keys. So a promise about the rows of some key on one input tells when
-stored rows *of that key* on the other can be forgotten, and what results of that key can still
-come. A pattern that names anything but keys says nothing about a partner, and is left out.
+Rows that join have equal keys. So a bound on the rows of some key on one input tells when stored
+rows *of that key* on the other can be forgotten, and what results of that key can still come. A
+pattern that names anything but keys says nothing about a partner, and is left out.
 
-Promises are kept by *key pattern*: the place of the equality instead of a column of either side, as
+They are kept by *key pattern*: the place of the equality instead of a column of either side, as
 JSON, so that both sides speak of the same thing.  Spec: window-queries 1.2 (group-wise linear).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import polars as pl
+
+from penstock.kernel.joins.purge import keep_from
 from penstock.kernel.joins.spec import JoinSpec
-from penstock.model.punctuation import Where, from_json, to_json
+from penstock.kernel.progress.patterns import below
+from penstock.kernel.segments import Mask
+from penstock.model.punctuation import Punctuation, Where, from_json, to_json
+from penstock.model.timestamps import BEGINNING
+
+if TYPE_CHECKING:
+    from penstock.kernel.joins.pair_inputs import PairInputs
+
+#: So many bounds on keys are waited for before more stored rows than that are looked through.
+SWEEP, LITTLE = 32, 4096
 
 
-class KeyPatterns:
-    """Translates patterns between the columns of both sides."""
+class KeyBounds:
+    """What inputs have promised about single keys, and what follows from it."""
 
-    def __init__(self, spec: JoinSpec) -> None:
-        left, right = spec.keys
+    def __init__(self, spec: JoinSpec, inputs: PairInputs) -> None:
+        self._inputs = inputs
+        self._band = spec.band
         self._columns: tuple[dict[int, str], dict[int, str]] = ({}, {})  # in the join's words
         self._places: tuple[dict[str, int], dict[str, int]] = ({}, {})  # as rows come
+        self._unswept = [0, 0]  # bounds on keys of which stored rows do not know yet
+        left, right = spec.keys
         for place, names in enumerate(spec.equalities):
             if left[place].type is not right[place].type:
                 continue  # a value of one side need not be one of the other
@@ -31,18 +47,73 @@ class KeyPatterns:
                 self._places[side].setdefault(names[side], place)
                 self._columns[side][place] = spec.sides[side].column(names[side])
 
-    def key(self, side: int, where: Where) -> str | None:
+    def hear(self, port: int, punctuation: Punctuation) -> Iterator[pl.DataFrame | Punctuation]:
+        """A bound on some rows of an input; rows of their keys on the other can go earlier."""
+        key = self._key(port, punctuation.where)
+        if key is None or punctuation.on != self._inputs.on[port]:
+            return
+        if punctuation.bound <= self._bound(port, key):
+            return
+        self._inputs.state.keyed[port][key] = punctuation.bound
+        yield from self._purge(1 - port)
+        yield from self._promise(key)
+
+    def follow(self, port: int) -> Iterator[Punctuation]:
+        """An input has promised something about all rows, and so about those of each key."""
+        state = self._inputs.state
+        for side, (kept, least) in enumerate(zip(state.keyed, state.bounds, strict=True)):
+            state.keyed[side] = {key: bound for key, bound in kept.items() if bound > least}
+        for key in state.keyed[1 - port]:
+            yield from self._promise(key)
+        for side, (said, least) in enumerate(zip(state.keyed_sent, state.sent, strict=True)):
+            state.keyed_sent[side] = {key: bound for key, bound in said.items() if bound > least}
+
+    def over(self, side: int, rows: pl.DataFrame) -> Mask:
+        """Whether rows of a side can find no partner any more, by bounds on their keys."""
+        promised = (
+            (self._where(side, key), keep_from(self._band, side, bound))
+            for key, bound in self._inputs.state.keyed[1 - side].items()
+        )
+        found: Mask = below(rows, self._inputs.times[side], promised).to_numpy()
+        return found
+
+    def _purge(self, side: int) -> Iterator[pl.DataFrame]:
+        """Forget rows of a side by what is promised about their keys.
+
+        That is looking through all that is stored; where nobody waits for it and much is stored,
+        several bounds are waited for.
+        """
+        self._unswept[side] += 1
+        much = LITTLE if self._unswept[side] < SWEEP else None
+        alone = self._inputs.purge_where(side, lambda rows: self.over(side, rows), much=much)
+        if alone is not None:
+            self._unswept[side] = 0
+            yield from alone
+
+    def _promise(self, key: str) -> Iterator[Punctuation]:
+        inputs = self._inputs
+        bounds = [self._bound(side, key) for side in (0, 1)]
+        for side in inputs.promised:
+            bound, said = inputs.reach.output_bound(side, bounds), inputs.state.keyed_sent[side]
+            if bound > max(inputs.state.sent[side], said.get(key, BEGINNING)):
+                said[key] = bound
+                # Results may go on with the key's column of either side.
+                for named in inputs.promised:
+                    yield Punctuation(inputs.times[side], bound, self._where(named, key))
+
+    def _bound(self, side: int, key: str) -> int:
+        """What an input has promised about a key."""
+        state = self._inputs.state
+        return max(state.bounds[side], state.keyed[side].get(key, BEGINNING))
+
+    def _key(self, side: int, where: Where) -> str | None:
         """The key pattern of a pattern over a side's columns; None: it is about something else."""
         places = self._places[side]
         if any(name not in places for name, _ in where):
             return None
         return json.dumps(sorted([places[name], pattern] for name, pattern in to_json(where)))
 
-    def where(self, side: int, key: str) -> Where:
+    def _where(self, side: int, key: str) -> Where:
         """A key pattern over a side's columns, as the join calls them."""
         columns = self._columns[side]
         return from_json((columns[place], pattern) for place, pattern in json.loads(key))
-
-    def promises(self, side: int, bounds: Mapping[str, int]) -> Iterator[tuple[Where, int]]:
-        for key, bound in bounds.items():
-            yield self.where(side, key), bound

@@ -15,29 +15,22 @@ input, and what that has promised.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.block import Block
-from penstock.kernel.buffer import Cursor
 from penstock.kernel.expressions import compile_expression
+from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.keys import HASHED_BY, Keys
 from penstock.kernel.joins.partners import partners, widest
-from penstock.kernel.joins.purge import goes_at, keep_from
+from penstock.kernel.joins.reach import Reach
 from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
 from penstock.kernel.joins.store import Store
-from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
-from penstock.kernel.state import State
 from penstock.model.expressions import Call, Expression, Ref
-from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
-from penstock.model.timestamps import BEGINNING
 from penstock.model.types import common_type
 from penstock.windows import JoinBand
 
@@ -88,15 +81,6 @@ class _Hop:
     index: str
 
 
-@dataclass
-class MJoinState(State):
-    """What each input has promised, and what was promised on; tables follow, one per index."""
-
-    bounds: list[int] = field(default_factory=list)
-    sent: dict[str, int] = field(default_factory=dict)
-    hashed_by: str = HASHED_BY
-
-
 @dataclass(frozen=True)
 class _Index:
     """The stored rows of an input, sorted by some of its keys."""
@@ -108,30 +92,28 @@ class _Index:
     shift: int
 
 
-class MJoin(Operator):
-    """Joins several inputs at once."""
-
-    state: MJoinState
+class MJoin(Inputs):
+    """Several inputs that meet at once."""
 
     def __init__(self, spec: MJoinSpec) -> None:
-        super().__init__()
-        self.ports = len(spec.inputs)
         self._spec = spec
+        self.names = [f"rows_{port}" for port in range(len(spec.inputs))]
+        self.on = [each.on for each in spec.inputs]
+        self.times = [each.time for each in spec.inputs]
+        self.promised = [n for n, time in enumerate(self.times) if time in spec.promised]
+        bands = spec.bands or spec.edges
+        self.reach = Reach(len(spec.inputs), [(edge.ends, edge.band) for edge in bands])
         self._indexes: dict[str, _Index] = {}
         self._hops = list(self._build_hops())
-        tables = [
-            (name, Table, table(spec.inputs[index.input].time))
-            for name, index in self._indexes.items()
-        ]
-        self.state = make_dataclass("MJoinState", tables, bases=(MJoinState,))(
-            bounds=[BEGINNING] * self.ports
-        )
         self._columns = [
             [pl.col(c.name).alias(f"{each.prefix}{c.name}") for c in each.columns]
             for each in spec.inputs
         ]
         self._needed = [self._never_null(port) for port in range(self.ports)]
         self._conditions = [(c.refs, compile_expression(c)) for c in spec.conditions]
+
+    def tables(self) -> dict[str, str]:
+        return {index.name: self.times[index.input] for index in self._indexes.values()}
 
     def _build_hops(self) -> Iterator[_Hop]:
         for edge in self._spec.edges:
@@ -151,7 +133,7 @@ class MJoin(Operator):
         name = next((i.name for i in by if self._asked[i.name] == (asked, shift)), None)
         if name is None:
             name = f"rows_{port}_{len(by)}"
-            store = Store(self._spec.inputs[port].time, shift)
+            store = Store(self.times[port], shift)
             self._indexes[name] = _Index(name, port, Keys(keys, others), store, shift)
             self._asked[name] = (asked, shift)
         return name
@@ -170,22 +152,19 @@ class MJoin(Operator):
             if edge.ends[side] == port
             for pair in edge.keys
         }
-        return [self._spec.inputs[port].time, *sorted(keys)]
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset(each.on for each in self._spec.inputs)
+        return [self.times[port], *sorted(keys)]
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def on_batch(self, port: int, block: Block, out: Output) -> None:
+    def meet(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         if self.state.hashed_by != HASHED_BY:
             self._hash_again()
-        rows = block.rows.select(self._columns[port]).drop_nulls(self._needed[port])
+        rows = rows.select(self._columns[port]).drop_nulls(self._needed[port])
         if not rows.height:
             return
         found = self._meet_all(port, rows)
         if found is not None:
-            out.batch(Block(found.select(self._spec.output)))
+            yield found.select(self._spec.output)
         self._store(port, rows)
 
     def _meet_all(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:
@@ -209,18 +188,18 @@ class MJoin(Operator):
     def _next(self, seen: set[int]) -> _Hop:
         """To a neighbour of what is there already, the one with the fewest rows."""
         ways = [hop for hop in self._hops if hop.start in seen and hop.goal not in seen]
-        return min(ways, key=lambda hop: self._table(hop.index).rows)
+        return min(ways, key=lambda hop: self.state.table(hop.index).rows)
 
     def _meet(self, hop: _Hop, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Rows beside the stored rows of the next input that lie in the band and may be equal."""
-        times = rows.get_column(self._spec.inputs[hop.start].time).cast(pl.Int64).to_numpy()
+        times = rows.get_column(self.times[hop.start]).cast(pl.Int64).to_numpy()
         hashes = hop.keys.hashes(rows)
         # Sorted, so that a block walks through a run from front to back.
         order = np.lexsort((times, hashes))
         first, last = partners(hop.band, hop.side, times[order])
         needles = Needles(hashes[order], first, last)
         index = self._indexes[hop.index]
-        found = list(index.store.candidates(self._table(hop.index), needles))
+        found = list(index.store.candidates(self.state.table(hop.index), needles))
         if not found:
             return None
         mine: pl.DataFrame = rows[order[np.concatenate([mine for _, mine, _ in found])]]
@@ -229,115 +208,34 @@ class MJoin(Operator):
 
     def _store(self, port: int, rows: pl.DataFrame) -> None:
         """Keep the rows that can still be in a result."""
-        on = self._spec.inputs[port].time
-        rows = rows.filter(pl.col(on) >= self._keep_from(port))
+        on = self.times[port]
+        rows = rows.filter(pl.col(on) >= self.reach.keep_from(port, self.state.bounds))
         if rows.height:
             for index in self._indexes.values():
                 if index.input == port:
                     self._add(index, rows)
 
     def _add(self, index: _Index, rows: pl.DataFrame) -> None:
-        times = rows.get_column(self._spec.inputs[index.input].time).cast(pl.Int64).to_numpy()
+        times = rows.get_column(self.times[index.input]).cast(pl.Int64).to_numpy()
         codes = encode(index.keys.hashes(rows), times, index.shift)
         order = np.argsort(codes)
         coded = rows[order].with_columns(pl.Series(CODE, codes[order]))
-        index.store.add(self._table(index.name), coded, times[order])
-
-    def _table(self, name: str) -> Table:
-        table: Table = getattr(self.state, name)
-        return table
+        index.store.add(self.state.table(index.name), coded, times[order])
 
     def _hash_again(self) -> None:
         """Another version of Polars has kept this state: its hashes are not ours."""
         for index in self._indexes.values():
-            rows_of = self._table(index.name)
-            stored = list(rows_of)
-            rows_of.clear()
+            stored = list(self.state.table(index.name))
+            self.state.table(index.name).clear()
             for rows in stored:
                 self._add(index, rows.drop(CODE))
         self.state.hashed_by = HASHED_BY
 
-    # -- promises -----------------------------------------------------------------------------
-
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        bounds = self.state.bounds
-        if punctuation.on != self._spec.inputs[port].on or punctuation.bound <= bounds[port]:
-            return
-        bounds[port] = punctuation.bound
-        keep = [self._keep_from(each) for each in range(self.ports)]
+    def purge(self, port: int, keep_from: int) -> Iterator[pl.DataFrame]:
         for index in self._indexes.values():
-            index.store.purge(self._table(index.name), keep[index.input])
-        for number, each in enumerate(self._spec.inputs):
-            # A result has a new row of the input, or a stored one.
-            bound = min(bounds[number], keep[number])
-            if each.time in self._spec.promised and bound > self._sent(each.time):
-                self.state.sent[each.time] = bound
-                out.punctuation(Punctuation(each.time, bound))
-
-    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        return ()  # rows wait for those to come, results never
-
-    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        """It may find partners at once, which lie at most so far back."""
-        time = times[self._spec.inputs[port].on]
-        if time is None:
-            return
-        found = {
-            each.time: time if number == port else self._first(number, port, time)
-            for number, each in enumerate(self._spec.inputs)
-            if each.time in self._spec.promised
-        }
-        yield Waiting((), found, certain=False)
-
-    def needed(self, on: str, bound: int) -> Needs | None:
-        if on not in self._spec.promised:
-            return None
-        port = next(n for n, each in enumerate(self._spec.inputs) if each.time == on)
-        needs = []
-        for other, each in enumerate(self._spec.inputs):
-            least = bound
-            for band, side in reversed(self._ways[port, other]):
-                least = goes_at(band, side, least)
-            needs.append(Need(other, each.on, least))
-        return Needs(tuple(needs))
-
-    def known(self, port: int, on: str) -> int:
-        return self.state.bounds[port] if on == self._spec.inputs[port].on else BEGINNING
-
-    def _sent(self, time: str) -> int:
-        return self.state.sent.get(time, BEGINNING)
-
-    def _keep_from(self, port: int) -> int:
-        """First timestamp of an input's rows to keep.
-
-        A row can go when no row that is still to come, of any other input, can be in a result with
-        it: each band on the way there says how far behind the next one may lie.
-        """
-        firsts = [self._first(port, other, bound) for other, bound in enumerate(self.state.bounds)]
-        return min(first for other, first in enumerate(firsts) if other != port)
-
-    def _first(self, port: int, other: int, bound: int) -> int:
-        """The least time of a row that can be in a result with one at or behind the bound."""
-        for band, side in self._ways[port, other]:
-            bound = keep_from(band, side, bound)
-        return bound
-
-    @cached_property
-    def _ways(self) -> dict[tuple[int, int], list[tuple[JoinBand, int]]]:
-        """For two inputs the bands from one to the other, the last of them first."""
-        ways: dict[tuple[int, int], list[tuple[JoinBand, int]]] = {}
-        for port in range(self.ports):
-            found: dict[int, list[tuple[JoinBand, int]]] = {port: []}
-            reached = [port]
-            for at in reached:
-                for edge in self._spec.bands or self._spec.edges:
-                    for side in (0, 1):
-                        goal = edge.ends[1 - side]
-                        if edge.ends[side] == at and goal not in found:
-                            found[goal] = [(edge.band, side), *found[at]]
-                            reached.append(goal)
-            ways |= {(port, other): bands for other, bands in found.items()}
-        return ways
+            if index.input == port:
+                index.store.purge(self.state.table(index.name), keep_from)
+        return iter(())
 
 
 def equality(pair: tuple[Ref, Ref]) -> Expression:

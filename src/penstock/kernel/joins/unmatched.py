@@ -38,10 +38,6 @@ class Unmatched:
         self._on = on
         self._met = Store(on, 0)
 
-    def wait(self, waiting: Table, rows: pl.DataFrame) -> None:
-        """Keep numbered rows that have not met a partner."""
-        waiting.append_sorted(rows)
-
     def meet(self, met: Table, numbers: Index, times: Times) -> Index:
         """Note rows that met a partner; gives the positions of those that had not before."""
         first: Index

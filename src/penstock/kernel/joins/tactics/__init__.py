@@ -1,0 +1,1 @@
+"""Tactics of a window join: when rows meet, and when results leave."""

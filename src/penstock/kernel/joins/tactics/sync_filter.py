@@ -1,0 +1,31 @@
+"""Sync-Filter: order the input.
+
+A row waits until the other inputs have come as far, so rows of all are joined as if they came in
+one order, and results come out in order by themselves. Little memory; the faster stream's rows wait
+for the slower one, and are all processed when it speaks.  Spec: ordered-joins 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from penstock.kernel.joins.tactics.in_order import InOrder, in_order_of_latest
+
+if TYPE_CHECKING:
+    from penstock.kernel.joins.window_join import WindowJoin
+
+
+class SyncFilter(InOrder):
+    """Rows wait for the other inputs, results never."""
+
+    name = "SyncFilter"
+
+    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        self.wait(join, port, rows)
+        return ()
+
+    def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
+        return in_order_of_latest(join, self.join_waiting(join, join.state.trigger))

@@ -1,0 +1,133 @@
+"""WindowJoin: rows of several inputs that lie close in time and belong together.
+
+Rows meet the stored rows of the other inputs, and results carry every timestamp. When a bound comes
+on one input, stored rows of the others that can find no partner any more are forgotten, and it
+becomes a bound on each timestamp of the results: a result needs a row of each input, new or still
+stored. Where somebody groups by two timestamps, it also becomes one about the pair (`joint`).
+
+This is the driver: ports, bounds, punctuation. `inputs` stores rows and finds partners, and the
+*tactic* says when rows meet and when results leave (`tactics`).
+Spec: window-queries 6.1, 6.2, 6.4, Fig 7-1, 7-2; ordered-joins; execution-model 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Cursor
+from penstock.kernel.joins.inputs import Inputs
+from penstock.kernel.joins.joint import joint
+from penstock.kernel.joins.keyed import KeyBounds
+from penstock.kernel.joins.mjoin import MJoin, MJoinSpec
+from penstock.kernel.joins.pair_inputs import PairInputs
+from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.state import JoinState, join_state
+from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Needs, Times, Waiting
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
+
+
+class WindowJoin(Operator):
+    """Joins rows within bands of each other; without a tactic, pairs leave as they are found."""
+
+    state: JoinState
+    inputs: Inputs
+    #: Whether somebody behind it has a use for bounds on the pair of timestamps.
+    promises_pairs = False
+
+    def __init__(self, spec: JoinSpec | MJoinSpec, tactic: Tactic | None = None) -> None:
+        super().__init__()
+        self.spec = spec
+        self.tactic = tactic or Tactic()
+        self._keys: KeyBounds | None = None
+        if isinstance(spec, MJoinSpec):
+            self.inputs = MJoin(spec)
+        else:
+            self.inputs = pair = PairInputs(spec)
+            if self.tactic.is_plain:
+                self._keys = pair.keys
+        self.ports = self.inputs.ports
+        tables = self.inputs.tables() | self.tactic.tables(self.inputs)
+        self.inputs.state = self.state = join_state(self.ports, tables)
+
+    @property
+    def name(self) -> str:
+        several = isinstance(self.inputs, MJoin) and self.tactic.is_plain
+        return "MJoin" if several else self.tactic.name
+
+    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+        return frozenset(self.inputs.on)
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        self._put(self.tactic.take(self, port, block.rows), out)
+        if self.tactic.in_order:
+            self.advance(port, block.last(self.inputs.on[port]), out)
+
+    def _put(self, found: Iterable[pl.DataFrame | Punctuation], out: Output) -> None:
+        for each in found:
+            if isinstance(each, Punctuation):
+                out.punctuation(each)
+            else:
+                out.batch(Block(each))
+
+    # -- punctuation --------------------------------------------------------------------------
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if punctuation.on == self.inputs.on[port] and punctuation.bound > self.state.reached[port]:
+            self.advance(port, punctuation.bound, out)
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        """A bound on rows of some keys: rows of these keys on the other side can go earlier."""
+        if self._keys is not None:
+            self._put(self._keys.hear(port, punctuation), out)
+
+    def advance(self, port: int, reached: int, out: Output) -> None:
+        """An input has come so far: let out what waited for it, forget, and promise on."""
+        state, reach = self.state, self.inputs.reach
+        state.reached[port] = max(state.reached[port], reached)
+        self._put(self.tactic.release(self), out)
+        come = self.tactic.come(self)
+        risen = [each for each in range(self.ports) if come[each] > state.bounds[each]]
+        for each in risen:
+            state.bounds[each] = come[each]
+        for each in range(self.ports):
+            if any(other != each for other in risen):
+                self._put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
+        complete = self.tactic.complete(self)
+        for each in self.tactic.promised(self):
+            bound = reach.output_bound(each, complete)
+            if bound > state.sent[each]:
+                state.sent[each] = bound
+                out.punctuation(Punctuation(self.inputs.times[each], bound))
+        if any(state.keyed) and self._keys is not None:
+            self._put(self._keys.follow(port), out)
+        if self.promises_pairs and isinstance(self.spec, JoinSpec):
+            left, right = self.inputs.times
+            self._put(joint(self.spec.band, (left, right), state.bounds, state.sent), out)
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
+        return self.tactic.held(self, inputs)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return self.tactic.passes(self, port, times)
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        port = self.inputs.times.index(on)
+        if port not in self.tactic.promised(self):
+            return None
+        needs = self.inputs.needs(self.tactic.needed(self, port, bound))
+        if self.promises_pairs:  # of some groups it is promised before the others
+            return Needs((needs[port],), certain=False)
+        return Needs(needs)
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.reached[port] if on == self.inputs.on[port] else BEGINNING
