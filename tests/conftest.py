@@ -1,10 +1,59 @@
-"""Settings every test shares: Hypothesis draws the same cases on every run."""
+"""What holds for every test: where random cases come from, and which process runs it."""
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+import gc
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-settings.register_profile(
-    "fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("fixed")
+import pytest
+from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).parents[1]
+
+USUAL: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", derandomize=True, **USUAL)
+settings.register_profile("random", print_blob=True, **USUAL)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
+    settings.load_profile("fixed" if config.getoption("hypothesis_seed") is None else "random")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("hypothesis_seed")
+    return None if seed is None else f"cases at random: repeat with --hypothesis-seed={seed}"
+
+
+class OneSparkSession(LoadScopeScheduling):  # type: ignore[misc]
+    """Shares tests out to processes one by one, those with a Spark session first, as one piece."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if has_session(nodeid.partition("::")[0]) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    return OneSparkSession(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+@cache
+def has_session(file: str) -> bool:
+    """Whether tests of a file run on a Spark session; all the scheduler has of them is names."""
+    return "spark: SparkSession" in (ROOT / file).read_text()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            file = item.nodeid.partition("::")[0]
+            assert has_session(file), f"{file}: write the fixture as `spark: SparkSession`"
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: thousands of tests need not be looked through for garbage."""
+    gc.collect()
+    gc.freeze()

@@ -14,13 +14,7 @@ from penstock.catalog.catalog import Catalog
 from penstock.errors import NotExecutable
 from penstock.optimizer.lower import check_executable
 from penstock.sql.parse.parser import parse
-
-ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
+from tests.pages import PAGES, ROOT, Program, blocks, programs
 
 
 def commands() -> list[tuple[str, str]]:
@@ -52,12 +46,12 @@ def test_a_command_prints_what_the_page_shows(command: str, output: str) -> None
     assert said.rstrip() == output.rstrip()
 
 
-PYTHON = [(page.name, block) for page in PAGES for block in blocks(page, "python")]
+PYTHON = [each for each in programs() if not each.on_spark]
 
 
-@pytest.mark.parametrize(("page", "code"), PYTHON, ids=[name for name, _ in PYTHON])
-def test_python_on_a_page_runs(page: str, code: str) -> None:
-    exec(compile(code, page, "exec"), {})
+@pytest.mark.parametrize("program", PYTHON, ids=lambda program: program.page)
+def test_python_on_a_page_runs(program: Program) -> None:
+    program.run()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

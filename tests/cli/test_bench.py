@@ -123,7 +123,6 @@ def test_a_benchmarks_environment_is_set_before_it_imports(folder: Path, tmp_pat
         env={**os.environ, "POLARS_MAX_THREADS": "2"},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(path.read_text())["environment"] == {"POLARS_MAX_THREADS": "1"}

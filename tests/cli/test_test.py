@@ -29,7 +29,7 @@ def suite(tmp_path: Path) -> Path:
 
 def penstock_test(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "penstock", "test", *arguments, "-p", "no:cacheprovider"]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
 
 def test_the_last_line_and_the_exit_code_are_pytests(suite: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_path_of_the_project_needs_no_directory_change(tmp_path: Path) -> None
     here.mkdir()
     (here / "test_mine.py").write_text("")
     given = ["tests", "test_mine.py::test_x", "test_nowhere.py", "-k", "tests"]
-    assert pytest_arguments(given, slow=False, here=here, root=root) == [
+    assert pytest_arguments(given, seed=None, here=here, root=root) == [
         "tests",
         f"{here}/test_mine.py::test_x",
         "test_nowhere.py",

@@ -272,9 +272,10 @@ def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
     check_seeds(3000, law)
 
 
+@pytest.mark.slow
 @each_law
 def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=500)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         law(Drawn(data))

@@ -144,9 +144,10 @@ def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
     check_seeds(2000, law)
 
 
+@pytest.mark.slow
 @each_law
 def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
-    @settings(max_examples=20)
+    @settings(max_examples=500)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         law(Drawn(data))

@@ -103,7 +103,7 @@ def test_a_second_set_up_waits_for_the_first(places: Places, tmp_path: Path) -> 
         assert second.stderr is not None
         assert second.stderr.readline() == "penstock: another call is setting up; waiting for it\n"
         assert not places.java_choice.exists()
-    second.communicate(timeout=60)
+    second.communicate()
     assert second.returncode == 0
     assert places.java_choice.exists()
 
@@ -112,7 +112,7 @@ def test_a_home_that_cannot_be_written_gives_the_way_out(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     places = Places(root=tmp_path, home=tmp_path / "file" / "home")
     failed = set_up(places)
-    _, said = failed.communicate(timeout=60)
+    _, said = failed.communicate()
     assert failed.returncode == 1
     assert "PENSTOCK_HOME can name another directory" in said
     assert "Traceback" not in said

@@ -25,6 +25,7 @@ from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.spark.control.attempts import Attempts
 from penstock.spark.delivery.delivery import Delivery
 from penstock.spark.engine import Engine
 from penstock.spark.group_host import Program
@@ -164,13 +165,15 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
         lambda delivery: batches.__setitem__(delivery.batch, delivery),
         lambda report: None,
     )
-    query = pipeline.start()
+    attempts = Attempts("test", pipeline.start)
+    attempts.begin()
     try:
-        query.processAllAvailable()
+        attempts.process_available()
         pipeline.pulse.send({stream.name: END for stream in program.streams})
-        query.processAllAvailable()
+        attempts.process_available()
     finally:
-        query.stop()
+        attempts.settle()
+        attempts.query.stop()
         checkpoint.release()
     found: dict[str, list[dict[str, Any]]] = {}
     for delivery in batches.values():

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli import bench, demo, experiment, explain, run, test, verify
+from penstock.cli import bench, demo, experiment, explain, lint, run, test, verify
 from penstock.errors import PenstockError
 
 
@@ -60,6 +60,7 @@ app.command()(explain.explain)
 app.command()(verify.verify)
 app.command()(bench.bench)
 app.command()(experiment.experiment)
+app.command()(lint.lint)
 app.command(context_settings=test.PASS_ON_THE_REST)(test.test)
 
 

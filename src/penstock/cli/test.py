@@ -1,8 +1,9 @@
-"""`penstock test`: pytest over the whole suite, in which linting and typing are tests too."""
+"""`penstock test`: pytest over the whole suite, in two processes."""
 
 from __future__ import annotations
 
 import os
+import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,33 +15,38 @@ from penstock.cli.checkout import checkout
 
 # Said aloud, because pytest looks for settings near the files it is given.
 OUR_SETTINGS = ("-c", "pyproject.toml", "--rootdir", ".")
-#: The whole suite is shared out to two processes, a test at a time: some take milliseconds, those
-#: on Spark seconds. Each of the two has a Spark session of its own.
-TWO_WORKERS = ("-n", "2", "--dist", "loadgroup")
+#: The whole suite is shared out to two processes: the tests with a Spark session go to one of
+#: them as a whole (`tests/conftest.py`), all others one by one to whoever is free.
+TWO_WORKERS = ("-n", "2", "--dist", "loadscope")
 PASS_ON_THE_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def test(
     ctx: typer.Context,
-    slow: Annotated[bool, typer.Option("--slow", help="Run the slow tests as well.")] = False,
+    slow: Annotated[
+        bool, typer.Option("--slow", help="Run the slow tests as well, with random cases.")
+    ] = False,
 ) -> None:
     """Run the test suite. Whatever else is given goes to pytest: `test tests/cli -k bench`."""
     root = checkout()
-    arguments = pytest_arguments(ctx.args, slow, here=Path.cwd(), root=root)
+    seed = random.randrange(1 << 32) if slow else None
+    arguments = pytest_arguments(ctx.args, seed, here=Path.cwd(), root=root)
     os.chdir(root)
     # In our place, not below us: pytest has the last word, the exit code and Ctrl-C.
     os.execv(sys.executable, [sys.executable, "-m", "pytest", *OUR_SETTINGS, *arguments])
 
 
-def pytest_arguments(given: Sequence[str], slow: bool, here: Path, root: Path) -> list[str]:
+def pytest_arguments(given: Sequence[str], seed: int | None, here: Path, root: Path) -> list[str]:
     """What to tell pytest, which runs in `root` while paths were meant from `here`.
 
-    >>> pytest_arguments(["-k", "bench"], slow=True, here=Path("/"), root=Path("/"))
-    ['-m', 'slow or not slow', '-k', 'bench']
-    >>> pytest_arguments([], slow=False, here=Path("/"), root=Path("/"))
-    ['-n', '2', '--dist', 'loadgroup']
+    With a seed everything runs, the slow tests too, on cases drawn from it.
+
+    >>> pytest_arguments(["-k", "bench"], seed=7, here=Path("/"), root=Path("/"))
+    ['-m', 'slow or not slow', '--hypothesis-seed=7', '-k', 'bench']
+    >>> pytest_arguments([], seed=None, here=Path("/"), root=Path("/"))
+    ['-n', '2', '--dist', 'loadscope']
     """
-    everything = ["-m", "slow or not slow"] if slow else []
+    everything = [] if seed is None else ["-m", "slow or not slow", f"--hypothesis-seed={seed}"]
     workers = [] if given else TWO_WORKERS
     return [*workers, *everything, *(seen_from(root, here, argument) for argument in given)]
 

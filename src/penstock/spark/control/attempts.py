@@ -21,8 +21,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark.failures import is_slow_worker
 
-#: How often a query is started again.
-RETRIES = 5
+#: How often a query is started again. Of 33 starts 23 failed on a machine with ten times the load
+#: that it has cores for.
+RETRIES = 20
 #: Seconds between two looks.
 POLL = 0.1
 
