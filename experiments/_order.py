@@ -56,7 +56,7 @@ def held(engine: LocalEngine, operator: str | None = None) -> int:
     """Rows in states, of one operator or of all and in queues as well."""
     sizes = engine.state()
     if operator is not None:
-        return sum(rows for name, _, rows, _ in sizes if name.split("_")[0] == operator)
+        return sum(rows for name, _, rows, _ in sizes if name.split("-")[0] == operator)
     return sum(rows for _, _, rows, _ in sizes) + engine.queued_rows()
 
 

@@ -21,8 +21,9 @@ from itertools import pairwise
 from _ordered import ALGORITHMS, ALPHA, Measured, measured
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
-from penstock.optimizer.lower_join import ALPHA as SMALL_ALPHA
+from penstock.optimizer.options import Options
 
+SMALL_ALPHA = Options().join_alpha
 RATES = (1.0, 10.0)
 #: Switches are expected at 0.5 ms, and at 0.083 ms with the small alpha.
 COSTS = (1e-6, 1e-5, 4e-5, 8e-5, 1e-4, 2e-4, 3e-4, 4e-4, 6e-4, 8e-4, 1e-3)

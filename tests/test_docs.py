@@ -12,7 +12,7 @@ import pytest
 
 from penstock.catalog.catalog import Catalog
 from penstock.errors import NotExecutable
-from penstock.optimizer.lower import check_executable
+from penstock.optimizer.optimize import optimize
 from penstock.sql.parse.parser import parse
 from tests.pages import PAGES, ROOT, Program, blocks, programs
 
@@ -84,6 +84,6 @@ def test_examples_bind_and_can_run_unless_they_show_a_mistake(file: Path) -> Non
         catalog.apply(statement)
     for entry in catalog.queries:
         try:
-            check_executable(entry.plan, union=catalog.settings.union)
+            optimize({entry.name: entry.plan}, catalog.settings.options)
         except NotExecutable as refusal:
             pytest.fail(str(refusal))

@@ -20,7 +20,7 @@ from penstock.catalog.settings import SETTINGS, UNLIMITED
 from penstock.errors import NotExecutable, QueryError
 from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
 from penstock.model.functions import FUNCTIONS
-from penstock.optimizer.lower import check_executable
+from penstock.optimizer.optimize import optimize
 from penstock.plan.nodes import Node
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
@@ -50,7 +50,7 @@ def plan_of(statement: Statement, catalog: Catalog) -> Node | None:
 
 def is_executable(plan: Node, catalog: Catalog) -> bool:
     try:
-        check_executable(plan, union=catalog.settings.union)
+        optimize({"q": plan}, catalog.settings.options)
     except NotExecutable:
         return False
     return True

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from penstock.catalog.catalog import Catalog
 from penstock.kernel.scheduling.strategies import strategy_named
-from penstock.optimizer.lower import Lowering
+from penstock.optimizer.build import build
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.physical import PhysicalPlan
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
@@ -143,9 +145,9 @@ class Hosted:
     def start(self) -> None:
         """The streams and queries that stay, on a new host."""
         self.host = LocalHost()
-        entries = self._catalog.streams
-        sources = {entry.name: self.host.add_stream(entry.stream) for entry in entries}
-        self._lowering = Lowering(self.host.graph, sources)
+        for entry in self._catalog.streams:
+            self.host.add_stream(entry.stream)
+        self.running: dict[str, PhysicalPlan] = {}
         self.guest: Guest | None = None
         for name, plan in self.plans.items():
             self._add(name, plan)
@@ -163,6 +165,7 @@ class Hosted:
         expected = evaluate(self.guest.plan, rows)
         assert all(row in expected for row in ours) and len(ours) <= len(expected)
         self.host.remove_query("guest")
+        del self.running["guest"]
         self.guest = None
 
     def _plan(self, text: str) -> Node:
@@ -171,7 +174,10 @@ class Hosted:
         return bind_query(statement.select, self._catalog)
 
     def _add(self, name: str, plan: Node) -> None:
-        self.host.add_query(name, self._lowering.lower(plan, union="meld"), plan.schema)
+        self.running |= optimize({name: plan}, running=self.running).plans
+        sources = self.host.source
+        node = build(self.running[name], self.host.graph, lambda spec: sources(spec.stream.name))
+        self.host.add_query(name, node, plan.schema)
 
     def happen(self, event: Event) -> None:
         """Rows or a promise come in; nothing runs yet."""

@@ -107,15 +107,15 @@ def test_explain_says_what_is_used() -> None:
     engine.sql(STREAM + "CREATE STREAM t (k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;")
 
     def used(query: str) -> list[str]:
-        return [line for line in engine.sql(f"EXPLAIN {query}").splitlines() if "Promises" in line]
+        return [line for line in engine.sql(f"EXPLAIN {query}").splitlines() if "Bounds" in line]
 
     assert used("SELECT count(*) AS n FROM s [RANGE 5 MINUTES SLIDE 1 MINUTE]") == [
-        "Promises of s: on ts every 1 minute"
+        "Bounds of s: on ts every 1 minute"
     ]
-    assert used("SELECT k FROM s") == ["Promises of s: none is used"]
-    assert used("SELECT k, ts FROM t ORDER BY ts") == ["Promises of t: all on ts"]
+    assert used("SELECT k FROM s") == ["Bounds of s: none is used"]
+    assert used("SELECT k, ts FROM t ORDER BY ts") == ["Bounds of t: all on ts"]
     assert used("SELECT count(*) AS n FROM s [RANGE 7 ROWS SLIDE 3 ROWS]") == [
-        "Promises of s: on row_num every 3"
+        "Bounds of s: on row_num every 3"
     ]
 
 

@@ -25,7 +25,7 @@ def engine_in(mode: str, text: str) -> LocalEngine:
 
 def held(engine: LocalEngine, operator: str) -> int:
     """Rows in the tables of an operator."""
-    return sum(rows for name, _, rows, _ in engine.state() if name.split("_")[0] == operator)
+    return sum(rows for name, _, rows, _ in engine.state() if name.split("-")[0] == operator)
 
 
 # -- case 1: a lull of one input (Q1-2) -----------------------------------------------------------
@@ -118,7 +118,7 @@ def late_input(mode: str) -> dict[str, int]:
     for minute in range(40):
         for name in ("s0", "s1"):
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
-    tables = {table: rows for name, table, rows, _ in engine.state() if name == "OAJoin"}
+    tables = {table: rows for name, table, rows, _ in engine.state() if name.startswith("OAJoin")}
     return {"sorted S0": held(engine, "Order"), "S0": tables["left"], "S1": tables["right"]}
 
 
@@ -152,7 +152,7 @@ def withheld(settings: str, order: str = "") -> dict[str, int]:
     for minute in range(20):
         for name in ("s0", "s1"):
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
-    found = {f"{name} {table}": rows for name, table, rows, _ in engine.state()}
+    found = {f"{name.split('-')[0]} {table}": rows for name, table, rows, _ in engine.state()}
     engine.finish()
     rows = engine.query("q").results()
     found["results"] = rows.height

@@ -7,9 +7,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import QueryError
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
-from penstock.kernel.graph import Graph
 from penstock.model.timestamps import SECOND
-from penstock.optimizer.lower import Lowering
 from tests.engine.draw import Draw, check_seeds
 from tests.engine.random_queries import AGGREGATES
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
@@ -72,12 +70,8 @@ def test_an_aggregate_over_nothing_is_zero_or_null() -> None:
 def test_windows_side_by_side_share_a_store_of_panes() -> None:
     engine = LocalEngine()
     engine.sql(f"{STREAM} CREATE QUERY q AS {TWO}")
-    plan = engine.query("q").plan
-    graph = Graph()
-    lowering = Lowering(graph, {"s": graph.add_source("s")})
-    lowering.expect([plan])
-    lowering.lower(plan, union="meld")
-    stores = [node for node in graph.nodes.values() if isinstance(node.operator, PaneStore)]
+    nodes = engine._host.graph.nodes.values()
+    stores = [node for node in nodes if isinstance(node.operator, PaneStore)]
     assert len(stores) == 1
     assert "AlignWindows" in engine.query("q").explain()
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.catalog.catalog import Catalog
+from penstock.kernel.graph import Graph
+from penstock.kernel.graph import Node as KernelNode
+from penstock.optimizer.build import build
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
+from penstock.optimizer.specs import SourceSpec
 from penstock.plan.nodes import Node
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
@@ -30,3 +38,29 @@ def plan(text: str) -> Node:
     [statement] = parse(text)
     assert isinstance(statement, BareSelect)
     return bind_query(statement.select, declared())
+
+
+class Built:
+    """A graph that plans are built in."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        for entry in declared().streams:
+            self.graph.add_source(entry.name)
+
+    def all(self, *texts: str, **options: Any) -> list[KernelNode]:
+        queries = {text: plan(text) for text in texts}
+        plans = optimize(queries, Options(**options)).plans.values()
+        return [build(each, self.graph, self._source) for each in plans]
+
+    def one(self, text: str, **options: Any) -> KernelNode:
+        [node] = self.all(text, **options)
+        return node
+
+    def _source(self, spec: SourceSpec) -> KernelNode:
+        return self.graph.nodes[spec.stream.name]
+
+    @property
+    def operators(self) -> list[str]:
+        nodes = self.graph.nodes.values()
+        return sorted(type(n.operator).__name__ for n in nodes if not n.is_source)

@@ -5,51 +5,49 @@ from __future__ import annotations
 import pytest
 
 from penstock.kernel.aggregation.adapt.adapt_wid import AdaptState, AdaptWid
-from penstock.kernel.graph import Graph
 from penstock.kernel.operators.tag import SOURCE
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
-from penstock.optimizer.lower import Lowering, choose
-from tests.optimizer.plans import STREAMS, plan
+from penstock.optimizer.optimize import choose
+from penstock.optimizer.options import Options
+from tests.optimizer.plans import STREAMS, Built, plan
 
 SUM = "SELECT k, sum(v) AS s FROM {} [RANGE 10 SECONDS, SLIDE 1 SECOND] GROUP BY k"
 
 
 def test_it_is_chosen_where_it_is_asked_for_and_windows_slide() -> None:
-    chosen = choose(plan(SUM.format("a")), union="meld", aggregation="adapt")
+    chosen = choose(plan(SUM.format("a")), Options(aggregation="adapt"))
     assert chosen.names == ("Bucket", "AdaptWid")
-    on_panes = choose(plan(SUM.format("a")), union="meld", aggregation="adapt_paned")
+    on_panes = choose(plan(SUM.format("a")), Options(aggregation="adapt_paned"))
     assert on_panes.names == ("AdaptPaneStore", "PanedWid")
     landmark = plan("SELECT k, count(*) [RANGE ALL, SLIDE 1 MINUTE, WA ts] FROM a GROUP BY k")
-    assert choose(landmark, union="meld", aggregation="adapt").names[1] == "LandmarkAggregate"
+    assert choose(landmark, Options(aggregation="adapt")).names[1] == "LandmarkAggregate"
 
 
 def test_the_chooser_says_why_it_is_not_chosen() -> None:
-    grouped = choose(plan("SELECT k, sum(v) FROM a [RANGE 1 MINUTE] GROUP BY k"), union="meld")
+    grouped = choose(plan("SELECT k, sum(v) FROM a [RANGE 1 MINUTE] GROUP BY k"), Options())
     assert "AdaptWID takes less where most groups have few rows" in grouped.reason
-    alone = choose(plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]"), union="meld")
+    alone = choose(plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]"), Options())
     assert "AdaptWID" not in alone.reason
 
 
 def test_buffering_is_incremental_where_the_functions_allow_it() -> None:
     for aggregation in ("buffering", "buffering_incremental"):
-        chosen = choose(plan(SUM.format("a")), union="meld", aggregation=aggregation)
+        chosen = choose(plan(SUM.format("a")), Options(aggregation=aggregation))
         is_incremental = aggregation == "buffering_incremental"
         assert chosen.names[1] == ("BufferingIncremental" if is_incremental else "Buffering")
     most = plan("SELECT max(v) FROM a [RANGE 1 MINUTE]")
-    chosen = choose(most, union="meld", aggregation="buffering_incremental")
+    chosen = choose(most, Options(aggregation="buffering_incremental"))
     assert chosen.names[1] == "Buffering"
     assert "not all of the functions can be taken away" in chosen.reason
 
 
 @pytest.mark.parametrize(("union", "tagged"), [("meld", True), ("merge", False)])
 def test_rows_of_a_union_say_by_which_input_they_came(union: str, tagged: bool) -> None:
-    graph = Graph()
-    sources = {name: graph.add_source(name) for name in ("a", "b")}
-    lowering = Lowering(graph, sources)
+    built = Built()
     text = SUM.format("(SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM b)")
-    lowering.lower(plan(text), union=union, aggregation="adapt")
-    assert any(name.startswith("Tag") for name in graph.nodes) is tagged
+    built.one(text, union=union, aggregation="adapt")
+    assert ("Tag" in built.operators) is tagged
 
 
 def test_offsets_of_the_sources_are_measured_and_never_show_in_answers() -> None:

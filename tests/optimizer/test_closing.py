@@ -7,6 +7,7 @@ import pytest
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.closing import closing_bounds
+from penstock.optimizer.options import Options
 
 STREAMS = """
 CREATE STREAM a (k INT, ts BIGINT) TIMESTAMP BY ts SLACK 3;
@@ -20,7 +21,7 @@ def closed(*texts: str, newest: tuple[int, int] = (25, 10), union: str = "meld")
     plans = [engine.sql(text).plan for text in texts]
     times = dict(zip("ab", newest, strict=True))
     promised = {name: max(time - 3, BEGINNING) for name, time in times.items()}
-    return closing_bounds(plans, times, promised, union=union)
+    return closing_bounds(plans, times, promised, Options(union=union))
 
 
 TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
@@ -68,4 +69,4 @@ def test_what_is_promised_already_is_enough() -> None:
     engine = LocalEngine()
     engine.sql(STREAMS)
     plan = engine.sql(TUMBLING).plan
-    assert closing_bounds([plan], {"a": 25}, {"a": 31}) == {}
+    assert closing_bounds([plan], {"a": 25}, {"a": 31}, Options()) == {}

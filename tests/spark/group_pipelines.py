@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node
-from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, program_of
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.random_streams import Declared
 from tests.engine.running import started
@@ -20,4 +22,6 @@ def pipeline_of(
     text: str, *declared: Declared, groups: int = 2, union: str = "meld"
 ) -> FakePipeline:
     [share] = assign_pipelines(plans_of(list(declared), [text], f"union = {union}"))
-    return FakePipeline(Exchange(program_of(share.queries, union), share.keys, GROUPS[:groups]))
+    return FakePipeline(
+        Exchange(optimize(share.queries, Options(union=union)), share.keys, GROUPS[:groups])
+    )

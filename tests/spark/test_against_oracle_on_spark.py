@@ -22,13 +22,14 @@ from penstock.local.engine import LocalEngine
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.physical import Program
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.control.attempts import Attempts
 from penstock.spark.delivery.delivery import Delivery
 from penstock.spark.engine import Engine
-from penstock.spark.group_host import Program
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.processor import RESULT
@@ -100,8 +101,7 @@ def test_the_query_files_have_the_oracles_answers(spark: SparkSession, tmp_path:
         streams |= {stream.name: stream for stream in mine.values()}
         for query in engine.queries:
             plans[f"{name}_{query.name}"] = moved(query.plan, mine)
-    used = {n.stream.name for plan in plans.values() for n in walk(plan) if hasattr(n, "stream")}
-    program = Program(tuple(s for s in streams.values() if s.name in used), plans)
+    program = optimize(plans)
     answers = run(spark, program, tmp_path / "checkpoint")
     assert len(plans) >= 20
     for name, plan in plans.items():
@@ -125,7 +125,7 @@ def test_the_queries_of_the_specification_have_the_oracles_answers(
                 folder = tmp_path / "in" / node.stream.name
                 streams[node.stream.name] = write_stream(folder, node.stream, arrived, 1)
     over_files = {name: moved(plan, streams) for name, plan in plans.items()}
-    answers = run(spark, Program(tuple(streams.values()), over_files), tmp_path / "checkpoint")
+    answers = run(spark, optimize(over_files), tmp_path / "checkpoint")
     for name, plan in plans.items():
         expected = evaluate(plan, inputs)
         assert same_rows(answers.get(name, []), expected), f"{name}: not the oracle's answer"

@@ -16,6 +16,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.optimizer.rules.late_rows import REOPEN, can_reopen
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
@@ -25,7 +27,6 @@ from penstock.spark.in_memory.micro_batches import (
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.draw import Drawn
@@ -38,10 +39,11 @@ from tests.spark.random_batches import as_numbered, micro_batches
 data = st.data()
 END = MicroBatch(promises={END_OF_RUN: 1})
 AGGREGATIONS = (
-    *PROMPT_AGGREGATIONS,
-    "two_level 3 slow 2 5",
-    "two_level 1 lazy 2 5",
-    "two_level 2 in_order 2 5",
+    *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
+    *(
+        Options(aggregation="two_level", table_size=size, flush=flush, flush_rows=5)
+        for size, flush in ((3, "slow"), (1, "lazy"), (2, "in_order"))
+    ),
 )
 
 
@@ -50,9 +52,9 @@ def plans_of(declared: list[Declared], *texts: str) -> dict[str, Node]:
     return {f"q{n}": engine.sql(text).plan for n, text in enumerate(texts)}
 
 
-def runs(share: PipelineGroup, batches: list[MicroBatch], **chosen: str) -> FakePipeline:
+def runs(share: PipelineGroup, batches: list[MicroBatch], options: Options) -> FakePipeline:
     """Batches of several runs, on a worker for each."""
-    program = program_of(share.queries, **chosen)
+    program = optimize(share.queries, options)
     pipeline = FakePipeline(Exchange(program, share.keys, (2, 0)))
     workers = [Worker(None)]
     for batch in batches:
@@ -81,15 +83,15 @@ def taken(pipeline: FakePipeline, batches: list[MicroBatch]) -> dict[str, Any]:
 
 
 def check(
-    share: PipelineGroup, first: list[MicroBatch], second: list[MicroBatch], **chosen: str
+    share: PipelineGroup, first: list[MicroBatch], second: list[MicroBatch], options: Options
 ) -> None:
     batches = [*first, END, *second, END]
-    pipeline = runs(share, batches, **chosen)
+    pipeline = runs(share, batches, options)
     so_far = taken(pipeline, batches[: len(first)])
     for name, plan in share.queries.items():
         answered = pipeline.rows("result", name, slice(len(first) + 1))
         assert same_rows(answered, evaluate(plan, so_far)), (answered, evaluate(plan, so_far))
-        if can_reopen(share.queries.values(), "meld", chosen.get("aggregation", "auto")):
+        if can_reopen(share.queries.values(), pipeline.exchange.program.options):
             continue  # rows that are late for some windows go into others: see below
         everything = pipeline.rows("result", name)
         expected = evaluate(plan, taken(pipeline, batches))
@@ -115,9 +117,9 @@ def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     while counts_rows(text):
         text = queries(draw, declared[0].time)
     events = arrivals(draw, declared)
-    aggregation = data.draw(st.sampled_from(AGGREGATIONS))
+    options = data.draw(st.sampled_from(AGGREGATIONS))
     [share] = assign_pipelines(plans_of(declared, text))
-    check(share, *cut_in_two(data, events), aggregation=aggregation)
+    check(share, *cut_in_two(data, events), options)
 
 
 @settings(max_examples=25)
@@ -129,7 +131,7 @@ def test_so_it_does_for_joins(data):
     events = arrivals(draw, declared, blocks=8)
     join = data.draw(st.sampled_from(["auto", "mjoin"]))
     [share] = assign_pipelines(plans_of(declared, make(draw, UNITS[declared[0].time])))
-    check(share, *cut_in_two(data, events), join=join)
+    check(share, *cut_in_two(data, events), Options(join=join))
 
 
 @settings(max_examples=25)
@@ -146,7 +148,7 @@ def test_windows_that_end_later_have_all_their_rows(data):
     first, second = cut_in_two(data, arrivals(draw, declared))
     [share] = assign_pipelines(plans_of(declared, text))
     batches = [*first, END, *second, END]
-    pipeline = runs(share, batches, aggregation=data.draw(st.sampled_from(REOPEN)))
+    pipeline = runs(share, batches, Options(aggregation=data.draw(st.sampled_from(REOPEN))))
     answered = pipeline.rows("result", "q0", slice(len(first) + 1))
     closed = max((row["window_end"] for row in answered), default=None)
     streams = pipeline.exchange.program.streams
@@ -173,6 +175,6 @@ def test_streams_whose_rows_are_counted_end_for_good() -> None:
         MicroBatch({"a": [[[{**rows[0], "ts": 99}]]]}),
         END,
     ]
-    pipeline = runs(share, batches)
+    pipeline = runs(share, batches, Options())
     assert [row["n"] for row in pipeline.rows("result", "q0")] == [10, 10, 5]
     assert len(pipeline.rows("late", "a")) == 1

@@ -21,6 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.timestamps import END
+from penstock.optimizer.optimize import optimize
 from penstock.spark import faults
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -28,7 +29,6 @@ from penstock.spark.in_memory.micro_batches import (
     Killed,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.state import segment_cache
@@ -79,7 +79,7 @@ def run_in_memory(shape: Shape, folder: Path) -> dict[str, list[dict[str, object
     """All batches on two workers that take turns."""
     answers: dict[str, list[dict[str, object]]] = {}
     for share in assign_pipelines(plans(shape)):
-        pipeline = FakePipeline(Exchange(program_of(share.queries), share.keys, GROUPS))
+        pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, GROUPS))
         one, other = Worker(folder), Worker(folder)
         turns = cycle([one, other, one])
         for batch in batches(shape):

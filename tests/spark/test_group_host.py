@@ -29,15 +29,16 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Project, Source
-from penstock.spark.group_host import Arrivals, GroupHost, Program
+from penstock.spark.group_host import Arrivals, GroupHost
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.state import segment_cache
@@ -59,8 +60,13 @@ from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batch
 
 data = st.data()
 group_counts = st.integers(1, 3)
-#: As a program spells them: two levels with their parameters.
-AGGREGATIONS = (*PROMPT_AGGREGATIONS, "two_level 3 slow 2 5", "two_level 1 lazy 2 5")
+AGGREGATIONS = (
+    *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
+    *(
+        Options(aggregation="two_level", table_size=size, flush=flush, flush_rows=5)
+        for size, flush in ((3, "slow"), (1, "lazy"))
+    ),
+)
 
 
 def run(
@@ -73,13 +79,15 @@ def run(
     steps: Sequence[int | None] = (None, 7, 1),
 ) -> FakePipeline:
     """All batches and the end of all streams, on workers that Hypothesis chooses."""
-    aggregation = data.draw(st.sampled_from(AGGREGATIONS))
-    program = replace(
-        program_of(share.queries, union, aggregation, join),
+    options = replace(
+        data.draw(st.sampled_from(AGGREGATIONS)),
+        union=union,
+        join=join,
         strategy=data.draw(st.sampled_from(SETTINGS["strategy"].words)),
         rows_per_step=data.draw(st.sampled_from(steps)),
         ets_by=data.draw(st.sampled_from(SETTINGS["ets_by"].words)),
     )
+    program = optimize(share.queries, options)
     salt = data.draw(st.integers(0, 3))
     pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
     end = MicroBatch(promises={stream.name: END for stream in program.streams})
@@ -133,7 +141,7 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
 def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
     text = "SELECT k, count(*) AS n FROM a [RANGE 60 MICROSECONDS] GROUP BY k"
     [share] = assign_pipelines(plans_of([Declared("a", 0)], [text]))
-    host = GroupHost(program_of(share.queries))
+    host = GroupHost(optimize(share.queries))
     source = host.graph.nodes["a"].output
     with patch.object(source, "promise", wraps=source.promise) as promise:
         for ts in range(200):
@@ -345,7 +353,7 @@ def stamped_host() -> GroupHost:
     stream = Stream("s", columns, TimestampKind.INTERNAL, "at")
     kept = tuple(Named(column.name, Ref(column.name, column.type)) for column in columns)
     plan = Project(Source(stream), kept)
-    return GroupHost(Program((stream,), {"q": plan}))
+    return GroupHost(optimize({"q": plan}))
 
 
 def stamped(k: str, at: int) -> pl.DataFrame:

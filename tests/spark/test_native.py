@@ -195,7 +195,7 @@ def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
             "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 SECONDS]"
         )
         engine.start()
-        assert engine.explain(engine.query("q").plan).count("native:") == (lowering == "auto")
+        assert engine.query("q").explain().count("native:") == (lowering == "auto")
         engine.finish()
         answer = engine.query("q").results().select("n", "window_start").rows()
         assert answer == [(n, start.replace(tzinfo=None)) for n, start in expected], lowering

@@ -14,13 +14,13 @@ import pytest
 from penstock.model.releases import Releases
 from penstock.model.schema import ROW_NUM
 from penstock.model.timestamps import END
+from penstock.optimizer.optimize import optimize
 from penstock.spark.delivery.delivery import releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.draw import Draw, check_seeds
@@ -52,7 +52,7 @@ def batches_of(events: list[Event], size: int) -> list[MicroBatch]:
 
 
 def after(share: PipelineGroup, groups: tuple[int, ...], batches: list[MicroBatch]) -> FakePipeline:
-    pipeline = FakePipeline(Exchange(program_of(share.queries), share.keys, groups))
+    pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, groups))
     worker = Worker(None)
     for batch in batches:
         pipeline.process(batch, lambda group: worker)

@@ -14,14 +14,13 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import LateRow
 from penstock.model.timestamps import END
+from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
-from penstock.spark.group_host import Program
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 
@@ -37,10 +36,7 @@ class Pipeline:
         engine.sql(f"CREATE STREAM s {stream}; SET late = {late}; SET mode = {mode}")
         [share] = assign_pipelines({"q": engine.sql(COUNT).plan})
         self.plan = share.queries["q"]
-        program = program_of(share.queries)
-        # Closed panes take no late row.
-        way = "wid" if late in ("consistent", "generous") else "auto"
-        program = Program(program.streams, program.queries, aggregation=way, late=late)
+        program = optimize(share.queries, engine.catalog.settings.options)
         self._fake = FakePipeline(Exchange(program, share.keys, (2, 0)))
         self._worker = Worker(None)
 

@@ -17,7 +17,6 @@ from penstock.errors import CyclicView, DuplicateName, Position, QueryError, Unk
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
-from penstock.optimizer.rules.in_order import in_order
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import Bound, bind
 from penstock.sql.parse.statements import (
@@ -192,8 +191,9 @@ class Catalog:
         with _positioned(statement.position):
             self._check_name(statement.name, "query", statement.replace)
             bound = self._bind(statement.name, statement.select)
-            plan = in_order(bound.plan) if self.settings.mode == "iop" else bound.plan
-            return QueryEntry(statement.name, plan, bound.reads, statement.sql, statement.sink)
+            return QueryEntry(
+                statement.name, bound.plan, bound.reads, statement.sql, statement.sink
+            )
 
     def _bind_view(self, statement: CreateView) -> ViewEntry:
         self._check_name(statement.name, "view", statement.replace)

@@ -232,26 +232,9 @@ class Settings:
     parameters: Mapping[str, int | Duration] = field(default_factory=dict)
 
     @property
-    def uses_late_rows(self) -> bool:
-        """Whether late rows go on to windows that are not closed yet."""
-        return self.late in ("consistent", "generous")
-
-    @property
     def options(self) -> Options:
         """Those that decide between operators."""
         return Options(**{each.name: getattr(self, each.name) for each in fields(Options)})
-
-    @property
-    def algorithm(self) -> str:
-        """How windows are aggregated, with the parameters of the algorithm behind its name.
-
-        >>> Settings(aggregation="two_level").algorithm
-        'two_level 4096 slow 2 160'
-        """
-        if self.aggregation != "two_level":
-            return self.aggregation
-        parameters = (self.table_size, self.flush, self.flush_windows, self.flush_rows)
-        return " ".join(["two_level", *map(str, parameters)])
 
     def with_value(self, name: str, value: Value) -> Settings:
         """These settings with one changed; BadSetting if there is none, or it cannot be that.

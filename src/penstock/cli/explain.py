@@ -6,6 +6,7 @@ Nothing runs, so queries that cannot run in this release are shown too, with the
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,9 +33,6 @@ def explain(
 ) -> None:
     """Show what the queries of a file would do, and why."""
     from penstock.catalog.catalog import Catalog
-    from penstock.optimizer.bounds_used import promises_used
-    from penstock.optimizer.lower import remark
-    from penstock.plan.explain import explain_graph
     from penstock.plan.notices import notices
     from penstock.plan.picture import to_dot, to_svg
     from penstock.sql.parse.parser import parse
@@ -42,30 +40,39 @@ def explain(
     catalog = Catalog()
     text = read_script(file)
     graph = plans(text, catalog)
-    settings = catalog.settings
-    chosen = {
-        "union": settings.union,
-        "join": settings.join,
-        "aggregation": settings.algorithm,
-    }
     for notice in notices(len(parse(text)), graph.queries):
         print(f"note: {notice}", file=sys.stderr)
-    print(explain_graph(graph, lambda node: remark(node, **chosen)))
-    lines = [
-        f"{name}: {line[0].lower()}{line[1:]}"
-        for name, plan in graph.queries.items()
-        for line in promises_used(plan, **chosen)
-    ]
-    if lines:
-        print("", *lines, sep="\n")
-    if graph.queries and find_spec("pyspark"):
-        from penstock.spark.explain import explain_pipelines, may_set_aside
-
-        aside = may_set_aside(catalog.streams)
-        print(f"\n{explain_pipelines(graph.queries, catalog.settings, aside)}")
+    print("\n\n".join(_explained(graph, catalog)))
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(graph))
+
+
+def _explained(graph: QueryGraph, catalog: Catalog) -> Iterator[str]:
+    """What runs on Spark, or where it is not installed, in one process."""
+    from penstock.errors import NotExecutable
+    from penstock.optimizer.explain import explain_program
+    from penstock.optimizer.optimize import optimize
+    from penstock.plan.explain import explain_graph
+    from penstock.plan.graph import QueryGraph
+
+    options = catalog.settings.options
+    queries, refused = dict(graph.queries), []
+    for name, plan in graph.queries.items():
+        try:
+            optimize({name: plan}, options)
+        except NotExecutable as error:
+            refused.append(f"{explain_graph(QueryGraph({name: plan}))}\n  {error.message}")
+            del queries[name]
+    if find_spec("pyspark"):
+        from penstock.spark.explain import explain_planned
+        from penstock.spark.placement.pipeline_groups import assign_pipelines
+
+        for share in assign_pipelines(queries):
+            yield explain_planned(share, catalog.settings, catalog.streams)
+    elif queries:
+        yield explain_program(optimize(queries, options).plans)
+    yield from refused
 
 
 def plans(text: str, catalog: Catalog) -> QueryGraph:

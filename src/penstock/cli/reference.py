@@ -14,7 +14,7 @@ from penstock.errors import NotExecutable
 from penstock.kernel.expressions import compile_columns, compile_expression
 from penstock.kernel.types import polars_type
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
-from penstock.optimizer.lower_union import adapt
+from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
 from penstock.plan.row_windows import counted_stream
 from penstock.windows import Sliding

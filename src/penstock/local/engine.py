@@ -35,11 +35,10 @@ from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
-from penstock.optimizer.lower import Lowering
-from penstock.optimizer.rules.late_rows import check_takes_late_rows
+from penstock.optimizer.build import build
+from penstock.optimizer.rules.late_rows import late_rows
+from penstock.optimizer.specs import SourceSpec
 from penstock.plan.blockers import StreamProgress
-from penstock.plan.graph import streams_of
-from penstock.plan.waiting import waits
 from penstock.runtime.base_engine import BaseEngine, Slack
 from penstock.runtime.graph_host import LocalHost
 from penstock.runtime.stream_input import SetAside, StreamCounts
@@ -61,11 +60,6 @@ class LocalEngine(BaseEngine):
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
-        self._sources: dict[str, KernelNode] = {}
-        self._lowering = Lowering(self._host.graph, self._sources)
-        # Queries without windows read other sources, in which late rows are, too.
-        self._sources_of_all: dict[str, KernelNode] = {}
-        self._lowering_of_all = Lowering(self._host.graph, self._sources_of_all)
         self._queries: dict[str, LocalQuery] = {}
 
     def query(self, name: str) -> LocalQuery:
@@ -222,12 +216,6 @@ class LocalEngine(BaseEngine):
 
     # -- following the catalog ----------------------------------------------------------------
 
-    def _check(self, entry: QueryEntry) -> None:
-        settings = self.catalog.settings
-        if LatePolicy(settings.late).lets_in:
-            check_takes_late_rows(entry.plan, settings.late, settings.union)
-        pass
-
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
             check_console(sink)
@@ -243,12 +231,7 @@ class LocalEngine(BaseEngine):
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        lowering = self._lowering
-        if not waits(entry.plan, self.catalog.settings.union):
-            lowering = self._lowering_of_all
-            for stream in streams_of(entry.plan):
-                self._sources_of_all[stream] = self._host.source_of_all(stream)
-        node = lowering.lower(entry.plan, **self._chosen)
+        node = build(self.programs[entry.name].plans[entry.name], self._host.graph, self._source)
         self._host.add_query(entry.name, node, entry.plan.schema)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
@@ -261,12 +244,14 @@ class LocalEngine(BaseEngine):
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:
             self._late[entry.name] = sink_of(entry.name, entry.late)
-        self._sources[entry.name] = self._host.add_stream(entry.stream)
+        self._host.add_stream(entry.stream)
+
+    def _source(self, spec: SourceSpec) -> KernelNode:
+        name = spec.stream.name
+        return self._host.source_of_all(name) if spec.with_late else self._host.source(name)
 
     def _stream_dropped(self, name: str) -> None:
         self._host.remove_stream(name)
-        del self._sources[name]
-        self._sources_of_all.pop(name, None)
         self._supplies.pop(name, None)
         self._reading.pop(name, None)
         late = self._late.pop(name, None)
@@ -293,7 +278,7 @@ class LocalEngine(BaseEngine):
         policy = LatePolicy(settings.late)
         if policy.lets_in:
             for entry in self.catalog.queries:
-                check_takes_late_rows(entry.plan, settings.late, settings.union)
+                late_rows({entry.name: entry.plan}, settings.options)
                 raise NotExecutable(
                     f"query `{entry.name}` runs already, by an algorithm that cannot treat late "
                     f"rows as `{settings.late}`",

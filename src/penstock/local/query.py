@@ -71,7 +71,7 @@ class LocalQuery:
 
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
-        return self._engine.explain(self.plan)
+        return self._engine.explain(self.name, self.plan)
 
     def why(self) -> Blockers:
         """What holds it back: which input, its bound, its age, and what would release it."""

@@ -1,41 +1,38 @@
-"""Which promises of its streams a plan uses, and how finely: what Describe will let pass.
+"""Which bounds of its streams a plan uses, and how finely: what Describe will let pass.
 
-The plan is lowered into a graph that nobody runs, and its sources are asked.
+The plan is built in a graph that nobody runs, and its sources are asked.
 Spec: window-queries 1.4.
 """
 
 from __future__ import annotations
 
-from penstock.errors import NotExecutable
-from penstock.kernel.graph import Graph
+from penstock.kernel.graph import Graph, Node
 from penstock.kernel.progress.describe import grain_behind
 from penstock.kernel.progress.grain import UNUSED, Grain
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
-from penstock.optimizer.lower import Lowering
-from penstock.optimizer.physical import AUTO
-from penstock.plan import nodes
-from penstock.plan.graph import streams_of
+from penstock.optimizer.build import build
+from penstock.optimizer.physical import PhysicalPlan
+from penstock.optimizer.specs import SourceSpec
 
 
-def promises_used(
-    plan: nodes.Node, *, union: str, join: str = AUTO, aggregation: str = AUTO
-) -> list[str]:
-    """A line for each stream of the plan; none if the plan cannot run."""
-    streams = streams_of(plan)
-    graph = Graph()
-    sources = {name: graph.add_source(name) for name in streams}
-    try:
-        Lowering(graph, sources).lower(plan, union=union, join=join, aggregation=aggregation)
-    except NotExecutable:
-        return []
+def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
+    """A line for each stream of the plan."""
+    graph, sources = Graph(), dict[Stream, Node]()
+
+    def source(spec: SourceSpec) -> Node:
+        if spec.stream not in sources:
+            sources[spec.stream] = graph.add_source(spec.stream.name)
+        return sources[spec.stream]
+
+    build(plan, graph, source)
     lines = []
-    for name, stream in sorted(streams.items()):
-        grains = {on: grain_behind(sources[name], on) for on in _attributes(stream)}
+    for stream, node in sorted(sources.items(), key=lambda found: found[0].name):
+        grains = {on: grain_behind(node, on) for on in _attributes(stream)}
         used = [_line(stream, on, grain) for on, grain in grains.items() if grain != UNUSED]
-        lines.append(f"Promises of {name}: {', '.join(used) or 'none is used'}")
+        lines.append(f"{indent}Bounds of {stream.name}: {', '.join(used) or 'none is used'}")
     return lines
 
 

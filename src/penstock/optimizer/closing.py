@@ -30,7 +30,7 @@ from penstock.kernel.joins.purge import keep_from, output_bound
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.lower_join import MJOIN
-from penstock.optimizer.physical import AUTO
+from penstock.optimizer.options import AUTO, Options
 from penstock.plan import nodes
 from penstock.plan.graph import below, streams_of, walk
 from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged, Window
@@ -43,9 +43,7 @@ def closing_bounds(
     plans: Iterable[nodes.Node],
     newest: Mapping[str, int],
     promised: Mapping[str, int],
-    *,
-    union: str = "meld",
-    join: str = AUTO,
+    options: Options,
 ) -> dict[str, int]:
     """The least bound of each stream with which nothing waits; of those that need a higher one.
 
@@ -55,7 +53,7 @@ def closing_bounds(
     found: dict[str, int] = {}
     for plan in plans:
         names = [name for name, stream in streams_of(plan).items() if stream.timestamp is not None]
-        needed = _least(plan, names, newest, promised, union, join)
+        needed = _least(plan, names, newest, promised, options)
         for name in names:
             if needed > max(promised[name], found.get(name, BEGINNING)):
                 found[name] = needed
@@ -81,14 +79,13 @@ def _least(
     names: list[str],
     newest: Mapping[str, int],
     promised: Mapping[str, int],
-    union: str,
-    join: str,
+    options: Options,
 ) -> int:
     """The least bound for all streams of a plan with which nothing waits in it."""
 
     def is_enough(bound: int) -> bool:
         raised = {name: max(promised[name], bound) for name in names}
-        return _Reached(newest, raised, union, join).is_out(plan)
+        return _Reached(newest, raised, options).is_out(plan)
 
     if is_enough(BEGINNING):
         return BEGINNING
@@ -113,8 +110,7 @@ class _Reached:
 
     newest: Mapping[str, int]
     promised: Mapping[str, int]
-    union: str
-    join: str
+    options: Options
 
     def is_out(self, plan: nodes.Node) -> bool:
         """Whether nothing waits in a plan."""
@@ -130,7 +126,7 @@ class _Reached:
             case nodes.Ordered():
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
-            case nodes.Union() if self.union == "merge":
+            case nodes.Union() if self.options.union == "merge":
                 return all(
                     min(self.bound(part, part.schema.names[place]) for part in node.parts)
                     >= max(self.latest(part, part.schema.names[place]) for part in node.parts)
@@ -158,7 +154,7 @@ class _Reached:
         return True
 
     def _lets_pairs_out(self, node: nodes.WindowJoin) -> bool:
-        if self.join in _PROMPT_JOINS:
+        if self.options.join in _PROMPT_JOINS:
             return True
         inputs = list(zip(node.children, node.on, strict=True))
         latest = [self.latest(*given) for given in inputs]
@@ -200,7 +196,7 @@ class _Reached:
             case nodes.WindowJoin():
                 side = _side(node, on)
                 mine, other = (self.bound(node.children[s], node.on[s]) for s in (side, 1 - side))
-                if self.join not in _PROMPT_JOINS:
+                if self.options.join not in _PROMPT_JOINS:
                     mine = other = min(mine, other)
                 return output_bound(node.band, side, mine, other)
         return min(self.bound(*each) for each in below(node, on))

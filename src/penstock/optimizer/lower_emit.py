@@ -6,33 +6,25 @@ beside final results; so neither is chosen here.
 
 from __future__ import annotations
 
-from functools import partial
-
 from penstock.errors import PenstockBug
-from penstock.kernel.aggregation.wid.bucket import Bucket
-from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLandmark, RevisingWid
 from penstock.model.emit import Emit
-from penstock.optimizer.physical import Physical
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import BucketSpec, WindowSpec
 from penstock.plan import nodes
 from penstock.windows import Cumulating, Landmark, Sliding
 
 
-def lower_emitting(node: nodes.WindowAggregate, emit: Emit) -> Physical:
+def lower_emitting(node: nodes.WindowAggregate, emit: Emit, *, consistent: bool) -> Chosen:
     """WID that revises."""
     results = tuple((result.name, result.aggregate) for result in node.results)
     window = node.window
     if not isinstance(window, Sliding | Cumulating | Landmark):
         raise PenstockBug(f"{window} cannot be revised")
-    bucket = (
-        partial(Bucket, window) if emit.every is None else partial(PeriodBucket, window, emit.every)
-    )
-    aggregate = (
-        partial(RevisingLandmark, node.groups, results, window, emit)
-        if isinstance(window, Landmark)
-        else partial(RevisingWid, node.groups, results, window, emit)
-    )
-    return Physical(
-        (bucket, aggregate),
-        ("Bucket", aggregate.func.__name__),
+    algorithm = "RevisingLandmark" if isinstance(window, Landmark) else "RevisingWid"
+    return Chosen(
+        (
+            BucketSpec(window, emit.every),
+            WindowSpec(algorithm, node.groups, results, window, emit, consistent),
+        ),
         f"{emit}: partials of open windows can be read at any time, and say what changed",
     )

@@ -17,87 +17,76 @@ A baseline can be lowered and not be SET, because its answers may be wrong:
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import partial
-
 from penstock.errors import NotExecutable
-from penstock.kernel.joins.baselines.global_order import GlobalOrder
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
-from penstock.kernel.joins.tactics.adaptive import Adaptive
-from penstock.kernel.joins.tactics.filter_order import FilterOrder
-from penstock.kernel.joins.tactics.opib import OPIB
-from penstock.kernel.joins.tactics.opob import OPOB
-from penstock.kernel.joins.tactics.sync_filter import SyncFilter
-from penstock.kernel.joins.tactics.tactic import Tactic
-from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.joins import JoinKind
 from penstock.optimizer.joins.flatten_joins import flatten_joins, joins_several
-from penstock.optimizer.physical import AUTO, Physical
+from penstock.optimizer.options import AUTO, Options
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import PLAIN, WindowJoinSpec
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 
-#: Where Adaptive switches. Below it results are up to so much later than they could be, by the
-#: analysis; a little more if rows come in bursts.
-ALPHA = 0.05
-
-
 #: Setting -> the tactic, and why one would want it.
-TACTICS: dict[str, tuple[Callable[[], Tactic], str]] = {
+TACTICS = {
     AUTO: (
-        Tactic,
+        PLAIN,
         "pairs leave as soon as they exist, in no order; rows stay until no partner can come",
     ),
-    "oa": (Tactic, "asked for; pairs leave as soon as they exist, in no order"),
+    "oa": (PLAIN, "asked for; pairs leave as soon as they exist, in no order"),
     "sync_filter": (
-        SyncFilter,
+        "SyncFilter",
         "asked for; rows wait until the other input has come as far, so results are in order",
     ),
     "filter_order": (
-        FilterOrder,
+        "FilterOrder",
         "asked for; rows join at once, results wait until both inputs have come as far",
     ),
     "adaptive": (
-        partial(Adaptive, ALPHA, time.perf_counter),
-        f"asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {ALPHA}",
+        "AdaptiveOrder",
+        "asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {alpha}",
     ),
-    "opob": (OPOB, "asked for; results wait in a buffer that is sorted by the left timestamp"),
-    "opib": (OPIB, "asked for; left rows wait until their partners have come, and join in order"),
+    "opob": (
+        "OPOBJoin",
+        "asked for; results wait in a buffer that is sorted by the left timestamp",
+    ),
+    "opib": (
+        "OPIBJoin",
+        "asked for; left rows wait until their partners have come, and join in order",
+    ),
     "global_order": (
-        GlobalOrder,
+        "GlobalOrderJoin",
         "a baseline, for experiments: wrong unless rows of both inputs come in one order",
     ),
 }
-#: Those that give other answers than OA-Join: for experiments, which name them in the lowering.
+#: Those that give other answers than OA-Join: for experiments, which name them in Options.
 BASELINES = ("global_order",)
 #: Those that count on inputs which are in order themselves.
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
-
-
 #: For joins of three inputs and more.
 MJOIN = "mjoin"
 
 
-def lower_window_join(node: nodes.WindowJoin, join: str, union: str) -> Physical:
-    if join == MJOIN:
+def lower_window_join(node: nodes.WindowJoin, options: Options) -> Chosen:
+    if options.join == MJOIN:
         return _lower_mjoin(node)
-    tactic, reason = TACTICS[join]
-    if join not in (AUTO, "oa"):
-        _check(node, join, union)
+    tactic, reason = TACTICS[options.join]
+    alpha = options.join_alpha if options.join == "adaptive" else None
+    if options.join not in (AUTO, "oa"):
+        _check(node, options.join, options.union)
     elif joins_several(node):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
-    spec = join_spec(node)
-    return Physical((lambda: WindowJoin(spec, tactic()),), (tactic().name,), reason)
+    spec = WindowJoinSpec(tactic, join_spec(node), alpha=alpha)
+    return Chosen((spec,), reason.format(alpha=alpha))
 
 
-def _lower_mjoin(node: nodes.WindowJoin) -> Physical:
+def _lower_mjoin(node: nodes.WindowJoin) -> Chosen:
     found = flatten_joins(node)
     if found is None:
         reason = "an MJoin of two inputs is an OA-Join; where a third is joined, it is part of that"
-        return Physical((partial(WindowJoin, join_spec(node)),), ("OAJoin",), reason)
-    return Physical(
-        (lambda: WindowJoin(found.spec),),
-        ("MJoin",),
+        return Chosen((WindowJoinSpec(PLAIN, join_spec(node)),), reason)
+    return Chosen(
+        (WindowJoinSpec(PLAIN, found.spec),),
         f"asked for; {len(found.inputs)} inputs meet at once, the smallest store first: only their "
         "own rows are kept, where binary joins would keep the results of those below as well",
     )

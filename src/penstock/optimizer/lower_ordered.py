@@ -8,24 +8,24 @@ come out of a join, of how much later a partner can be (band).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from penstock.kernel.joins.purge import keep_from
-from penstock.kernel.operators.order import Order
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
-from penstock.optimizer.physical import Physical
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import OrderSpec
 from penstock.plan import nodes
 from penstock.plan.graph import below, trace, walk
 from penstock.windows import Band
 
 
-def lower_ordered(node: nodes.Ordered, union: str) -> Physical:
-    if node.input.order == node.on and (union == "merge" or not _unites(node)):
-        return Physical((), ("nothing",), f"rows come in the order of {node.on} already")
+def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
+    if node.input.order == node.on and (options.union == "merge" or not _unites(node)):
+        return Chosen((), f"rows come in the order of {node.on}")
     reason = f"rows wait until nothing earlier can come; {_told(node)}"
-    return Physical((partial(Order, node.on),), ("Order",), reason)
+    return Chosen((OrderSpec(node.on),), reason)
 
 
 @dataclass(frozen=True)

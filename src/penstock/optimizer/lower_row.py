@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from penstock.kernel.operators.project import Project
-from penstock.kernel.operators.select import Select
-from penstock.optimizer.physical import Physical
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import ProjectSpec, SelectSpec
 from penstock.plan import nodes
 
 
-def lower_select(node: nodes.Select) -> Physical:
-    return Physical((partial(Select, node.predicate),), ("Select",), "a row at a time, no state")
+def lower_select(node: nodes.Select) -> Chosen:
+    return Chosen((SelectSpec(node.predicate),), "a row at a time, no state")
 
 
-def lower_project(node: nodes.Project) -> Physical:
-    return Physical((partial(Project, node.columns),), ("Project",), "a row at a time, no state")
+def lower_project(node: nodes.Project) -> Chosen:
+    return Chosen((ProjectSpec(node.columns),), "a row at a time, no state")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from penstock.kernel.joins.table_join import TableJoin, TableJoinSpec
-from penstock.optimizer.physical import Physical
+from penstock.kernel.joins.table_join import TableJoinSpec
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import StaticJoinSpec
 from penstock.plan import nodes
 
 
-def lower_table_join(node: nodes.TableJoin) -> Physical:
+def lower_table_join(node: nodes.TableJoin) -> Chosen:
     spec = TableJoinSpec(
         node.names,
         node.input.schema.columns,
@@ -20,8 +19,7 @@ def lower_table_join(node: nodes.TableJoin) -> Physical:
         node.kind,
     )
     by = "its hash index is probed" if spec.keys[0] else "every one of its rows is tried"
-    return Physical(
-        (partial(TableJoin, spec),),
-        ("TableJoin",),
+    return Chosen(
+        (StaticJoinSpec(spec),),
         f"the table does not change, so rows pass at once and nothing is kept; {by}",
     )

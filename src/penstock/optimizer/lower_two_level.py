@@ -1,23 +1,13 @@
-"""Two-level aggregation, where `SET aggregation = two_level` asks for it.
-
-Its parameters travel with the name of the algorithm, as Settings spells it out:
-`two_level 4096 slow 2 160` is a table of 4096 slots, flushed slowly, m = 2, i = 160; so is
-`two_level` alone.
-"""
+"""Two-level aggregation, where `SET aggregation = two_level` asks for it."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from penstock.kernel.aggregation.two_level.flush import IN_ORDER, LAZY, SLOW, Flush
-from penstock.kernel.aggregation.two_level.two_level import HighLevel, LowLevel
-from penstock.kernel.aggregation.wid.bucket import Bucket
-from penstock.optimizer.physical import Physical
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Chosen
+from penstock.optimizer.specs import BucketSpec, LowLevelSpec, WindowSpec
 from penstock.plan import nodes
 from penstock.windows import Cumulating, Sliding
-
-#: Slots, policy, m and i.
-DEFAULTS = ("4096", SLOW, "2", "160")
 
 _LEAVES = {
     LAZY: "throws out what collides, and what has been over for {m} windows",
@@ -26,22 +16,22 @@ _LEAVES = {
 }
 
 
-def two_level(node: nodes.WindowAggregate, aggregation: str) -> Physical | None:
+def two_level(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
     """The two levels for this aggregate, if they are asked for and the window has ids."""
-    name, *parameters = aggregation.split()
     window = node.window
-    if name != "two_level" or not isinstance(window, Sliding | Cumulating):
+    if options.aggregation != "two_level" or not isinstance(window, Sliding | Cumulating):
         return None
-    size, policy, m, i = parameters or DEFAULTS
-    flush = Flush(policy, int(m), int(i))
+    size, flush = (
+        options.table_size,
+        Flush(options.flush, options.flush_windows, options.flush_rows),
+    )
     results = tuple((result.name, result.aggregate) for result in node.results)
-    leaves = _LEAVES[policy].format(m=m, i=i)
-    return Physical(
+    leaves = _LEAVES[flush.policy].format(m=flush.windows, i=flush.rows)
+    return Chosen(
         (
-            partial(Bucket, window),
-            partial(LowLevel, node.groups, results, int(size), flush),
-            partial(HighLevel, node.groups, results, window),
+            BucketSpec(window),
+            LowLevelSpec(node.groups, results, size, flush),
+            WindowSpec("HighLevel", node.groups, results, window),
         ),
-        ("Bucket", "LowLevel", "HighLevel"),
         f"asked for; a table of {size} slots {leaves}; behind it partials are rolled up",
     )

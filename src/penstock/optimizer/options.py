@@ -15,7 +15,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that decides between operators."""
+    """Everything that decides between operators, and how they take turns."""
 
     union: str = "meld"
     join: str = AUTO
@@ -28,6 +28,9 @@ class Options:
     mode: str = "oop"
     late: str = "keep"
     lowering: str = AUTO
+    strategy: str = "dfs"
+    rows_per_step: int | None = None
+    ets_by: str = "rows"
 
     @property
     def uses_late_rows(self) -> bool:

@@ -1,23 +1,155 @@
-"""Physical: the operators that compute one plan node, and why these."""
+"""PhysicalPlan: the operators that compute a query, as a value.
+
+A plan is its last operator, with the plans of its inputs below it. It says which operator that is
+and all that it is built from (`spec`); why (`reason`, at the last operator of each logical node,
+with the node's `label`); and what it is estimated to cost. EXPLAIN prints it, `build` makes the
+running operators of it, and both say the same.
+
+Its *fingerprint* depends on what it computes and how, and on nothing else: not on the name of the
+query, on what was declared before it, on reasons and estimates, or on the process. Equal fragments
+have equal fingerprints, so they are built once, and state is found again by them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
-from penstock.kernel.operator import Operator
+from penstock.model.streams import Stream
+from penstock.optimizer.codec import canonical, decode, encode
+from penstock.optimizer.options import Options
+from penstock.optimizer.specs import Spec
+from penstock.plan.nodes import Node
 
-#: The choice of a setting that leaves it to us.
-AUTO = "auto"
+Queries: TypeAlias = Mapping[str, Node]
+"""Logical plans by the names of their queries."""
+
+#: Hexadecimal digits of a fingerprint that name an operator.
+SHORT = 12
 
 
 @dataclass(frozen=True)
-class Physical:
-    """A chain of operators: the first reads the node's inputs, the last gives its answer."""
+class Chosen:
+    """The operators for one logical node: the first reads its inputs, the last gives its answer."""
 
-    operators: tuple[Callable[[], Operator], ...]
-    names: tuple[str, ...]
+    specs: tuple[Spec, ...]
     reason: str
+    cost: float | None = None
 
-    def __str__(self) -> str:
-        return f"{' > '.join(self.names)}: {self.reason}"
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.specs)
+
+
+@dataclass(frozen=True, eq=False)
+class PhysicalPlan:
+    """An operator over its inputs."""
+
+    spec: Spec
+    inputs: tuple[PhysicalPlan, ...] = ()
+    label: str = ""  # of the logical node that is answered here; empty inside a chain
+    reason: str = ""
+    cost: float | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names what is computed, and how."""
+        inputs = ",".join(below.fingerprint for below in self.inputs)
+        return hashlib.sha256(f"{canonical(self.spec)}({inputs})".encode()).hexdigest()
+
+    @property
+    def id(self) -> str:
+        """The operator's name where it runs, and its state's."""
+        return f"{self.spec.name}-{self.fingerprint[:SHORT]}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PhysicalPlan) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def walk(self) -> Iterator[PhysicalPlan]:
+        """Every distinct operator, inputs before consumers."""
+        return walk([self])
+
+
+Plans: TypeAlias = Mapping[str, PhysicalPlan]
+"""Physical plans by the names of their queries."""
+
+
+def walk(plans: Iterable[PhysicalPlan]) -> Iterator[PhysicalPlan]:
+    """Every distinct operator of several plans, inputs before consumers."""
+    seen: set[PhysicalPlan] = set()
+
+    def visit(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
+        if plan not in seen:
+            seen.add(plan)
+            for below in plan.inputs:
+                yield from visit(below)
+            yield plan
+
+    for plan in plans:
+        yield from visit(plan)
+
+
+def rewritten(
+    plans: Plans, change: Callable[[PhysicalPlan, PhysicalPlan], PhysicalPlan]
+) -> dict[str, PhysicalPlan]:
+    """Plans of which every operator was changed, inputs before consumers.
+
+    `change` is given the operator over inputs that are changed already, and as it was.
+    """
+    done: dict[PhysicalPlan, PhysicalPlan] = {}
+    for plan in walk(plans.values()):
+        inputs = tuple(done[below] for below in plan.inputs)
+        done[plan] = change(replace(plan, inputs=inputs), plan)
+    return {name: done[plan] for name, plan in plans.items()}
+
+
+@dataclass(frozen=True)
+class Program:
+    """The queries that run together: as they were rewritten, and the operators chosen for them.
+
+    `streams` are what they read, by number.
+    """
+
+    streams: tuple[Stream, ...]
+    queries: Queries
+    plans: Plans
+    options: Options
+
+
+def to_json(plans: Plans) -> dict[str, Any]:
+    """Plans by name as JSON; what they share is written once."""
+    return {
+        "operators": {
+            plan.fingerprint: {
+                "spec": encode(plan.spec),
+                "inputs": [below.fingerprint for below in plan.inputs],
+                "label": plan.label,
+                "reason": plan.reason,
+                "cost": plan.cost,
+            }
+            for plan in walk(plans.values())
+        },
+        "queries": {name: plan.fingerprint for name, plan in plans.items()},
+    }
+
+
+def from_json(data: Mapping[str, Any]) -> dict[str, PhysicalPlan]:
+    """The plans that `to_json` has written."""
+    found: dict[str, PhysicalPlan] = {}
+
+    def plan_of(fingerprint: str) -> PhysicalPlan:
+        if fingerprint not in found:
+            kept = data["operators"][fingerprint]
+            inputs = tuple(map(plan_of, kept["inputs"]))
+            found[fingerprint] = PhysicalPlan(
+                decode(kept["spec"]), inputs, kept["label"], kept["reason"], kept["cost"]
+            )
+        return found[fingerprint]
+
+    return {name: plan_of(fingerprint) for name, fingerprint in data["queries"].items()}

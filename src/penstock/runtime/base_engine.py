@@ -30,11 +30,11 @@ from penstock.model.releases import Releases
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Stream, Timing
 from penstock.model.timestamps import to_ticks
-from penstock.optimizer.bounds_used import promises_used
-from penstock.optimizer.lower import check_executable, remark
-from penstock.optimizer.rules.late_rows import aggregation_with_late_rows
+from penstock.optimizer.explain import explain
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.plan.blockers import Blockers, StreamProgress, blocked_by
-from penstock.plan.explain import explain
+from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import QueryGraph, streams_of
 from penstock.plan.nodes import Node
 from penstock.sql.parse.parser import parse
@@ -70,6 +70,7 @@ class BaseEngine(ABC):
 
     def __init__(self) -> None:
         self.catalog = Catalog()
+        self.programs: dict[str, Program] = {}  # by query, as it was declared
 
     def sql(self, text: str) -> Any:
         """Execute statements; gives what the last one gives.
@@ -82,21 +83,21 @@ class BaseEngine(ABC):
         return outcome
 
     @property
-    def _chosen(self) -> dict[str, str]:
-        """The settings that decide between operators."""
-        settings = self.catalog.settings
-        return {
-            "union": settings.union,
-            "join": settings.join,
-            "aggregation": aggregation_with_late_rows(settings.aggregation)
-            if settings.uses_late_rows
-            else settings.algorithm,
-        }
+    def plans(self) -> dict[str, PhysicalPlan]:
+        """The operators that compute each query."""
+        return {name: program.plans[name] for name, program in self.programs.items()}
 
-    def explain(self, plan: Node) -> str:
-        """A plan with the operators chosen for it and why, and the promises that it uses."""
-        text = explain(plan, lambda node: remark(node, **self._chosen))
-        return "\n".join([text, *promises_used(plan, **self._chosen)])
+    def explain(self, name: str, plan: Node) -> str:
+        """A query with the operators chosen for it and why, and the bounds that it uses."""
+        try:
+            program = self.programs.get(name) or self.optimized(name, plan)
+        except NotExecutable as error:
+            return f"{explain_logical(plan)}\n\n{error.message}"
+        return explain(program.plans[name])
+
+    def optimized(self, name: str, plan: Node) -> Program:
+        """The operators that a query would get now; NotExecutable if there are none."""
+        return optimize({name: plan}, self.catalog.settings.options, running=self.plans)
 
     def why(self, name: str) -> Blockers:
         """What holds a running query back; printed, it is what EXPLAIN LIVE says."""
@@ -106,7 +107,7 @@ class BaseEngine(ABC):
             raise UnknownName(f"no query `{name}`", hint=suggest(name, known))
         return blocked_by(
             entry.name,
-            entry.plan,
+            self.programs[entry.name].queries[entry.name],
             self._stream_progress(),
             self._releases(entry.name),
             now=self.now(),
@@ -186,8 +187,7 @@ class BaseEngine(ABC):
         """The clock by which streams are silent."""
         return to_ticks(datetime.now(timezone.utc))
 
-    @abstractmethod
-    def _check(self, entry: QueryEntry) -> None:
+    def _check(self, entry: QueryEntry) -> None:  # noqa: B027  # most hosts run all there is
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
@@ -243,6 +243,7 @@ class BaseEngine(ABC):
             case Drop() if isinstance(entry, StreamEntry):
                 self._stream_dropped(entry.name)
             case Drop() if isinstance(entry, QueryEntry):
+                del self.programs[entry.name]
                 self._query_dropped(entry.name)
         return None
 
@@ -260,7 +261,7 @@ class BaseEngine(ABC):
     def _declare(self, statement: CreateQuery) -> Any:
         entry = self.catalog.bind_query(statement)
         try:
-            check_executable(entry.plan, **self._chosen)
+            program = self.optimized(entry.name, entry.plan)
             self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
@@ -273,6 +274,7 @@ class BaseEngine(ABC):
             self.catalog.add_query(entry)
         if replaced is not None:
             self._query_dropped(replaced.name)
+        self.programs[entry.name] = program
         return self._query_declared(entry)
 
     def _check_late(self, statement: CreateStream) -> None:
@@ -329,6 +331,6 @@ class BaseEngine(ABC):
                     position=statement.position,
                     hint=suggest(target, known),
                 )
-            return self.explain(entry.plan)
+            return self.explain(entry.name, entry.plan)
         query = target if isinstance(target, CreateQuery) else self._named(target)
-        return self.explain(self.catalog.bind_query(query).plan)
+        return self.explain(query.name, self.catalog.bind_query(query).plan)

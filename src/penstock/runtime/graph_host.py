@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
-from penstock.kernel.aggregation.wid.wid import treat_late
 from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Graph, Node, SavedNode
 from penstock.kernel.progress.late import LatePolicy
@@ -183,10 +182,6 @@ class LocalHost:
         self._late = late
         for stream in self._inputs.values():
             stream.policy = late
-        self._follow_late()
-
-    def _follow_late(self) -> None:
-        treat_late(self.graph, self._late)
 
     def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
         """Make enabling timestamps in another way from now on."""
@@ -296,7 +291,6 @@ class LocalHost:
     def _rebuild(self) -> None:
         self.executor.rebuild()
         self._progress.rebuild()
-        self._follow_late()
 
     def _drain_fed(self) -> None:
         """A query that is nothing but a stream has no step after which it could be drained."""

@@ -40,15 +40,17 @@ from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
-from penstock.optimizer.rules.late_rows import check_takes_late_rows
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine, Slack
 from penstock.spark.delivery.stream_counts import StreamCounts
 from penstock.spark.delivery.totals import query_counts
-from penstock.spark.explain import explain_pipelines, may_set_aside
+from penstock.spark.explain import explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, Query
 from penstock.spark.running_pipeline import RunningPipeline
@@ -122,29 +124,26 @@ class Engine(BaseEngine):
     def queries(self) -> list[Query]:
         return list(self._queries.values())
 
-    def explain(self, plan: Node) -> str:
-        """A plan with its operators, and how it runs on Spark: with what, spread by what."""
-        declared = {entry.name: entry.plan for entry in self.catalog.queries}
-        together = (s.queries for s in assign_pipelines(declared) if plan in s.queries.values())
-        pipelines = explain_pipelines(
-            next(together, {"this query": plan}),
-            self.catalog.settings,
-            may_set_aside(self.catalog.streams),
+    def explain(self, name: str, plan: Node) -> str:
+        """The pipeline of a query: its operators, and how it runs on Spark."""
+        running = self._running_of(name)
+        if running is not None:
+            return explain_pipeline(running.share, running.program, running.choice)
+        share = next(
+            (share for share in self._planned() if name in share.queries),
+            PipelineGroup({name: plan}, partitioning(plan)),
         )
-        return f"{super().explain(plan)}\n\n{pipelines}"
+        return explain_planned(share, self.catalog.settings, self.catalog.streams)
+
+    def optimized(self, name: str, plan: Node) -> Program:
+        # Queries that run do so in graphs of their own.
+        return optimize({name: plan}, self.catalog.settings.options)
 
     # -- running ------------------------------------------------------------------------------
 
     def start(self, *, interval: str = "0 seconds") -> None:
         """Start every query that is declared and not running."""
-        waiting = {
-            entry.name: entry.plan
-            for entry in self.catalog.queries
-            if self._running_of(entry.name) is None
-        }
-        alone = self.catalog.settings.lowering == NATIVE
-        together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
-        planned = [share for queries in together for share in assign_pipelines(queries)]
+        planned = self._planned()
         self._place_spools(planned)
         for share in planned:
             running = RunningPipeline(self, share)
@@ -152,6 +151,17 @@ class Engine(BaseEngine):
             self._running.append(running)
         for name in self._spools:
             self._spools[name].start(partial(self._rows_read, name))
+
+    def _planned(self) -> list[PipelineGroup]:
+        """The pipelines of all queries that are declared and not running."""
+        waiting = {
+            entry.name: entry.plan
+            for entry in self.catalog.queries
+            if self._running_of(entry.name) is None
+        }
+        alone = self.catalog.settings.lowering == NATIVE
+        together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
+        return [share for queries in together for share in assign_pipelines(queries)]
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -294,11 +304,6 @@ class Engine(BaseEngine):
             facts = {**facts, "holding": self.why(name).as_json()}
         return {**dict(latest), "penstock": facts}
 
-    @property
-    def chosen_aggregation(self) -> str:
-        """How windows are computed."""
-        return self._chosen["aggregation"]
-
     def total_rows(self, name: str) -> int:
         """How many rows a query has put out since its checkpoint began."""
         running = self._known_of(name)
@@ -418,10 +423,8 @@ class Engine(BaseEngine):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry) -> None:
-        settings = self.catalog.settings
-        if settings.uses_late_rows:
-            check_takes_late_rows(entry.plan, settings.late, settings.union)
-        choose({entry.name: entry.plan}, settings)
+        queries = self.optimized(entry.name, entry.plan).queries
+        choose(queries, self.catalog.settings)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:

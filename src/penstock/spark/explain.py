@@ -1,27 +1,51 @@
-"""What `explain` says of queries on Spark: which run together, native or in the kernel, and by what
-their streams are spread over partition groups."""
+"""What `explain` says of queries on Spark: the operators of a pipeline with all its queries, native
+or in the kernel, and by what their streams are spread over partition groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from penstock.catalog.catalog import StreamEntry
 from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
-from penstock.plan.nodes import Node
-from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
+from penstock.optimizer.explain import explain_program
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.physical import Program
+from penstock.plan.explain import explain_graph
+from penstock.plan.graph import QueryGraph
+from penstock.spark.native.choice import (
+    LATE_INTO,
+    MAY_NOT_FIT,
+    NATIVE,
+    Choice,
+    choose,
+)
 from penstock.spark.placement.partitioning import Keys
-from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
 
 
-def explain_pipelines(
-    queries: Mapping[str, Node], settings: Settings, aside: Mapping[str, str] | None = None
+def explain_planned(
+    share: PipelineGroup, settings: Settings, streams: Iterable[StreamEntry]
 ) -> str:
-    """One paragraph per pipeline; `settings` and `aside` as in `choose`."""
-    shares = assign_pipelines(queries)
-    return "\n\n".join(_pipeline(share, settings, aside or {}) for share in shares)
+    """A pipeline that is not started; `streams` are all that are declared."""
+    try:
+        program = optimize(share.queries, settings.options)
+        aside = may_set_aside(entry for entry in streams if entry.name in share.keys)
+        return explain_pipeline(share, program, choose(program.queries, settings, aside))
+    except NotExecutable as error:
+        return f"{explain_graph(QueryGraph(share.queries))}\n\n{error.message}"
+
+
+def explain_pipeline(share: PipelineGroup, program: Program, choice: Choice) -> str:
+    """What a pipeline runs, and how."""
+    lines = [f"Pipeline of {', '.join(share.queries)}", f"  {choice}"]
+    if choice.lowering == NATIVE:
+        lines.append("  spread by Spark's own shuffle")
+        return "\n\n".join([explain_graph(QueryGraph(program.queries)), "\n".join(lines)])
+    lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
+    return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 
 def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
@@ -35,21 +59,6 @@ def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
         ):
             found[entry.name] = MAY_NOT_FIT.format(name=entry.name)
     return found
-
-
-def _pipeline(share: PipelineGroup, settings: Settings, aside: Mapping[str, str]) -> str:
-    mine = {name: why for name, why in aside.items() if name in share.keys}
-    lines = [f"Pipeline of {', '.join(share.queries)}"]
-    try:
-        choice = choose(share.queries, settings, mine)
-    except NotExecutable as error:
-        return "\n".join([*lines, f"  {error.message}"])
-    lines.append(f"  {choice}")
-    if choice.lowering == NATIVE:
-        lines.append("  spread by Spark's own shuffle")
-    else:
-        lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
-    return "\n".join(lines)
 
 
 def _spread(keys: Keys) -> str:

@@ -10,7 +10,7 @@ a batch, the same in every group, so the answer does not depend on how rows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +18,10 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation
-from penstock.kernel.aggregation.wid.wid import treat_late
 from penstock.kernel.block import Block
 from penstock.kernel.conform import as_text, timeless_as_text
 from penstock.kernel.graph import Graph
+from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs
@@ -37,30 +37,11 @@ from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
+from penstock.optimizer.build import build
 from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
-from penstock.optimizer.lower import Lowering
+from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import can_reopen
-from penstock.optimizer.rules.prune import pruned
-from penstock.plan.graph import streams_of
-from penstock.plan.nodes import Node
-from penstock.plan.waiting import waits
-
-
-@dataclass(frozen=True)
-class Program:
-    """What every group computes: streams by number, queries by name."""
-
-    streams: tuple[Stream, ...]
-    queries: Mapping[str, Node]
-    union: str = "meld"
-    lowering: str = "kernel"
-    join: str = "auto"
-    aggregation: str = "auto"
-    late: str = "keep"
-    # How operators take turns: it changes no state, so a checkpoint is continued under another.
-    strategy: str = "dfs"
-    rows_per_step: int | None = None
-    ets_by: str = "rows"
+from penstock.optimizer.specs import SourceSpec
 
 
 @dataclass
@@ -102,33 +83,30 @@ class GroupHost:
         sources = {stream.name: self.graph.add_source(stream.name) for stream in program.streams}
         self._sources = sources
         self.generators = {stream.name: Generator(stream) for stream in program.streams}
-        plans = pruned(program.queries)
         # Queries without windows read sources of their own, in which late rows are, too.
-        passing = {name for name, plan in plans.items() if not waits(plan, program.union)}
-        self._sources_of_all = {
-            stream: self.graph.add_source(f"{stream} and late rows")
-            for stream in sorted({s for name in passing for s in streams_of(plans[name])})
-        }
-        lowering = Lowering(self.graph, sources)
-        lowering.expect(program.queries.values(), aggregation=program.aggregation)
-        lowering_of_all = Lowering(self.graph, self._sources_of_all)
+        self._sources_of_all: dict[str, KernelNode] = {}
         self._ends = {
-            name: (lowering_of_all if name in passing else lowering).lower(
-                plan, union=program.union, join=program.join, aggregation=program.aggregation
-            )
-            for name, plan in plans.items()
+            name: build(plan, self.graph, self._source) for name, plan in program.plans.items()
         }
         self._sinks = {name: self.graph.add_sink(name, end) for name, end in self._ends.items()}
         describe(self.graph)
-        if program.ets_by == "arcs":
+        options = program.options
+        if options.ets_by == "arcs":
             draw_arcs(self.graph)
-        table = SchedulingTable(self.graph, strategy_named(program.strategy))
-        self._executor = Executor(self.graph, table, rows_per_step=program.rows_per_step)
-        self._late = LatePolicy(program.late)
-        treat_late(self.graph, self._late)
+        table = SchedulingTable(self.graph, strategy_named(options.strategy))
+        self._executor = Executor(self.graph, table, rows_per_step=options.rows_per_step)
+        self._late = LatePolicy(options.late)
         # What comes between the end of a run and of the last window that it has answered.
-        self._reopens = can_reopen(program.queries.values(), program.union, program.aggregation)
+        self._reopens = can_reopen(program.queries.values(), options)
         self._behind = {name: waiting_prone(source) for name, source in sources.items()}
+
+    def _source(self, spec: SourceSpec) -> KernelNode:
+        name = spec.stream.name
+        if not spec.with_late:
+            return self._sources[name]
+        if name not in self._sources_of_all:
+            self._sources_of_all[name] = self.graph.add_source(f"{name} and late rows")
+        return self._sources_of_all[name]
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
         """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
@@ -249,8 +227,7 @@ class GroupHost:
             self.program.queries.values(),
             {s.name: _latest(s, states[s.name]) for s in self.program.streams},
             {name: state.bound for name, state in states.items()},
-            union=self.program.union,
-            join=self.program.join,
+            self.program.options,
         )
         # The last window over rows is answered unfilled, and no row can be added to it any more:
         # such streams are over for good.

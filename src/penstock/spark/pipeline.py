@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.kernel.state import from_ipc
+from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.delivery.delivery import PASSED, Delivery, Report, largest, releases_of, summed
 from penstock.spark.faults import reach
-from penstock.spark.group_host import Program
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.partitioning import Keys
 from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor

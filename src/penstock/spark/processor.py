@@ -25,10 +25,11 @@ from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
+from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE
 from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
 from penstock.spark.faults import reach
-from penstock.spark.group_host import Answers, Arrivals, GroupHost, Program
+from penstock.spark.group_host import Answers, Arrivals, GroupHost
 from penstock.spark.state.segment_cache import SegmentCache, shared_folder
 from penstock.spark.state.spark_state_store import SparkStateStore
 

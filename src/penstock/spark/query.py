@@ -99,7 +99,7 @@ class Query:
 
     def explain(self) -> str:
         """The plan, with the operators chosen for it and why."""
-        return self._engine.explain(self.plan)
+        return self._engine.explain(self.name, self.plan)
 
     def why(self) -> Blockers:
         """What holds it back; printed, it is what EXPLAIN LIVE says."""

@@ -28,6 +28,7 @@ from penstock.kernel.progress.generate import Generator
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, SECOND, to_ticks
+from penstock.optimizer.optimize import optimize
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark.control.attempts import Attempts
@@ -41,7 +42,6 @@ from penstock.spark.delivery.totals import Totals, query_counts, stream_counts
 from penstock.spark.delivery.uncommitted import remove_uncommitted
 from penstock.spark.failures import translated
 from penstock.spark.faults import step
-from penstock.spark.group_host import Program
 from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
@@ -88,19 +88,10 @@ class RunningPipeline:
             for name in streams
             if engine.declared_stream(name).late is not None
         }
-        self.choice = choose(share.queries, settings, aside)
-        self.program = Program(
-            tuple(streams.values()),
-            dict(share.queries),
-            settings.union,
-            self.choice.lowering,
-            settings.join,
-            engine.chosen_aggregation,
-            settings.late,
-            settings.strategy,
-            settings.rows_per_step,
-            settings.ets_by,
-        )
+        program = optimize(share.queries, settings.options)
+        self.choice = choose(program.queries, settings, aside)
+        options = replace(program.options, lowering=self.choice.lowering)
+        self.program = replace(program, options=options)
         # Of streams that several pipelines read, the first of them hands in what is no row at all.
         self._first_of = streams.keys() - engine.streams_read()
         place = engine.checkpoint_of(share)
@@ -119,7 +110,7 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
-        self.enabling = Enabling(streams, share.queries, settings.ets, settings.union)
+        self.enabling = Enabling(streams, program.queries, settings.ets, settings.union)
         self._beat: EnablingTimer | None = None
         self._promising: dict[str, Generator] = {}  # by stream, what the program has promised
         self._own: dict[str, int] = {}  # by stream, what it has promised by itself
@@ -339,7 +330,7 @@ class RunningPipeline:
                 aside.setdefault((name, kind), []).append(rows)
         for name, parts in answers.items():
             if name in self.wanted:
-                answer = _in_order(self.share.queries[name], pl.concat(parts))
+                answer = _in_order(self.program.queries[name], pl.concat(parts))
                 into = self._into.get(query_rows(name))
                 for _ in step("deliver.query"):
                     self._queries[name].receive(delivery.batch, answer, into)
@@ -349,7 +340,7 @@ class RunningPipeline:
                 counting.count(kind, delivery.batch, rows.height)
                 del aside[stream, kind]
                 continue
-            if kind in (LATE, CLOSED) and self.program.late != "keep":
+            if kind in (LATE, CLOSED) and self.program.options.late != "keep":
                 counting.count(kind, delivery.batch, rows.height)
                 del aside[stream, kind]
             else:

@@ -6,15 +6,16 @@ import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from penstock.model.streams import Stream
 from penstock.model.timestamps import END
+from penstock.optimizer.optimize import optimize
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
-from penstock.spark.group_host import Program
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -51,7 +52,7 @@ def _alike(planned: Sequence[Planned]) -> list[list[Planned]]:
     found: list[list[Planned]] = []
     for each in planned:
         for others in found:
-            if others[0].chosen == each.chosen and others[0].settings.late == each.settings.late:
+            if others[0].settings.options == each.settings.options:
                 others.append(each)
                 break
         else:
@@ -62,20 +63,14 @@ def _alike(planned: Sequence[Planned]) -> list[list[Planned]]:
 def _run_share(
     share: PipelineGroup, planned: Planned, case: Case, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
-    streams = {
-        name: stream
-        for plan in share.queries.values()
-        for name, stream in Planned("", plan, {}, planned.settings).streams.items()
-    }
-    program = Program(
-        tuple(streams.values()),
-        share.queries,
-        late=planned.settings.late,
+    options = replace(
+        planned.settings.options,
         strategy=way.strategy,
         rows_per_step=way.rows_per_step,
         ets_by=way.ets_by,
-        **planned.chosen,
     )
+    program = optimize(share.queries, options)
+    streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
     pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))
     end = MicroBatch(promises=dict.fromkeys(streams, END))
@@ -88,7 +83,7 @@ def _run_share(
             worker = Worker(None)
             for batch in batches:
                 pipeline.process(batch, worker=lambda group: worker)
-    return {name: _answer(pipeline, name, plan) for name, plan in share.queries.items()}
+    return {name: _answer(pipeline, name, plan) for name, plan in program.queries.items()}
 
 
 def _answer(pipeline: FakePipeline, name: str, plan: Node) -> list[Row]:

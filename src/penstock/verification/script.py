@@ -39,7 +39,6 @@ class Planned:
 
     name: str
     plan: Node
-    chosen: Mapping[str, str]  # union, join, aggregation
     settings: Settings
 
     @property
@@ -55,9 +54,7 @@ class _Dry(BaseEngine):
         self.planned: dict[str, Planned] = {}
 
     def _query_declared(self, entry: QueryEntry) -> None:
-        self.planned[entry.name] = Planned(
-            entry.name, entry.plan, self._chosen, self.catalog.settings
-        )
+        self.planned[entry.name] = Planned(entry.name, entry.plan, self.catalog.settings)
 
     def _query_dropped(self, name: str) -> None:
         del self.planned[name]

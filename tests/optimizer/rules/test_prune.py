@@ -7,7 +7,8 @@ import random
 import pytest
 
 from penstock.local.engine import LocalEngine
-from penstock.optimizer.rules.prune import pruned
+from penstock.optimizer.options import Options
+from penstock.optimizer.rules.prune import prune
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
@@ -56,13 +57,13 @@ def test_pruned_plans_give_the_same_answers(seed: int) -> None:
         for name in "abc"
     }
     before = plans()
-    after = pruned(before)
+    after = prune(before, Options())
     for name, plan in before.items():
         assert same_rows(evaluate(plan, inputs), evaluate(after[name], inputs)), name
 
 
 def test_a_join_gets_the_columns_that_are_read() -> None:
-    after = pruned({"residual": plans()["residual"]})["residual"]
+    after = prune({"residual": plans()["residual"]}, Options())["residual"]
     left, right = join_of(after).children
     assert set(left.schema.names) == {"k", "v", "ts"}  # the filter on `w` is below
     assert set(right.schema.names) == {"k", "w", "ts"}
@@ -70,7 +71,7 @@ def test_a_join_gets_the_columns_that_are_read() -> None:
 
 def test_a_shared_join_keeps_what_any_query_needs_and_stays_shared() -> None:
     found = plans()
-    after = pruned({name: found[name] for name in ("pairs", "other")})
+    after = prune({name: found[name] for name in ("pairs", "other")}, Options())
     assert join_of(after["pairs"]) == join_of(after["other"])
     left, right = join_of(after["pairs"]).children
     assert set(left.schema.names) == {"k", "v", "ts"}

@@ -20,6 +20,7 @@ from penstock import LocalEngine
 from penstock.errors import HostError
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.timestamps import SECOND
+from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.control.enabling import Enabling, EnablingTimer
@@ -30,7 +31,6 @@ from penstock.spark.in_memory.micro_batches import (
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 
@@ -59,7 +59,7 @@ class Driver:
         engine.sql(STREAMS)
         [share] = assign_pipelines({"q": engine.sql(text).plan})
         self.plan = share.queries["q"]
-        self.program = program_of(share.queries)
+        self.program = optimize(share.queries)
         self.pipeline = FakePipeline(Exchange(self.program, share.keys, (2, 0)))
         streams = {stream.name: stream for stream in self.program.streams}
         self.enabling = Enabling(streams, share.queries, ets, "meld")

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import BadPunctuation, NotExecutable
 from penstock.model.punctuation import to_json, where_of
+from penstock.optimizer.optimize import optimize
 from penstock.spark.control.control_stream import ABOUT
 from penstock.spark.engine import Engine
 from penstock.spark.in_memory.micro_batches import (
@@ -20,7 +21,6 @@ from penstock.spark.in_memory.micro_batches import (
     FakePipeline,
     MicroBatch,
     Worker,
-    program_of,
 )
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.random_streams import Declared
@@ -43,7 +43,7 @@ def test_a_promise_about_a_key_answers_it_in_every_group_and_after_a_restart() -
     engine = started([Declared("a", None, "BIGINT")])
     text = "SELECT k, count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts] GROUP BY k"
     [share] = assign_pipelines({"q": engine.sql(text).plan})
-    pipeline = FakePipeline(Exchange(program_of(share.queries), share.keys, (2, 0)))
+    pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, (2, 0)))
 
     def answers(batch: MicroBatch) -> list[tuple[str, int]]:
         pipeline.process(batch, lambda group: Worker(None))  # each on a worker that knows nothing

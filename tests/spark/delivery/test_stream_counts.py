@@ -6,9 +6,9 @@ import polars as pl
 
 from penstock import LocalEngine
 from penstock.model.timestamps import SECOND
+from penstock.optimizer.optimize import optimize
 from penstock.spark.delivery.stream_counts import KEPT, StreamCounts
 from penstock.spark.group_host import Arrivals, GroupHost
-from penstock.spark.in_memory.micro_batches import program_of
 
 
 def some(count: int) -> pl.DataFrame:
@@ -62,7 +62,7 @@ def test_a_group_reports_how_late_rows_were_by_batch() -> None:
     plain = engine.sql("SELECT v FROM s").plan
     windowed = engine.sql("SELECT count(*) AS n FROM s [RANGE 1 DAY]").plan
     for plans, late, passed in (({"q": plain}, 0, 1), ({"q": plain, "w": windowed}, 1, 0)):
-        host = GroupHost(program_of(plans))
+        host = GroupHost(optimize(plans))
         results = 0
         for seconds in ([10, 3], [4, 9]):  # within a batch nothing is late
             rows = pl.DataFrame({"v": seconds, "ts": [second * SECOND for second in seconds]})

@@ -15,7 +15,8 @@ import pytest
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import BEGINNING, END, MILLISECOND, SECOND
 from penstock.model.types import Type
-from penstock.spark.group_host import Arrivals, GroupHost, Program
+from penstock.optimizer.optimize import optimize
+from penstock.spark.group_host import Arrivals, GroupHost
 from penstock.spark.native.books import (
     LATE,
     MALFORMED,
@@ -119,7 +120,7 @@ def by_kernel(
     query: Any, stream: Any, batches: Sequence[Batch]
 ) -> tuple[Counter[int], list[Any], list[int]]:
     """Windows with their counts; of each batch the late rows, and how late the latest was."""
-    host = GroupHost(Program((stream,), {"q": query}))
+    host = GroupHost(optimize({"q": query}))
     counts: Counter[int] = Counter()
     late, lateness = [], []
     for files, promise in batches:

@@ -9,8 +9,9 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.streams import Origin
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Project, TableJoin
-from penstock.spark.group_host import Program
 from penstock.spark.state.checkpoint import Checkpoint, describe
 from tests.spark.state.programs import COUNT, ONE, program
 
@@ -56,7 +57,7 @@ def test_the_same_queries_in_another_order_are_refused(tmp_path: Path) -> None:
 def test_another_union_or_stream_is_another_program() -> None:
     [stream] = ONE.streams
     others = [
-        replace(ONE, union="merge"),
+        replace(ONE, options=Options(union="merge")),
         replace(ONE, streams=(replace(stream, slack=7),)),
         replace(ONE, streams=(replace(stream, origin=Origin("parquet", "x")),)),
         replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, (("a", "1"),))),)),

@@ -1,4 +1,8 @@
-"""In-order processing: the same plan with every stream put in order first.
+"""In-order processing: every stream is put in order before anything else.
+
+    WindowAggregate count(*)          WindowAggregate count(*)
+      Source bids (slack 1 minute)      Ordered by ts
+                                          Source bids (slack 1 minute)
 
 Out of order (OOP), nobody sorts: rows pass as they come and punctuation tells how far a stream is.
 In order (IOP), rows that may come out of order wait behind their source until nothing earlier can
@@ -10,13 +14,19 @@ Spec: window-queries 7.1, 7.3.
 from __future__ import annotations
 
 from penstock.model.streams import TimestampKind
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Queries
 from penstock.plan.graph import rewrite
 from penstock.plan.nodes import Node, Ordered, Source
 
 
-def in_order(plan: Node) -> Node:
-    """The plan with a sort behind each stream whose rows may come out of order."""
-    return rewrite(plan, _sorted)
+def in_order(queries: Queries, options: Options) -> Queries:
+    """The queries with a sort behind each stream whose rows may come out of order."""
+    return (
+        {name: rewrite(plan, _sorted) for name, plan in queries.items()}
+        if options.mode == "iop"
+        else queries
+    )
 
 
 def _sorted(node: Node) -> Node:

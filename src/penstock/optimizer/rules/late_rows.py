@@ -8,9 +8,11 @@ Spec: window-queries 1.3 (consistent and generous slack).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.errors import NotExecutable
-from penstock.optimizer.physical import AUTO
+from penstock.optimizer.options import AUTO, Options
+from penstock.optimizer.physical import Queries
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.plan.waiting import passes
@@ -22,35 +24,43 @@ TAKE_LATE_ROWS = ("wid", "adapt", "buffering", "buffering_incremental")
 REOPEN = (AUTO, "paned", *TAKE_LATE_ROWS)
 
 
-def check_takes_late_rows(plan: nodes.Node, policy: str, union: str) -> None:
-    """Refuse a plan that late rows would break."""
-    for node in walk(plan):
-        if not _takes(node, union):
+def late_rows(queries: Queries, options: Options) -> Queries:
+    """The queries as they are; those that late rows would break are refused."""
+    if not options.uses_late_rows:
+        return queries
+    for node in (node for plan in queries.values() for node in walk(plan)):
+        if not _takes(node, options.union):
             raise NotExecutable(
-                f"late rows cannot be treated as `{policy}` here: {node.label} would break its "
-                "promises by them",
+                f"late rows cannot be treated as `{options.late}` here: {node.label} would break "
+                "its promises by them",
                 hint="SET late = keep, drop or fail; or use sliding windows over unions that meld",
             )
+    return queries
 
 
-def can_reopen(plans: Iterable[nodes.Node], union: str, aggregation: str) -> bool:
+def can_reopen(plans: Iterable[nodes.Node], options: Options) -> bool:
     """Whether rows can still go into windows that begin before the end of a run, and end after it.
 
     Of such a row's windows some are answered, others are not, and these want it.
     """
     every = (node for plan in plans for node in walk(plan))
-    return aggregation in REOPEN and all(_takes(node, union) for node in every)
+    aggregation = with_late_rows(options).aggregation
+    return aggregation in REOPEN and all(_takes(node, options.union) for node in every)
 
 
-def aggregation_with_late_rows(aggregation: str) -> str:
-    """The setting, or one that can take late rows.
+def with_late_rows(options: Options) -> Options:
+    """The options, with an algorithm that can take late rows where they are let in.
 
     Panes that are closed take none, though windows above them are open.
 
-    >>> aggregation_with_late_rows("paned"), aggregation_with_late_rows("adapt")
-    ('wid', 'adapt')
+    >>> with_late_rows(Options(late="generous", aggregation="paned")).aggregation
+    'wid'
+    >>> with_late_rows(Options(aggregation="paned")).aggregation
+    'paned'
     """
-    return aggregation if aggregation in TAKE_LATE_ROWS else "wid"
+    if not options.uses_late_rows or options.aggregation in TAKE_LATE_ROWS:
+        return options
+    return replace(options, aggregation="wid")
 
 
 def _takes(node: nodes.Node, union: str) -> bool:

@@ -6,15 +6,16 @@ and stays shared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.model.expressions import Named, Ref
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Queries
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used, fold
 
 
-def pruned(queries: Mapping[str, nodes.Node]) -> dict[str, nodes.Node]:
+def prune(queries: Queries, options: Options) -> Queries:
     """The queries with a Project in front of every join input that brings more than is needed."""
     used = columns_used(queries.values(), _reads)
 

@@ -28,13 +28,11 @@ from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
-from penstock.plan.graph import walk
-from penstock.plan.nodes import Node, Source
+from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.control.control_stream import PULSE
 from penstock.spark.exchange.exchange import SCHEMA, Packer
 from penstock.spark.faults import InjectedFault
-from penstock.spark.group_host import Program
 from penstock.spark.in_memory.state_store import Store
 from penstock.spark.placement.partitioning import Keys
 from penstock.spark.processor import GroupProcessor
@@ -58,20 +56,6 @@ class MicroBatch:
     def arrived(self, stream: str) -> list[Row]:
         """The rows of a stream in the order of their tasks and blocks."""
         return [row for blocks in self.rows.get(stream, ()) for block in blocks for row in block]
-
-
-def program_of(
-    queries: Mapping[str, Node], union: str = "meld", aggregation: str = "auto", join: str = "auto"
-) -> Program:
-    streams = {
-        node.stream.name: node.stream
-        for plan in queries.values()
-        for node in walk(plan)
-        if isinstance(node, Source)
-    }
-    return Program(
-        tuple(streams.values()), dict(queries), union, join=join, aggregation=aggregation
-    )
 
 
 @dataclass

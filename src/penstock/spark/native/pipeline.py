@@ -28,12 +28,13 @@ from penstock.model.releases import Releases
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, MILLISECOND
 from penstock.optimizer.closing import closing_bounds
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
 from penstock.plan.releasing import next_window
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.control.spark_progress import reports_behind
 from penstock.spark.delivery.delivery import Delivery, Report
 from penstock.spark.faults import reach
-from penstock.spark.group_host import Program
 from penstock.spark.native import sliding
 from penstock.spark.native.books import Books, Note, Standing, lateness_after, standing_after
 from penstock.spark.native.folding import folded, source_of
@@ -114,7 +115,7 @@ class NativePipeline:
         """Promise so much that all windows with rows close: Spark's watermark never goes back."""
         self.refresh()
         newest, promised = self._reached()
-        bounds = closing_bounds([self._plan], newest, promised)
+        bounds = closing_bounds([self._plan], newest, promised, Options())
         # Its times are milliseconds.
         whole = {name: -(-b // MILLISECOND) * MILLISECOND for name, b in bounds.items()}
         self.pulse.send({**whole, END_OF_RUN: 1})

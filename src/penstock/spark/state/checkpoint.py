@@ -27,11 +27,11 @@ from uuid import uuid4
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
+from penstock.optimizer.physical import Program
 from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph, walk
 from penstock.plan.nodes import TableJoin
 from penstock.redaction import redacted_options
-from penstock.spark.group_host import Program
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
 
 
@@ -140,12 +140,13 @@ def describe(program: Program) -> dict[str, str]:
         f"query {name}": explain_graph(QueryGraph({name: plan}))
         for name, plan in program.queries.items()
     }
+    options = program.options
     chosen = {
-        "union": program.union,
-        "join": program.join,
-        "aggregation": program.aggregation,
-        "late": program.late,
-        "lowering": program.lowering,
+        "union": options.union,
+        "join": options.join,
+        "aggregation": options.aggregation,
+        "late": options.late,
+        "lowering": options.lowering,
     }
     return {**streams, **tables, **queries, **chosen}
 

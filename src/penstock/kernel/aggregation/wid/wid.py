@@ -29,9 +29,7 @@ from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay, overlay, repeat_ranges
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import Segment, Table, table, where
@@ -287,10 +285,3 @@ def present(columns: Columns, start: Ids | None, end: Ids) -> pl.DataFrame:
     )
     rows = {**columns, WINDOW_START: starts, WINDOW_END: pl.Series(end)}
     return pl.DataFrame([column.alias(name) for name, column in rows.items()])
-
-
-def treat_late(graph: Graph, policy: LatePolicy) -> None:
-    """Have every aggregate of a graph use late rows as the policy says."""
-    for node in graph.nodes.values():
-        if isinstance(node.operator, WidAggregate):
-            node.operator.consistent = policy is LatePolicy.CONSISTENT

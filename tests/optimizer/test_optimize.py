@@ -1,21 +1,22 @@
-"""Lowering: what runs gets its operators, once; the rest is refused before anything changes."""
+"""What runs gets its operators, once; the rest is refused before anything changes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
-from penstock.kernel.graph import Graph
-from penstock.kernel.graph import Node as KernelNode
 from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
 from penstock.optimizer.joins.flatten_joins import flatten_joins
-from penstock.optimizer.lower import Lowering, check_executable, choose
 from penstock.optimizer.lower_join import BASELINES, MJOIN, TACTICS, inputs_of
-from penstock.optimizer.lower_union import adapt
+from penstock.optimizer.optimize import choose, optimize
+from penstock.optimizer.options import Options
+from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan.nodes import Project, Union, WindowJoin
-from tests.optimizer.plans import STREAMS, declared, plan
+from tests.optimizer.plans import STREAMS, Built, plan
 
 # --- what has no operator -----------------------------------------------------------------------
 
@@ -70,14 +71,14 @@ def test_what_cannot_run_can_be_explained(text: str) -> None:
 def test_a_part_that_cannot_run_makes_the_whole_plan_unexecutable() -> None:
     [inner] = REFUSED
     with pytest.raises(NotExecutable, match="cannot merge"):
-        check_executable(plan(f"SELECT v FROM ({inner}) WHERE v > 1"), union="merge")
+        optimize({"q": plan(f"SELECT v FROM ({inner}) WHERE v > 1")}, Options(union="merge"))
 
 
 # --- the choice ---------------------------------------------------------------------------------
 
 
-def chosen(text: str, union: str = "meld") -> tuple[str, ...]:
-    return choose(plan(text), union=union).names
+def chosen(text: str, **options: Any) -> tuple[str, ...]:
+    return choose(plan(text), Options(**options)).names
 
 
 KINDS = {
@@ -95,8 +96,7 @@ def test_each_node_has_its_operators_and_a_reason() -> None:
     assert chosen("SELECT count(*) FROM a [RANGE 1 MINUTE]") == ("Bucket", "WidAggregate")
     for window, operators in KINDS.items():
         assert chosen(f"SELECT k, count(*) {window} FROM a GROUP BY k") == operators
-    remark = str(choose(plan("SELECT count(*) FROM a [RANGE 1 MINUTE]"), union="meld"))
-    assert remark.startswith("Bucket > WidAggregate: ")
+    assert choose(plan("SELECT count(*) FROM a [RANGE 1 MINUTE]"), Options()).reason
 
 
 WINDOWS_OF_PANES = {
@@ -115,10 +115,10 @@ def test_panes_are_chosen_where_windows_share_them_and_few_have_to_be_merged() -
 
 
 def test_a_setting_decides_how_sliding_windows_are_computed() -> None:
-    node = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]")
-    assert choose(node, union="meld", aggregation="wid").names == ("Bucket", "WidAggregate")
-    tumbling = plan("SELECT sum(v) FROM a [RANGE 1 MINUTE]")
-    assert choose(tumbling, union="meld", aggregation="paned").names == ("PaneStore", "PanedWid")
+    sliding = "SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]"
+    assert chosen(sliding, aggregation="wid") == ("Bucket", "WidAggregate")
+    tumbling = "SELECT sum(v) FROM a [RANGE 1 MINUTE]"
+    assert chosen(tumbling, aggregation="paned") == ("PaneStore", "PanedWid")
 
 
 def test_windows_of_several_queries_share_one_store_of_panes() -> None:
@@ -130,30 +130,23 @@ def test_windows_of_several_queries_share_one_store_of_panes() -> None:
             f"[RANGE {range_} SECONDS, SLIDE {slide} SECONDS] GROUP BY k"
         )
     engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
-    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
-    assert stores == {"PaneStore"}
+    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore-")}
+    assert len(stores) == 1
     engine.sql("SELECT k, count(*) AS n FROM a [RANGE 3 SECONDS, SLIDE 1 SECOND] GROUP BY k")
-    stores = {node for node, *_ in engine.state() if node.startswith("PaneStore")}
-    assert stores == {"PaneStore", "PaneStore_2"}, "its panes are shorter"
+    both = {node for node, *_ in engine.state() if node.startswith("PaneStore-")}
+    assert stores < both, "its panes are shorter"
+    assert len(both) == 2
 
 
-def test_plans_that_are_expected_get_panes_that_suit_them_all() -> None:
-    plans = [
-        plan(f"SELECT count(*) AS n, {call} AS x FROM a [RANGE {r} SECONDS, SLIDE {s} SECONDS]")
-        for call, r, s in (("sum(v)", 6, 2), ("max(v)", 9, 3), ("avg(v)", 10, 5))
-    ]
-    graph = Graph()
-    lowering = Lowering(graph, {"a": graph.add_source("a")})
-    lowering.expect(plans)
-    for each in plans:
-        graph.add_sink(str(each.label), lowering.lower(each, union="meld"))
-    assert sorted(name for name in graph.nodes if "Pane" in name) == [
-        "Fork PaneStore",
-        "PaneStore",
-        "PanedWid",
-        "PanedWid_2",
-        "PanedWid_3",
-    ]
+def test_queries_that_are_declared_together_get_panes_that_suit_them_all() -> None:
+    built = Built()
+    built.all(
+        *(
+            f"SELECT count(*) AS n, {call} AS x FROM a [RANGE {r} SECONDS, SLIDE {s} SECONDS]"
+            for call, r, s in (("sum(v)", 6, 2), ("max(v)", 9, 3), ("avg(v)", 10, 5))
+        )
+    )
+    assert built.operators == ["Fork", "PaneStore", *["PanedWid"] * 3]
 
 
 UNION = "SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM {}"
@@ -168,7 +161,7 @@ def test_a_union_melds_unless_order_is_asked_for() -> None:
 @pytest.mark.parametrize("other", ["slack", "latent"])
 def test_merge_is_refused_where_an_input_is_not_ordered(other: str) -> None:
     with pytest.raises(NotExecutable, match="cannot merge") as refused:
-        choose(plan(UNION.format(other)), union="merge")
+        chosen(UNION.format(other), union="merge")
     assert "ORDERED" in str(refused.value.hint)
     assert "SET union = meld" in str(refused.value.hint)
 
@@ -249,61 +242,42 @@ def test_other_inputs_get_the_unions_names_and_types() -> None:
 # --- sharing ------------------------------------------------------------------------------------
 
 
-class Built:
-    """A graph that plans are lowered into."""
-
-    def __init__(self) -> None:
-        self.graph = Graph()
-        streams = declared().streams
-        sources = {entry.name: self.graph.add_source(entry.name) for entry in streams}
-        self._lowering = Lowering(self.graph, sources)
-
-    def lower(self, text: str, union: str = "meld") -> KernelNode:
-        return self._lowering.lower(plan(text), union=union)
-
-    @property
-    def operators(self) -> list[str]:
-        nodes = self.graph.nodes.values()
-        return sorted(type(n.operator).__name__ for n in nodes if not n.is_source)
-
-
 COUNT = "SELECT k, count(*) AS n FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k"
 
 
 def test_equal_plans_are_built_once() -> None:
     built = Built()
-    assert built.lower(COUNT) is built.lower(COUNT)
+    assert built.one(COUNT) is built.one(COUNT)
     assert built.operators == ["Bucket", "Select", "WidAggregate"]
 
 
 def test_what_two_plans_have_in_common_is_built_once() -> None:
     built = Built()
-    built.lower(COUNT)
-    built.lower("SELECT k, sum(v) AS s FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k")
-    operators = ["Bucket", "Bucket", "Fork", "Select", "WidAggregate", "WidAggregate"]
-    assert built.operators == operators
+    built.one(COUNT)
+    built.one("SELECT k, sum(v) AS s FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k")
+    assert built.operators == ["Bucket", "Fork", "Select", "WidAggregate", "WidAggregate"]
 
 
 def test_the_same_union_melded_and_merged_is_two() -> None:
     built = Built()
     text = UNION.format("b")
-    assert built.lower(text) is not built.lower(text, union="merge")
+    assert built.one(text) is not built.one(text, union="merge")
     assert [name for name in built.operators if name.startswith("M")] == ["Meld", "Merge"]
 
 
 def test_a_stream_twice_in_a_union_is_read_twice() -> None:
     built = Built()
-    node = built.lower("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM a")
+    node = built.one("SELECT k, v, ts FROM a UNION ALL SELECT k, v, ts FROM a")
     assert len(node.inputs) == 2
 
 
 def test_what_was_removed_is_built_anew() -> None:
     built = Built()
-    first = built.lower(COUNT)
+    first = built.one(COUNT)
     built.graph.add_sink("q", first)
     built.graph.remove_sink("q")
     assert built.operators == []
-    second = built.lower(COUNT)
+    second = built.one(COUNT)
     assert second is not first
     assert built.operators == ["Bucket", "Select", "WidAggregate"]
 
@@ -341,7 +315,7 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
 def test_a_join_is_computed_as_the_setting_says(join: str, operator: str) -> None:
     joined = plan("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 1 MINUTE")
     [below] = joined.children
-    assert choose(below, union="meld", join=join).names == (operator,)
+    assert choose(below, Options(join=join)).names == (operator,)
 
 
 def test_a_baseline_with_other_answers_cannot_be_set() -> None:
@@ -357,11 +331,11 @@ THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s 
 def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).children
     assert isinstance(top, WindowJoin)
-    at_once = choose(top, union="meld", join="mjoin")
+    at_once = choose(top, Options(join="mjoin"))
     assert at_once.names == ("MJoin",)
     assert "3 inputs meet at once" in at_once.reason
     assert [node.label.split()[1] for node in inputs_of(top, "mjoin")] == ["a", "b", "slack"]
-    two_by_two = choose(top, union="meld", join="auto")
+    two_by_two = choose(top, Options())
     assert two_by_two.names == ("OAJoin",)
     assert "two by two" in two_by_two.reason
     assert inputs_of(top, "auto") == top.children
@@ -392,25 +366,25 @@ def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list
 
 def test_an_outer_join_is_no_part_of_an_mjoin() -> None:
     [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).children
-    assert choose(top, union="meld", join="mjoin").names == ("OAJoin",)
+    assert choose(top, Options(join="mjoin")).names == ("OAJoin",)
 
 
 @pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])
 def test_joins_in_order_need_inputs_in_order(join: str) -> None:
     loose = plan("SELECT a.k FROM a JOIN slack ON a.k = slack.k WITHIN 1 MINUTE")
     with pytest.raises(NotExecutable, match="order of their time"):
-        check_executable(loose, union="meld", join=join)
+        optimize({"q": loose}, Options(join=join))
     sorted_first = plan(
         "SELECT a.k FROM a JOIN (SELECT k, ts FROM slack ORDER BY ts) AS s ON a.k = s.k "
         "WITHIN 1 MINUTE"
     )
-    check_executable(sorted_first, union="meld", join=join)
+    optimize({"q": sorted_first}, Options(join=join))
 
 
 def test_other_algorithms_find_pairs_only() -> None:
     outer = plan("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE")
     with pytest.raises(NotExecutable, match="pairs only"):
-        check_executable(outer, union="meld", join="opob")
+        optimize({"q": outer}, Options(join="opob"))
 
 
 @pytest.mark.parametrize(
@@ -421,8 +395,6 @@ def test_what_is_explained_is_all_that_runs(window: str, shown: bool) -> None:
     engine.sql(STREAMS)
     text = f"SELECT sum(v) AS v FROM slack [{window}]"
     assert ("> UpToLastRow:" in engine.sql(f"EXPLAIN {text}")) is shown
-    graph = Graph()
-    sources = {"slack": graph.add_source("slack")}
-    Lowering(graph, sources).lower(plan(text), union="meld")
-    built = [type(node.operator).__name__ for node in graph.nodes.values() if node.operator]
-    assert ("UpToLastRow" in built) is shown
+    built = Built()
+    built.one(text)
+    assert ("UpToLastRow" in built.operators) is shown

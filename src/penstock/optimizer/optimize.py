@@ -1,0 +1,127 @@
+"""Optimize: from the logical plans of queries to the operators that compute them.
+
+    logical plans
+      │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
+      │  lower_*         each node gets its operators, with the reason
+      │  FITTING         operators are fitted to each other, and to those that run already
+    physical plans
+
+A query that has no operators is refused here, when it is declared. `running` are the plans of
+queries that run: a query that comes later uses their operators where they suit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from penstock.errors import NotExecutable, PenstockBug
+from penstock.optimizer.lower_aggregate import goes_beyond_rows, lower_window_aggregate
+from penstock.optimizer.lower_join import inputs_of, lower_window_join
+from penstock.optimizer.lower_ordered import lower_ordered
+from penstock.optimizer.lower_row import lower_project, lower_select
+from penstock.optimizer.lower_table_join import lower_table_join
+from penstock.optimizer.lower_union import lower_union
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Chosen, PhysicalPlan, Plans, Program, Queries
+from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
+from penstock.optimizer.rules.in_order import in_order
+from penstock.optimizer.rules.joint_punctuation import joint_punctuation
+from penstock.optimizer.rules.late_rows import late_rows
+from penstock.optimizer.rules.prune import prune
+from penstock.optimizer.rules.share_panes import share_panes
+from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
+from penstock.optimizer.specs import SourceSpec, UpToLastRowSpec
+from penstock.plan import nodes
+from penstock.plan.graph import streams_of
+from penstock.plan.waiting import waits
+from penstock.windows import Sliding
+
+#: Rewrites of logical plans, in their order.
+RULES = (in_order, late_rows, adapt_union_inputs, prune)
+#: Changes of physical plans, in their order.
+FITTING = (tag_union_inputs, joint_punctuation, share_panes)
+
+
+def optimize(
+    queries: Queries, options: Options | None = None, *, running: Plans | None = None
+) -> Program:
+    """The operators for all queries together; NotExecutable if one of them has none."""
+    options = options or Options()
+    for rule in RULES:
+        queries = rule(queries, options)
+    plans: Plans = {}
+    # Queries that wait for nothing have no results that a late row could change.
+    for with_late in (False, True):
+        chooser = _Chooser(options, with_late)
+        read = {n: q for n, q in queries.items() if waits(q, options.union) is not with_late}
+        plans = {**plans, **{name: chooser.plan(query) for name, query in read.items()}}
+    for fit in FITTING:
+        plans = fit(plans, running or {})
+    streams = {s.name: s for plan in queries.values() for s in streams_of(plan).values()}
+    chosen = {name: plans[name] for name in queries}
+    return Program(tuple(streams.values()), dict(queries), chosen, options)
+
+
+def choose(node: nodes.Node, options: Options) -> Chosen:
+    """The operators for one node."""
+    match node:
+        case nodes.Select():
+            return lower_select(node)
+        case nodes.Project():
+            return lower_project(node)
+        case nodes.Union():
+            return lower_union(node, options)
+        case nodes.WindowAggregate():
+            return lower_window_aggregate(node, options)
+        case nodes.WindowJoin():
+            return lower_window_join(node, options)
+        case nodes.TableJoin():
+            return lower_table_join(node)
+        case nodes.Ordered():
+            return lower_ordered(node, options)
+        case nodes.Table():
+            raise NotExecutable(
+                f"table `{node.table.name}` is no stream: it has no rows to come",
+                hint=f"join a stream with it: FROM stream JOIN {node.table.name} ON …",
+            )
+    raise PenstockBug(f"no operators for {type(node).__name__}")
+
+
+class _Chooser:
+    """Chooses operators for plans, for equal nodes once."""
+
+    def __init__(self, options: Options, with_late: bool) -> None:
+        self._options = options
+        self._with_late = with_late
+        self._done: dict[nodes.Node, PhysicalPlan] = {}
+
+    def plan(self, node: nodes.Node) -> PhysicalPlan:
+        if node not in self._done:
+            self._done[node] = self._plan(node)
+        return self._done[node]
+
+    def _plan(self, node: nodes.Node) -> PhysicalPlan:
+        if isinstance(node, nodes.Source):
+            source = SourceSpec.of(node.stream, with_late=self._with_late)
+            reason = f"where rows come in{', late ones too' if self._with_late else ''}"
+            return PhysicalPlan(source, (), node.label, reason)
+        chosen = choose(node, self._options)
+        below = tuple(map(self.plan, self._inputs(node)))
+        if not chosen.specs:
+            return replace(below[0], reason=f"{below[0].reason}; {chosen.reason}")
+        for spec in chosen.specs:
+            below = (PhysicalPlan(spec, below),)
+        if isinstance(node, nodes.WindowAggregate) and goes_beyond_rows(node):
+            assert isinstance(node.window, Sliding)
+            counted = (*below, self.plan(node.input))
+            below = (PhysicalPlan(UpToLastRowSpec(node.window), counted),)
+        [last] = below
+        return replace(last, label=node.label, reason=chosen.reason, cost=chosen.cost)
+
+    def _inputs(self, node: nodes.Node) -> Iterable[nodes.Node]:
+        if isinstance(node, nodes.WindowJoin):
+            return inputs_of(node, self._options.join)
+        if isinstance(node, nodes.WindowAggregate) and node.has_several_windows:
+            return node.apart
+        return node.children

@@ -1,0 +1,196 @@
+"""Specs: an operator of the kernel as a value, with all that it is built from.
+
+A spec holds expressions, windows, aggregates and join conditions, and nothing that runs. Whatever
+an operator needs to know stands in its spec, also what other operators ask of it: which panes and
+functions a store keeps for all its readers, whether a join punctuates pairs of timestamps, what
+becomes of late rows. `build` makes the operator; nothing is told to it afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from penstock.kernel.aggregation.two_level.flush import Flush
+from penstock.kernel.joins.mjoin import MJoinSpec
+from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.table_join import TableJoinSpec
+from penstock.model.aggregates import Aggregate
+from penstock.model.emit import Emit
+from penstock.model.expressions import Expression, Named
+from penstock.model.streams import Stream
+from penstock.redaction import redacted, redacted_options
+from penstock.windows import Sliding, Tagged, Window
+from penstock.windows.panes import Panes
+
+#: The tactic of joins whose pairs leave as soon as they exist.
+PLAIN = "OAJoin"
+
+Results: TypeAlias = tuple[tuple[str, Aggregate], ...]
+"""Aggregates under the names of their results."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Root of all specs."""
+
+    @property
+    def name(self) -> str:
+        """The operator's, for EXPLAIN and for the ids of what runs."""
+        return type(self).__name__.removesuffix("Spec")
+
+
+@dataclass(frozen=True)
+class SourceSpec(Spec):
+    """Where a stream's rows come in; `with_late`: also those below its bound."""
+
+    stream: Stream
+    with_late: bool = False
+
+    @classmethod
+    def of(cls, stream: Stream, *, with_late: bool = False) -> SourceSpec:
+        """Without the secrets by which the source is read: with others it is still the same."""
+        origin = stream.origin
+        shown = replace(
+            origin,
+            path=None if origin.path is None else redacted(origin.path),
+            options=tuple(sorted(redacted_options(origin.options).items())),
+        )
+        return cls(replace(stream, origin=shown), with_late)
+
+    @property
+    def name(self) -> str:
+        return self.stream.origin.format
+
+
+@dataclass(frozen=True)
+class SelectSpec(Spec):
+    predicate: Expression
+
+
+@dataclass(frozen=True)
+class ProjectSpec(Spec):
+    columns: tuple[Named, ...]
+
+
+@dataclass(frozen=True)
+class MeldSpec(Spec):
+    inputs: int
+
+
+@dataclass(frozen=True)
+class MergeSpec(Spec):
+    inputs: int
+    on: str
+
+
+@dataclass(frozen=True)
+class TagSpec(Spec):
+    """Rows say by which input of a union they came."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class OrderSpec(Spec):
+    on: str
+
+
+@dataclass(frozen=True)
+class BucketSpec(Spec):
+    """`every`: it also counts the periods of an EMIT EVERY."""
+
+    window: Tagged
+    every: int | None = None
+
+
+@dataclass(frozen=True)
+class WindowSpec(Spec):
+    """An aggregate by `algorithm`, the operator's name.
+
+    `consistent`: a late row is taken by all its windows or by none.
+    """
+
+    algorithm: str
+    groups: tuple[str, ...]
+    results: Results
+    window: Window
+    emit: Emit | None = None
+    consistent: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.algorithm
+
+
+@dataclass(frozen=True)
+class LowLevelSpec(Spec):
+    groups: tuple[str, ...]
+    results: Results
+    size: int
+    flush: Flush
+
+
+@dataclass(frozen=True)
+class PaneStoreSpec(Spec):
+    """The panes and functions that all its readers need; `adapts`: groups as partials or rows."""
+
+    groups: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+    panes: Panes
+    adapts: bool = False
+
+    @property
+    def name(self) -> str:
+        return "AdaptPaneStore" if self.adapts else "PaneStore"
+
+
+@dataclass(frozen=True)
+class PanedWidSpec(Spec):
+    """Windows out of the panes of its input, a store."""
+
+    groups: tuple[str, ...]
+    results: Results
+    window: Sliding
+
+
+@dataclass(frozen=True)
+class AlignWindowsSpec(Spec):
+    groups: tuple[str, ...]
+    sides: tuple[Results, ...]
+    columns: tuple[str, ...]
+    window: Sliding
+
+
+@dataclass(frozen=True)
+class UpToLastRowSpec(Spec):
+    """Reads an aggregate, and the rows that its windows count."""
+
+    window: Sliding
+
+
+@dataclass(frozen=True)
+class WindowJoinSpec(Spec):
+    """A join of two inputs, or of several at once; `tactic` is its tactic's name.
+
+    `joint`: it punctuates pairs of timestamps, too. `alpha`: where Adaptive switches.
+    """
+
+    tactic: str
+    join: JoinSpec | MJoinSpec
+    joint: bool = False
+    alpha: float | None = None
+
+    @property
+    def name(self) -> str:
+        several = isinstance(self.join, MJoinSpec) and self.tactic == PLAIN
+        return "MJoin" if several else self.tactic
+
+
+@dataclass(frozen=True)
+class StaticJoinSpec(Spec):
+    join: TableJoinSpec
+
+    @property
+    def name(self) -> str:
+        return "TableJoin"
