@@ -42,6 +42,7 @@ class _Clock:
     def __init__(self, cost: float) -> None:
         self.now = 0.0
         self.busy = 0.0
+        self.arrived = 0.0  # when the last row of a block came
         self.cost = cost
         self.joined: dict[tuple[int, int], float] = {}
 
@@ -95,6 +96,7 @@ def measured(
     total = count = arrived = ordering = 0.0
     for port, times in _turns(rates, seconds, seed):
         clock.wait_for(times[0])
+        clock.arrived = times[-1]
         rows = pl.DataFrame(
             {"k": [ts % 997 for ts in times], "ts": times},
             schema={"k": pl.Int32, "ts": pl.Int64},
@@ -119,7 +121,7 @@ def _join(name: str, clock: _Clock, alpha: float) -> WindowJoin:
     tactics: dict[str, Callable[[], Tactic]] = {
         "Sync-Filter": SyncFilter,
         "Filter-Order": FilterOrder,
-        "Adaptive": lambda: Adaptive(alpha, lambda: clock.busy, lambda: clock.now),
+        "Adaptive": lambda: Adaptive(alpha, lambda: clock.busy, lambda: clock.arrived),
     }
     join = WindowJoin(spec, tactics[name]())
     _charge(join, clock)

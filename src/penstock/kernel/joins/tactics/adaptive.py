@@ -45,7 +45,7 @@ class Adaptive(InOrder):
         self.alpha = alpha
         self._worked = worked
         self._passed = passed or worked
-        self._looked: float | None = None  # what `passed` said when it was read last
+        self._looked: float | None = None  # what `passed` said when the last block came
 
     def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
         self._see(join, port, rows.height)
@@ -77,17 +77,19 @@ class Adaptive(InOrder):
     def load(self, join: WindowJoin) -> float:
         """The estimate of c w l1 l2: the time for joining a row, times the faster rate."""
         measured = _measured(join)
-        if not measured["joined"] or not measured["passed"] or not all(measured["rows"]):
+        if not measured["joined"] or not measured["passed"]:
             return 0.0
         rate = max(measured["rows"]) / measured["passed"]
         return float(measured["spent"] / measured["joined"] * rate)
 
     def _see(self, join: WindowJoin, port: int, count: int) -> None:
         measured, now = _measured(join), self._passed()
+        # A block's rows have come in the time since the block before; how long that was for the
+        # first one, nobody knows.
         if self._looked is not None:
             measured["passed"] += now - self._looked
+            measured["rows"][port] += count
         self._looked = now
-        measured["rows"][port] += count
         measured["since"] += count
         if measured["since"] >= PERIOD:
             self._look(join)
