@@ -7,7 +7,8 @@
     nested    aggregates of such aggregates, over the ends of their windows
 
 RANGE may be shorter than SLIDE and need not be a multiple of it. `unit` is what measures the
-streams' time, as in UNITS.
+streams' time, as in UNITS. That time may be computed: what never falls when a stream's own time
+rises does as well.
 """
 
 from __future__ import annotations
@@ -69,6 +70,20 @@ AGGREGATES = (
     "count(*) FILTER (WHERE v > 0)",
     "sum(d) FILTER (WHERE k = 'x')",
 )
+#: Times that are computed of a stream's own, by what measures it.
+COMPUTED = {
+    " MICROSECONDS": (
+        "ts",
+        "ts + INTERVAL '7' MICROSECOND",
+        "ts - INTERVAL '3' MICROSECOND",
+        "date_trunc('millisecond', ts + INTERVAL '90' SECOND)",
+        "date_trunc('week', ts)",
+        "CAST(CAST(ts AS DATE) AS TIMESTAMP)",
+        "timestamp_micros(unix_micros(ts) div 3)",
+        "greatest(ts, date_trunc('day', ts) + INTERVAL '5' MICROSECOND)",
+    ),
+    "": ("ts", "ts + 7", "ts - 3", "ts div 3", "(ts + 1) div 4 - 2", "least(ts, ts div 2 + 9)"),
+}
 GROUPS = ("", "k", "v % 3", "k, v % 2")
 HAVING = ("count(*) > 1", "max(v) >= 0", "count(v) <> 2 AND sum(v) < 9")
 
@@ -93,15 +108,19 @@ def queries(draw: Draw, time: str) -> str:
 
 
 def row_queries(draw: Draw) -> str:
-    source = inputs(draw)
+    source = inputs(draw, None)
     usable = COLUMNS if source in NAMES else COLUMNS[:-1]
     chosen = several(draw, 1, 4, lambda draw: draw.choose(usable))
     columns = ", ".join(f"{column} AS c{n}" for n, column in enumerate(chosen))
     return f"SELECT {columns} FROM {source}{sometimes(draw, 'WHERE', CONDITIONS)}"
 
 
-def inputs(draw: Draw) -> str:
-    """What stands in FROM, with columns k, v, d, ts; only a stream itself has row numbers."""
+def inputs(draw: Draw, unit: str | None) -> str:
+    """What stands in FROM, with columns k, v, d, ts; only a stream itself has row numbers.
+
+    `unit`: what measures the time; None: it is not computed.
+    """
+    time = "ts" if unit is None else draw.choose(COMPUTED[unit])
     match draw.choose(["stream", "stream", "union", "subquery", "union all"]):
         case "stream":
             return draw.choose(MOSTLY_A)
@@ -109,13 +128,16 @@ def inputs(draw: Draw) -> str:
             return " UNION ".join(several(draw, 2, 3, lambda draw: draw.choose(MOSTLY_A)))
         case "subquery":
             where = sometimes(draw, "WHERE", CONDITIONS)
-            return f"(SELECT ts AS time, k, v + 1 AS v, d, ts FROM {draw.choose(MOSTLY_A)}{where})"
-    return f"({' UNION ALL '.join(several(draw, 2, 3, _part))})"
+            name = draw.choose(MOSTLY_A)
+            return f"(SELECT ts AS time, k, v + 1 AS v, d, {time} AS ts FROM {name}{where})"
+    first = _part(draw, time)
+    return f"({' UNION ALL '.join([first, *several(draw, 1, 2, lambda d: _part(d, 'ts'))])})"
 
 
-def _part(draw: Draw) -> str:
+def _part(draw: Draw, time: str) -> str:
     d, name = draw.choose(["d", "v"]), draw.choose(MOSTLY_A)
-    return f"SELECT k, v, {d} AS d, ts FROM {name}{sometimes(draw, 'WHERE', CONDITIONS)}"
+    where = sometimes(draw, "WHERE", CONDITIONS)
+    return f"SELECT k, v, {d} AS d, {time} AS ts FROM {name}{where}"
 
 
 def sometimes(draw: Draw, clause: str, conditions: Sequence[str]) -> str:
@@ -133,7 +155,7 @@ def lengths(draw: Draw) -> tuple[int, int]:
 
 def window_queries(draw: Draw, unit: str, aggregates: Sequence[str] = AGGREGATES) -> str:
     """Aggregates over windows of time or of rows."""
-    source, group = inputs(draw), draw.choose(GROUPS)
+    source, group = inputs(draw, unit), draw.choose(GROUPS)
     where = sometimes(draw, "WHERE", CONDITIONS)
     range_, slide = lengths(draw)
     calls = dict.fromkeys(several(draw, 1, 3, lambda draw: draw.choose(aggregates)))
@@ -186,7 +208,8 @@ def kind_queries(draw: Draw, unit: str) -> str:
     ):
         case "landmark":
             # Each of its steps has a result, and streams may go a long way at once.
-            source = f"{inputs(draw)} [RANGE ALL, SLIDE {draw.between(5, 9)}000000{unit}, WA ts]"
+            slide = f"{draw.between(5, 9)}000000{unit}"
+            source = f"{inputs(draw, None)} [RANGE ALL, SLIDE {slide}, WA ts]"
         case "cumulate":
             sizes = f"{_argument(n, unit)}, {_argument(n * draw.between(1, 6), unit)}"
             source = f"CUMULATE(TABLE {stream}, DESCRIPTOR(ts), {sizes})"
@@ -198,14 +221,13 @@ def kind_queries(draw: Draw, unit: str) -> str:
             source = f"SESSION(TABLE {stream}{partition}, DESCRIPTOR(ts), {_argument(n, unit)})"
             by.append("window_start, window_end")
         case "sessions" if unit:
-            source = inputs(draw)
+            source = inputs(draw, unit)
             by.append(f"session_window(ts, '{n} microseconds')")
         case "by row":
             source = f"{stream} [RANGE {range_}{unit}, RATTR ts, SLIDE {n} ROWS, SATTR row-num]"
         case _:
-            source = (
-                f"{inputs(draw)} [RANGE {range_}{unit}, RATTR ts, SLIDE {n} ROWS, SATTR rank(ts)]"
-            )
+            measures = f"RANGE {range_}{unit}, RATTR ts, SLIDE {n} ROWS, SATTR rank(ts)"
+            source = f"{inputs(draw, unit)} [{measures}]"
     keys = f"{group} AS g, " if group else ""
     grouped = f" GROUP BY {', '.join(by)}" if by else ""
     return f"SELECT {keys}{calls} FROM {source}{where}{grouped}"

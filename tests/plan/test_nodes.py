@@ -51,10 +51,11 @@ def test_an_unknown_column_is_refused_with_the_nearest_one() -> None:
         Select(BIDS, Call(">", (Ref("pric", Type.INT), Literal(1, Type.INT))))
 
 
-def test_a_renamed_column_keeps_progressing_and_a_computed_one_does_not() -> None:
+def test_what_never_falls_when_a_column_rises_keeps_progressing_and_nothing_else() -> None:
     later: Expression = Call("+", (TS, Literal(1, Type.INTERVAL)))
-    node = Project(BIDS, (Named("time", TS), Named("later", later)))
-    assert node.schema.progressing == {"time"}
+    hour: Expression = Call("hour", (TS,))
+    node = Project(BIDS, (Named("time", TS), Named("later", later), Named("hour", hour)))
+    assert node.schema.progressing == {"time", "later"}
 
 
 def test_the_hash_of_a_node_stays_in_its_process() -> None:

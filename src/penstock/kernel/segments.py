@@ -119,7 +119,9 @@ class Table:
     def take_below(self, bound: int) -> list[pl.DataFrame]:
         """Take out the rows below the bound; segments are sorted."""
         on = self._time
-        return self.cut(lambda rows: int(rows.get_column(on).to_numpy().searchsorted(bound)))
+        return self.cut(
+            lambda rows: int(rows.get_column(on).to_physical().to_numpy().searchsorted(bound))
+        )
 
     def take_in_order(self, bound: int) -> pl.DataFrame | None:
         """Take out the rows below the bound, all in order; None: there are none."""
@@ -167,13 +169,16 @@ class Table:
     def lowest(self) -> int | None:
         """The least time in sorted segments; None: there are no rows."""
         on = self._time
-        return min((int(rows.get_column(on)[0]) for rows in self if rows.height), default=None)
+        return min(
+            (int(rows.get_column(on).to_physical()[0]) for rows in self if rows.height),
+            default=None,
+        )
 
     def extent(self) -> tuple[int, int] | None:
         """The least and the greatest time, of segments in any order; None: it has none."""
         if self.on is None or not self.segments:
             return None
-        columns = [rows.get_column(self.on) for rows in self]
+        columns = [rows.get_column(self.on).to_physical() for rows in self]
         lows: list[Any] = [low for column in columns if (low := column.min()) is not None]
         highs: list[Any] = [high for column in columns if (high := column.max()) is not None]
         return (int(min(lows)), int(max(highs))) if lows else None

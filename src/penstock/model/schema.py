@@ -38,10 +38,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns in order, and the names of those that progress."""
+    """Columns in order, and the names of those that progress; of these, which may be NULL."""
 
     columns: tuple[Column, ...]
     progressing: frozenset[str] = frozenset()
+    nullable: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -62,8 +63,14 @@ class Schema:
             raise UnknownName(f"`{min(unknown)}` cannot progress: there is no such column")
 
     @classmethod
-    def of(cls, columns: Iterable[Column], progressing: Iterable[str] = ()) -> Schema:
-        return cls(tuple(columns), frozenset(progressing))
+    def of(
+        cls,
+        columns: Iterable[Column],
+        progressing: Iterable[str] = (),
+        nullable: Iterable[str] = (),
+    ) -> Schema:
+        progress = frozenset(progressing)
+        return cls(tuple(columns), progress, progress.intersection(nullable))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -41,6 +41,18 @@ UNITS = {
     **dict.fromkeys(("week", "weeks"), WEEK),
 }
 
+#: Units that are all of one length: that, and a moment at which one begins. Weeks begin on Mondays,
+#: and 1970 on a Thursday.
+EVEN_UNITS = {
+    "week": (WEEK, -3 * DAY),
+    "day": (DAY, 0),
+    "hour": (HOUR, 0),
+    "minute": (MINUTE, 0),
+    "second": (SECOND, 0),
+    "millisecond": (MILLISECOND, 0),
+    "microsecond": (MICROSECOND, 0),
+}
+
 _NAMES = (
     (WEEK, "week"),
     (DAY, "day"),
@@ -112,3 +124,20 @@ def time_text(ticks: int) -> str:
         return from_ticks(ticks).isoformat(sep=" ")
     sign = "+" if year > 9999 else "-" if year < 0 else ""
     return f"{sign}{abs(year):04}{moment.isoformat(sep=' ')[4:]}"
+
+
+def truncated(unit: str, ticks: int) -> int:
+    """When the unit began in which a point in time lies: a month, quarter, year, or an even one.
+
+    >>> time_text(truncated("quarter", to_ticks(datetime(2026, 11, 16, 9, 30))))
+    '2026-10-01 00:00:00'
+    >>> time_text(truncated("week", to_ticks(datetime(1970, 1, 1))))
+    '1969-12-29 00:00:00'
+    """
+    if unit in EVEN_UNITS:
+        length, begin = EVEN_UNITS[unit]
+        return ticks - (ticks - begin) % length
+    cycles = (ticks - _YEAR_2000) // _CYCLE
+    moment = from_ticks(ticks - cycles * _CYCLE)
+    month = {"month": moment.month, "quarter": (moment.month - 1) // 3 * 3 + 1, "year": 1}[unit]
+    return to_ticks(datetime(moment.year, month, 1)) + cycles * _CYCLE

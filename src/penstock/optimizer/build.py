@@ -77,7 +77,7 @@ def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
         case specs.SelectSpec():
             return Select(spec.predicate)
         case specs.ProjectSpec():
-            return Project(spec.columns)
+            return Project(spec.columns, spec.nullable)
         case specs.MeldSpec():
             return Meld(spec.inputs)
         case specs.MergeSpec():

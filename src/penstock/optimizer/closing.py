@@ -31,9 +31,10 @@ from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.lower_join import MJOIN
 from penstock.optimizer.options import AUTO, Options
+from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
 from penstock.plan.graph import below, streams_of, walk
-from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged, Window
+from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged
 
 #: Joins that let results out as soon as they exist.
 _PROMPT_JOINS = (AUTO, "oa", MJOIN)
@@ -65,13 +66,28 @@ def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
     return {
         name
         for plan in plans
-        if any(isinstance(n, nodes.WindowAggregate) and _counts_rows(n.window) for n in walk(plan))
+        if any(isinstance(n, nodes.WindowAggregate) and _counts_rows(n) for n in walk(plan))
         for name in streams_of(plan)
     }
 
 
-def _counts_rows(window: Window) -> bool:
-    return isinstance(window, Partitioned) or getattr(window, "unit", "time") == "rows"
+def _counts_rows(node: nodes.WindowAggregate) -> bool:
+    return isinstance(node.window, Partitioned) or _is_row_number(node.input, node.window.on)
+
+
+def _is_row_number(node: nodes.Node, on: str) -> bool:
+    """Whether a column that progresses is the number of a row, or computed of it."""
+    match node:
+        case nodes.Source():
+            return on == ROW_NUM
+        case nodes.WindowAggregate():
+            return _counts_rows(node)
+        case nodes.WindowJoin():
+            side = _side(node, on)
+            return _is_row_number(node.children[side], node.on[side])
+        case nodes.Project():
+            return any(_is_row_number(node.input, c) for c in node.progress[on].columns)
+    return any(_is_row_number(*each) for each in _below(node, on))
 
 
 def _least(
@@ -127,12 +143,8 @@ class _Reached:
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
             case nodes.Union() if self.options.union == "merge":
-                return all(
-                    min(self.bound(part, part.schema.names[place]) for part in node.parts)
-                    >= max(self.latest(part, part.schema.names[place]) for part in node.parts)
-                    for place, name in enumerate(node.schema.names)
-                    if name in node.schema.progressing
-                )
+                kept = node.schema.progressing if node.order is None else (node.order,)
+                return all(self.bound(node, on) >= self.latest(node, on) for on in kept)
         return True
 
     def _closes(self, node: nodes.WindowAggregate, latest: int) -> bool:
@@ -180,7 +192,10 @@ class _Reached:
             case nodes.WindowJoin():
                 side = _side(node, on)
                 return self.latest(node.children[side], node.on[side])
-        return max(self.latest(*each) for each in below(node, on))
+            case nodes.Project():
+                computed = node.progress[on]
+                return computed.highest({c: self.latest(node.input, c) for c in computed.columns})
+        return max(self.latest(*each) for each in _below(node, on))
 
     def bound(self, node: nodes.Node, on: str) -> int:
         """What is promised about a progressing column."""
@@ -199,7 +214,10 @@ class _Reached:
                 if self.options.join not in _PROMPT_JOINS:
                     mine = other = min(mine, other)
                 return output_bound(node.band, side, mine, other)
-        return min(self.bound(*each) for each in below(node, on))
+            case nodes.Project():
+                computed = node.progress[on]
+                return computed.bound({c: self.bound(node.input, c) for c in computed.columns})
+        return min(self.bound(*each) for each in _below(node, on))
 
     def _bound_of_window(self, node: nodes.WindowAggregate, on: str, bound: int) -> int:
         window = node.window
@@ -232,3 +250,10 @@ def _window_of_last(node: nodes.WindowAggregate, on: str, latest: int) -> int:
 
 def _side(node: nodes.WindowJoin, on: str) -> int:
     return 0 if on == f"{node.names[0]}.{node.on[0]}" else 1
+
+
+def _below(node: nodes.Node, on: str) -> Iterable[tuple[nodes.Node, str]]:
+    """Where a node has a column from that it passes on; a union first brings it to its type."""
+    if isinstance(node, nodes.Union):
+        return [(adapt(part, node), on) for part in node.parts]
+    return below(node, on)

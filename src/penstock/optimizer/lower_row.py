@@ -12,4 +12,5 @@ def lower_select(node: nodes.Select) -> Chosen:
 
 
 def lower_project(node: nodes.Project) -> Chosen:
-    return Chosen((ProjectSpec(node.columns),), "a row at a time, no state")
+    nullable = tuple(sorted(node.input.schema.nullable))
+    return Chosen((ProjectSpec(node.columns, nullable),), "a row at a time, no state")

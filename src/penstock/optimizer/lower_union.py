@@ -21,7 +21,7 @@ def lower_union(node: nodes.Union, options: Options) -> Chosen:
 
 def _merge(node: nodes.Union) -> Chosen:
     on = node.order
-    if on is None:
+    if on is None or not node.schema[on].type.can_progress:
         raise NotExecutable(
             "cannot merge this union: not all of its inputs are ordered by one column",
             hint="declare every stream of it TIMESTAMP BY … ORDERED, or SET union = meld",

@@ -71,6 +71,7 @@ class SelectSpec(Spec):
 @dataclass(frozen=True)
 class ProjectSpec(Spec):
     columns: tuple[Named, ...]
+    nullable: tuple[str, ...] = ()  # of the columns that progress below
 
 
 @dataclass(frozen=True)

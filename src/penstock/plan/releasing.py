@@ -63,13 +63,20 @@ def lets_out(
     return any(_lets_out(node, low, raised, union) for node in found)
 
 
+def _changes_bounds(node: nodes.Node) -> bool:
+    """Whether bounds behind a node may be others than those of the streams."""
+    if isinstance(node, nodes.Project):
+        return any(not node.lineage(name) for name in node.progress)
+    return isinstance(node, nodes.WindowJoin | nodes.WindowAggregate)
+
+
 def _lets_out(node: nodes.Node, low: int, raised: int, union: str) -> bool:
     match node:
         case nodes.WindowAggregate(window=Sliding() as window):
             if window.unit == "rows":
                 return False
-            if any(isinstance(n, nodes.WindowJoin) for n in walk(node)):
-                return True  # whose bounds lag behind those of its inputs
+            if any(map(_changes_bounds, walk(node.input))):
+                return True
             if low <= BEGINNING or raised >= END:
                 return True
             first, last = ((b - window.origin) // window.slide for b in (low, raised))

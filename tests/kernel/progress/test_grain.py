@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.progress.grain import UNUSED, Grid, both, grain_of, rolled
-from penstock.model.timestamps import BEGINNING, END
+from penstock.kernel.progress.grain import UNUSED, Grid, both, grain_before, grain_of, rolled
+from penstock.model.monotone import monotone
+from penstock.model.timestamps import BEGINNING, DAY, END, MINUTE, WEEK
 from penstock.windows import Cumulating, Landmark, Sliding
+from tests.model.monotone_cases import MONOTONE
 
 bounds = st.integers(-(10**15), 10**15)
 steps = st.integers(1, 50)
@@ -44,3 +49,19 @@ def test_the_ends_of_time_are_on_every_grid() -> None:
     for bound in (BEGINNING, END):
         assert rolled(bound, frozenset([Grid(60)])) == bound
     assert rolled(5, UNUSED) == BEGINNING
+
+
+@pytest.mark.parametrize("expression", MONOTONE, ids=str)
+@pytest.mark.parametrize("behind", [None, [Grid(7, 3)], [Grid(MINUTE), Grid(10, 1)], [Grid(WEEK)]])
+def test_what_is_rolled_before_it_is_computed_is_the_same_behind(expression, behind) -> None:
+    rng = random.Random(11)
+    found = monotone(expression)
+    assert found is not None
+    [name] = found.columns
+    grain = None if behind is None else frozenset(behind)
+    for _ in range(300):
+        bound = rng.choice((rng.randint(-99, 99), rng.randint(-99 * DAY, 99 * DAY)))
+        early = rolled(bound, grain_before(found, grain))
+        assert early <= bound
+        ours, whole = (rolled(found.bound({name: b}), grain) for b in (early, bound))
+        assert ours == whole or early <= BEGINNING

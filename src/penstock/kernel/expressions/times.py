@@ -13,27 +13,9 @@ import polars as pl
 from penstock.kernel.expressions.calendar import calendar
 from penstock.kernel.expressions.casts import cast
 from penstock.model.constants import TRUNC_UNITS
-from penstock.model.timestamps import (
-    DAY,
-    HOUR,
-    MICROSECOND,
-    MILLISECOND,
-    MINUTE,
-    SECOND,
-    WEEK,
-)
+from penstock.model.timestamps import DAY, EVEN_UNITS, HOUR, MILLISECOND, MINUTE, SECOND
 from penstock.model.types import Type
 
-#: Unit -> its length, and a moment at which one begins: weeks begin on Mondays, 1970 on a Thursday.
-_EVEN = {
-    "week": (WEEK, -3 * DAY),
-    "day": (DAY, 0),
-    "hour": (HOUR, 0),
-    "minute": (MINUTE, 0),
-    "second": (SECOND, 0),
-    "millisecond": (MILLISECOND, 0),
-    "microsecond": (MICROSECOND, 0),
-}
 _BY_CALENDAR = {"month": "1mo", "quarter": "1q", "year": "1y"}
 
 
@@ -41,7 +23,7 @@ def date_trunc(unit: str, ticks: pl.Expr) -> pl.Expr:
     unit = TRUNC_UNITS[unit.lower()]
     if unit in _BY_CALENDAR:
         return calendar(ticks).dt.truncate(_BY_CALENDAR[unit]).cast(pl.Int64)
-    length, begin = _EVEN[unit]
+    length, begin = EVEN_UNITS[unit]
     return (ticks - begin) // length * length + begin
 
 

@@ -1,58 +1,99 @@
 """Project: the same rows with other columns.
 
-A promise about a column that is passed on goes on under its new name (under all of them, if it was
-passed on twice); one about a column that is gone ends here.  Spec: window-queries 7.2.
+A bound goes on under the names of all columns that are computed of its column and never fall when
+it rises (`model/monotone.py`), as what it is there: under a new name as it is, of the minute as
+that of its minute. The least of two columns has a bound when both have; so bounds of columns that
+are computed together are kept. Bounds of other columns end here.  Spec: window-queries 6.3, 7.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 
 from penstock.kernel.block import Block
 from penstock.kernel.expressions import compile_columns
 from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.grain import UNUSED, Grain, both
+from penstock.kernel.progress.grain import UNUSED, Grain, both, grain_before
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.state import State
 from penstock.model.expressions import Named, Ref
+from penstock.model.monotone import Monotone, monotone
 from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
+
+
+@dataclass
+class ProjectState(State):
+    """The bounds of columns that are computed together with others."""
+
+    bounds: dict[str, int] = field(default_factory=dict)
 
 
 class Project(Operator):
-    """Computes each output column from a row's own columns."""
+    """Computes each output column from a row's own columns; `nullable` are those with NULLs."""
 
+    state: ProjectState
     idle_waiting_prone = False
 
-    def __init__(self, columns: Sequence[Named]) -> None:
+    def __init__(self, columns: Sequence[Named], nullable: Collection[str] = ()) -> None:
         super().__init__()
+        self.state = ProjectState()
         self._project = compile_columns(columns)
-        self._renamed: dict[str, list[str]] = {}
+        self._same: dict[str, str] = {}  # the first column that is another as it is
+        self._computed: dict[str, Monotone] = {}
         for column in columns:
+            found = monotone(column.value, nullable)
             if isinstance(column.value, Ref):
-                self._renamed.setdefault(column.value.name, []).append(column.name)
+                self._same.setdefault(column.value.name, column.name)
+            if found is not None:
+                self._computed[column.name] = found
+        self._behind: dict[str, list[str]] = {}
+        for name, found in self._computed.items():
+            for below in sorted(found.columns):
+                self._behind.setdefault(below, []).append(name)
+        self._joint = frozenset[str]().union(
+            *(found.columns for found in self._computed.values() if len(found.columns) > 1)
+        )
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(self._project(block.rows)))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        renamed = {new: time for old, time in times.items() for new in self._renamed.get(old, ())}
-        return (Waiting((), renamed),)
+        computed = {
+            name: found.value(times)
+            for name, found in self._computed.items()
+            if found.columns <= times.keys()
+        }
+        return (Waiting((), computed),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        found = [Need(0, old, bound) for old, new in self._renamed.items() if on in new]
-        return Needs(tuple(found)) if found else None
+        found, needs = self._computed.get(on), None
+        for bounds in () if found is None else reversed(found.needed(bound)):
+            these = tuple(Need(0, column, least) for column, least in bounds.items())
+            needs = Needs(these, instead=needs)
+        return needs
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds.get(on, BEGINNING)
 
     def translate(self, punctuation: Punctuation) -> list[Punctuation]:
-        if any(name not in self._renamed for name, _ in punctuation.where):
+        on, bounds = punctuation.on, self.state.bounds
+        if any(name not in self._same for name, _ in punctuation.where):
             return []  # what it is about cannot be said any more
-        where = tuple((self._renamed[name][0], p) for name, p in punctuation.where)
-        names = self._renamed.get(punctuation.on, ())
-        return [Punctuation(name, punctuation.bound, where) for name in names]
+        where = tuple((self._same[name], pattern) for name, pattern in punctuation.where)
+        known = {**bounds, on: max(punctuation.bound, bounds.get(on, BEGINNING))}
+        if on in self._joint and not where:
+            bounds[on] = known[on]
+        computed = [(name, self._computed[name].bound(known)) for name in self._behind.get(on, ())]
+        return [Punctuation(name, bound, where) for name, bound in computed if bound > BEGINNING]
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         if wanted is None:
-            return frozenset(self._renamed)
-        return frozenset(name for name, new in self._renamed.items() if wanted.intersection(new))
+            return frozenset(self._behind)
+        return frozenset(name for name, new in self._behind.items() if wanted.intersection(new))
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return reduce(both, map(behind, self._renamed.get(on, ())), UNUSED)
+        grains = [grain_before(self._computed[n], behind(n)) for n in self._behind.get(on, ())]
+        return reduce(both, grains, UNUSED)

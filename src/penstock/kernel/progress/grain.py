@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.model.timestamps import BEGINNING, END
+from penstock.model.monotone import Computed, Divide, Monotone, Passed, Shift, Step, Times, Truncate
+from penstock.model.timestamps import BEGINNING, DAY, END
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,46 @@ def both(one: Grain, other: Grain) -> Grain:
         return None
     grids = one | other
     return frozenset(g for g in grids if not any(_within(g, o) for o in grids if o != g))
+
+
+def grain_before(computed: Monotone, behind: Grain) -> Grain:
+    """How finely bounds of columns are of use to what is computed of them, and used so finely.
+
+    >>> from penstock.model.expressions import Call, Literal, Ref
+    >>> from penstock.model.monotone import monotone
+    >>> from penstock.model.types import Type
+    >>> ten = monotone(Call("div", (Ref("n", Type.BIGINT), Literal(10, Type.BIGINT))))
+    >>> sorted(map(str, grain_before(ten, frozenset([Grid(6)]))))
+    ['Grid(step=60, origin=0)', 'Grid(step=60, origin=51)']
+    """
+    while isinstance(computed, Computed):
+        behind = _before(computed.step, behind)
+        computed = computed.input
+    # Of several columns each is computed by itself: to let all bounds pass breaks nothing.
+    return behind if behind == UNUSED or isinstance(computed, Passed) else None
+
+
+def _before(step: Step, behind: Grain) -> Grain:
+    match step:
+        case Shift() if behind is not None:
+            return frozenset(Grid(g.step, g.origin - step.by) for g in behind)
+        case Times() if behind is not None:
+            by = step.by
+            fits = all(g.step % by == 0 and g.origin % by == 0 for g in behind)
+            return frozenset(Grid(g.step // by, g.origin // by) for g in behind) if fits else None
+        case Divide():
+            used = (Grid(1),) if behind is None else behind
+            grids = {Grid(g.step * step.by, g.origin * step.by) for g in used}
+            if not step.down:  # below zero a quotient changes behind the multiples
+                grids |= {Grid(g.step * step.by, (g.origin - 1) * step.by + 1) for g in used}
+            return frozenset(grids)
+        case Truncate():
+            if step.grid is None:  # months begin with days, and have no one length
+                return UNUSED if behind == UNUSED else frozenset([Grid(DAY)])
+            own = Grid(*step.grid)
+            used = (own,) if behind is None else behind
+            return frozenset(g if _within(g, own) else own for g in used)
+    return None
 
 
 def _within(grid: Grid, finer: Grid) -> bool:

@@ -48,10 +48,14 @@ class Need:
 
 @dataclass(frozen=True)
 class Needs:
-    """All of these bounds together; not certain: they may do, and less will not."""
+    """All of these bounds together, or others `instead`.
+
+    Not certain: they may do, and less will not.
+    """
 
     needs: tuple[Need, ...] = ()
     certain: bool = True
+    instead: Needs | None = None
 
 
 @dataclass(frozen=True)
@@ -132,40 +136,42 @@ class _Search:
     def _outcome(
         self, node: Node, waiting: Waiting, before: Bounds, certain: bool
     ) -> list[_Outcome]:
-        resolved = self._resolve(node, Needs(waiting.needs, waiting.certain and certain))
-        if resolved is None:
-            return []
-        bounds, certain = resolved
-        return [_Outcome(_both(before, bounds), waiting.times, certain)]
+        needs = Needs(waiting.needs, waiting.certain and certain)
+        return [
+            _Outcome(_both(before, bounds), waiting.times, certain)
+            for bounds, certain in self._resolve(node, needs)
+        ]
 
-    def _resolve(self, node: Node, needs: Needs) -> tuple[Bounds, bool] | None:
-        """Needs of an operator as bounds of streams; None: no bounds will do."""
-        found: Bounds = {}
-        certain = needs.certain
-        assert node.operator is not None
+    def _resolve(self, node: Node, needs: Needs | None) -> list[tuple[Bounds, bool]]:
+        """Needs of an operator as bounds of streams, any of which will do; none: no bounds will."""
+        if needs is None:
+            return []
+        found: list[tuple[Bounds, bool]] = [({}, needs.certain)]
         for need in needs.needs:
-            if node.operator.known(need.port, need.on) >= need.bound:
-                continue
-            if _queued(node.inputs[need.port], need.on) >= need.bound:
-                continue  # it is there, and behind what waits
-            producer = node.producers[need.port]
-            while producer.is_fork:
-                [producer] = producer.producers
-            if producer.operator is None:
-                stream = self.streams[producer]
-                promised = self.standing(stream, need.on)
-                if promised >= END:
-                    return None
-                # One that it has promised already, and nobody told us, will not be told again.
-                bound = min(max(need.bound, promised + 1), END)
-                found = _both(found, {(stream, need.on): bound})
-                continue
-            above = producer.operator.needed(need.on, need.bound)
-            resolved = None if above is None else self._resolve(producer, above)
-            if resolved is None:
-                return None
-            found, certain = _both(found, resolved[0]), certain and resolved[1]
-        return found, certain
+            found = [
+                (_both(bounds, more), certain and sure)
+                for more, sure in self._resolve_one(node, need)
+                for bounds, certain in found
+            ]
+        return found + self._resolve(node, needs.instead)
+
+    def _resolve_one(self, node: Node, need: Need) -> list[tuple[Bounds, bool]]:
+        assert node.operator is not None
+        if node.operator.known(need.port, need.on) >= need.bound:
+            return [({}, True)]
+        if _queued(node.inputs[need.port], need.on) >= need.bound:
+            return [({}, True)]  # it is there, and behind what waits
+        producer = node.producers[need.port]
+        while producer.is_fork:
+            [producer] = producer.producers
+        if producer.operator is not None:
+            return self._resolve(producer, producer.operator.needed(need.on, need.bound))
+        stream = self.streams[producer]
+        promised = self.standing(stream, need.on)
+        if promised >= END:
+            return []
+        # One that it has promised already, and nobody told us, will not be told again.
+        return [({(stream, need.on): min(max(need.bound, promised + 1), END)}, True)]
 
     def _least(self, outcomes: list[_Outcome]) -> list[_Outcome]:
         found: list[_Outcome] = []

@@ -54,13 +54,20 @@ class WindowJoin(Node):
                 for column in side.schema
             ),
             (f"{name}.{on}" for name, on in zip(self.names, self.on, strict=True)),
+            (
+                f"{self.names[side]}.{self.on[side]}"
+                for side in (0, 1)
+                if self.kind.keeps_alone(1 - side)
+                or self.on[side] in self.children[side].schema.nullable
+            ),
         )
 
     @cached_property
     def schema(self) -> Schema:
         if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
+            on = f"{self.names[0]}.{self.on[0]}"
             left = self._both.columns[: len(self.left.schema)]
-            return Schema.of(left, (f"{self.names[0]}.{self.on[0]}",))
+            return Schema.of(left, (on,), (on,) if self.on[0] in self.left.schema.nullable else ())
         return self._both
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:

@@ -131,6 +131,12 @@ def check_progress(node: Node, on: str) -> None:
             f"cannot window on `{on}`: it never promises that older values are over",
             hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
         )
+    if not schema[on].type.can_progress:
+        raise CannotWindow(
+            f"cannot window on `{on}`: it is {schema[on].type}, and windows are measured on a "
+            "TIMESTAMP or an integer",
+            hint=f"window on CAST({on} AS TIMESTAMP)",
+        )
 
 
 def check_refs(schema: Schema, expression: Expression) -> None:

@@ -7,9 +7,13 @@ from functools import cached_property
 
 from penstock.errors import CannotOrder, TypeMismatch
 from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.monotone import Monotone, monotone
 from penstock.model.schema import ROW_NUM, Column, Schema
 from penstock.model.types import Type, common_type
 from penstock.plan.nodes.node import ChildColumn, Node, check_refs, passed_on
+
+#: Types of times that no step can wrap around in.
+_NEVER_WRAP = (Type.TIMESTAMP, Type.BIGINT)
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Select(Node):
 
 @dataclass(frozen=True)
 class Project(Node):
-    """The same rows with other columns; a column passed on unchanged keeps progressing."""
+    """The same rows with other columns; what is computed of a column and never falls when it rises
+    keeps progressing."""
 
     input: Node
     columns: tuple[Named, ...]
@@ -61,12 +66,22 @@ class Project(Node):
     def schema(self) -> Schema:
         return Schema.of(
             (Column(c.name, c.type) for c in self.columns),
-            (
-                c.name
-                for c in self.columns
-                if isinstance(c.value, Ref) and c.value.name in self.input.schema.progressing
-            ),
+            self.progress,
+            (name for name, computed in self.progress.items() if computed.is_nullable),
         )
+
+    @cached_property
+    def progress(self) -> dict[str, Monotone]:
+        """How bounds of the input go on: for each column that progresses, what becomes of them."""
+        below = self.input.schema
+        found = {c.name: monotone(c.value, below.nullable) for c in self.columns}
+        return {
+            c.name: computed
+            for c in self.columns
+            if (c.type.can_progress or c.type is Type.DATE)
+            and (computed := found[c.name]) is not None
+            and computed.columns <= below.progressing
+        }
 
     @cached_property
     def _by_name(self) -> dict[str, Expression]:
@@ -78,7 +93,13 @@ class Project(Node):
 
     @property
     def order(self) -> str | None:
-        return passed_on(self)
+        kept = passed_on(self)
+        if kept is not None or self.input.order is None:
+            return kept
+        # What may wrap around breaks no bound, and is out of order.
+        whole = (name for name in self.progress if self.schema[name].type in _NEVER_WRAP)
+        ordered = frozenset((self.input.order,))
+        return next((name for name in whole if self.progress[name].columns == ordered), None)
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         return (frozenset(ref for name in used for ref in self._by_name[name].refs),)
@@ -114,8 +135,7 @@ class Union(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        columns = []
-        progressing = []
+        columns, progressing, nullable = [], [], []
         for position, first in enumerate(self.parts[0].schema):
             of = first.type
             for part in self.parts[1:]:
@@ -127,7 +147,9 @@ class Union(Node):
                 part.schema.names[position] in part.schema.progressing for part in self.parts
             ):
                 progressing.append(first.name)
-        return Schema.of(columns, progressing)
+            if any(part.schema.names[position] in part.schema.nullable for part in self.parts):
+                nullable.append(first.name)
+        return Schema.of(columns, progressing, nullable)
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         # Perhaps as a narrower type, of which the union's own has all values.
@@ -167,7 +189,7 @@ class Ordered(Node):
     @cached_property
     def schema(self) -> Schema:
         # Rows are held back, so what was promised about other columns need not be true any more.
-        return Schema.of(self.input.schema.columns, (self.on,))
+        return Schema.of(self.input.schema.columns, (self.on,), self.input.schema.nullable)
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         return (ChildColumn(0, column),)

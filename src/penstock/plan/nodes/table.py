@@ -75,13 +75,14 @@ class TableJoin(Node):
         return Schema.of(
             (Column(f"{name}.{c.name}", c.type) for name, schema in sides for c in schema),
             (f"{self.names[0]}.{on}" for on in self.input.schema.progressing),
+            (f"{self.names[0]}.{on}" for on in self.input.schema.nullable),
         )
 
     @cached_property
     def schema(self) -> Schema:
         if self.kind.is_one_sided:
             columns = self._both.columns[: len(self.input.schema)]
-            return Schema(columns, self._both.progressing)
+            return Schema(columns, self._both.progressing, self._both.nullable)
         return self._both
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:

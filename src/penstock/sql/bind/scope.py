@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.errors import UnknownName
-from penstock.model.expressions import Ref
+from penstock.model.expressions import Cast, Named, Ref
 from penstock.model.schema import ROW_NUM, suggest
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Ordered, Project, Source
@@ -30,10 +30,18 @@ class Field:
     qualifier: str | None = None
     progresses: bool = False
     hidden: bool = False
+    computed: bool = False  # of others, in a subquery
 
     @property
     def ref(self) -> Ref:
         return Ref(self.column, self.type)
+
+    @property
+    def measured(self) -> Named:
+        """The column that windows on it are measured on: of a day, when it begins."""
+        if self.type is not Type.DATE:
+            return Named(self.column, self.ref)
+        return Named(f"{self.column}::{Type.TIMESTAMP}", Cast(self.ref, Type.TIMESTAMP))
 
     def __str__(self) -> str:
         return f"{self.qualifier}.{self.name}" if self.qualifier else self.name
@@ -69,6 +77,7 @@ class Scope:
                     qualifier,
                     progresses=column.name in node.schema.progressing,
                     hidden=column.name == ROW_NUM and isinstance(node, Source),
+                    computed=isinstance(node, Project) and not node.lineage(column.name),
                 )
                 for column in node.schema
             ),

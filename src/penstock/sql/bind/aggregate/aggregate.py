@@ -6,8 +6,9 @@
           Project     computed group keys
             …
 
-Without a window, a group key that progresses serves as one: a tumbling window one tick wide on it,
-whose start is the key itself, so that the key still progresses in the result.
+Without a window, a group key that progresses serves as one: a tumbling window on it, one tick wide
+or for a DATE one day, whose start is the key itself, so that the key still progresses in the
+result. Keys that are computed, and days, are measured in a column of their own below.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable, QueryError
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Cast, Expression, Named, Ref
 from penstock.model.schema import ROW_NUM, WINDOW_END
+from penstock.model.timestamps import DAY
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Select
 from penstock.sql.bind.aggregate.builder import ENDS, AggregateBuilder
@@ -59,16 +61,17 @@ def bind_aggregation(
         _check_grouped_by_window(input_.window, groups, input_, context)
     keys = _bind_keys(groups, bound, scope, context)
     if bound is not None:
+        node = _with_measured(node, bound.window, scope)
         named = _named(keys, items, node, scope, context)
         window = bound.window
         if isinstance(window, Session) and any(map(is_session_call, groups)):
             window = replace(window, partition=tuple(named.values()))
         shape = AggregateBuilder(node, window, named)
     else:
-        on = _progressing_key(keys, scope, context, calls[0].call)
-        others = _named([k for k in keys if k != on.ref], items, node, scope, context)
-        instant = tumbling(on.column, 1, unit=counted_in(on))
-        shape = AggregateBuilder(node, instant, others, key_of_window=on.ref)
+        key = _progressing_key(keys, node, scope, context, calls[0].call)
+        node, window = _window_of_key(key, node, scope)
+        others = _named([k for k in keys if k != key], items, node, scope, context)
+        shape = AggregateBuilder(node, window, others, key_of_window=key)
     binder = PostAggregateBinder(context, scope, shape)
     outputs = [Named(item.name, binder.item(item)) for item in items]
     condition = binder.bind(having.this) if having else None
@@ -111,14 +114,40 @@ def _bind_keys(
     return list(dict.fromkeys(keys))
 
 
+def _with_measured(node: Node, window: Window, scope: Scope) -> Node:
+    """The input, with the column that the window is measured on."""
+    if window.on in node.schema:
+        return node
+    [measured] = {f.measured for f in scope.fields if f.measured.name == window.on}
+    return _with_column(node, measured)
+
+
+def _window_of_key(key: Expression, node: Node, scope: Scope) -> tuple[Node, Window]:
+    """A window for each value of a key that progresses, and the input that has the key."""
+    for field in scope.fields:
+        if field.ref == key and field.type is not Type.DATE:
+            return node, tumbling(field.column, 1, unit=counted_in(field))
+    is_day = key.type is Type.DATE
+    measured = Cast(key, Type.TIMESTAMP) if is_day else key
+    name = unique("key", [*ENDS, *node.schema.names])
+    is_time = measured.type is Type.TIMESTAMP
+    window = tumbling(name, DAY if is_day else 1, unit="time" if is_time else "number")
+    return _with_column(node, Named(name, measured)), window
+
+
+def _with_column(node: Node, column: Named) -> Node:
+    return Project(node, (*(Named(c.name, Ref(c.name, c.type)) for c in node.schema), column))
+
+
 def _progressing_key(
-    keys: list[Expression], scope: Scope, context: Context, place: exp.Expr
-) -> Field:
-    """The key that ends groups without a window."""
+    keys: list[Expression], node: Node, scope: Scope, context: Context, place: exp.Expr
+) -> Expression:
+    """The key that ends groups without a window: a column, or what is computed of one."""
     progressing = {field.ref: field for field in scope.fields if field.progresses}
-    for key in keys:
-        if key in progressing:
-            return progressing[key]
+    computed = Project(node, tuple(Named(f"{n}", key) for n, key in enumerate(keys)))
+    found = [key for n, key in enumerate(keys) if f"{n}" in computed.schema.progressing]
+    for key in sorted(found, key=lambda key: key not in progressing):
+        return key
     written = context.written(place)
     raise CannotWindow(
         f"`{written}` would never end: it has no window",

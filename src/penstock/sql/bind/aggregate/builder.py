@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Cast, Expression, Named, Ref
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Project, Result, WindowAggregate
@@ -27,7 +27,7 @@ class AggregateBuilder:
     input: Node
     window: Window
     groups: dict[Expression, str]  # over the input -> column of the output
-    key_of_window: Ref | None = None  # a key that is the window's start: one tick wide
+    key_of_window: Expression | None = None  # a key that is the window's start
     results: dict[tuple[Aggregate, Sliding | None], str] = field(default_factory=dict)
 
     def end(self, name: str) -> Ref:
@@ -35,16 +35,18 @@ class AggregateBuilder:
         on = self.input.schema[self.window.on].type
         return Ref(name, Type.TIMESTAMP if on is Type.TIMESTAMP else Type.BIGINT)
 
-    def key(self, expression: Expression) -> Ref | None:
+    def key(self, expression: Expression) -> Expression | None:
         """The output column of a group key; None if it is none."""
         if expression == self.key_of_window:
-            return self.end(WINDOW_START)
+            start = self.end(WINDOW_START)
+            return Cast(start, Type.DATE) if expression.type is Type.DATE else start
         name = self.groups.get(expression)
         return Ref(name, expression.type) if name is not None else None
 
     @property
     def has_computed_keys(self) -> bool:
-        return not all(isinstance(key, Ref) for key in self.groups)
+        keys = (*self.groups, *([] if self.key_of_window is None else [self.key_of_window]))
+        return not all(isinstance(key, Ref) for key in keys)
 
     def result(self, aggregate: Aggregate, wanted: str, window: Window | None = None) -> Ref:
         """The output column of an aggregate; the same one, over the same window, is computed once.

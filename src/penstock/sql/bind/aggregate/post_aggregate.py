@@ -56,7 +56,7 @@ class PostAggregateBinder(ExpressionBinder):
             return self._window_field(node)
         return super().bind(node)
 
-    def _computed_key(self, node: exp.Expr) -> Ref | None:
+    def _computed_key(self, node: exp.Expr) -> Expression | None:
         """The key that this expression, as a whole, is."""
         if not self.shape.has_computed_keys or isinstance(node, (exp.Column, exp.Literal)):
             return None

@@ -47,9 +47,9 @@ def bind_window_function(function: WindowFunction, scope: Scope, context: Contex
         if "GAP" in lengths:
             partition = function.args["data"].args.get("partition") or ()
             columns = tuple(resolve_attribute(each, scope, context).column for each in partition)
-            return Session(on.column, lengths["GAP"], columns, counted_in(on))
+            return Session(on.measured.name, lengths["GAP"], columns, counted_in(on))
         if "STEP" in lengths:
-            return Cumulating(on.column, lengths["STEP"], lengths["SIZE"], offset)
+            return Cumulating(on.measured.name, lengths["STEP"], lengths["SIZE"], offset)
         return _aligned(on, lengths["SIZE"], lengths.get("SLIDE", lengths["SIZE"]), offset)
 
 
@@ -89,7 +89,7 @@ def bind_window_call(call: exp.Anonymous, scope: Scope, context: Context) -> Win
             for name, argument in zip(names, arguments[1:], strict=False)
         }
         if is_session:
-            return Session(on.column, lengths["GAP"], unit=counted_in(on))
+            return Session(on.measured.name, lengths["GAP"], unit=counted_in(on))
         size = lengths["SIZE"]
         return _aligned(on, size, lengths.get("SLIDE", size), lengths.get("OFFSET", 0))
 
@@ -97,7 +97,9 @@ def bind_window_call(call: exp.Anonymous, scope: Scope, context: Context) -> Win
 def _aligned(on: Field, size: int, slide: int, offset: int) -> Window:
     unit = counted_in(on)
     first = offset + usual_origin(unit)
-    return Sliding(on.column, size, slide, origin_for_aligned_starts(size, slide, first), unit)
+    return Sliding(
+        on.measured.name, size, slide, origin_for_aligned_starts(size, slide, first), unit
+    )
 
 
 def _constant(node: exp.Expr, context: Context) -> Length:

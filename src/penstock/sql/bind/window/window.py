@@ -102,15 +102,16 @@ class _Binder:
                 self.clause.partition[0].span,
                 "leave out PA, or give a RANGE in rows",
             )
-        return BoundWindow(Landmark(on.column, slide.value, unit=counted_in(on)), partition)
+        return BoundWindow(Landmark(on.measured.name, slide.value, unit=counted_in(on)), partition)
 
     def _sliding(self, range_: int, slide: int, on: Field) -> BoundWindow:
         partition = self._partition()
         if partition and on.name == ROW_NUM:
             columns = tuple(field.column for field in partition)
-            return BoundWindow(Partitioned(on.column, range_, slide, columns), partition)
+            return BoundWindow(Partitioned(on.measured.name, range_, slide, columns), partition)
         # Over time, windows of partitions are windows of groups.
-        return BoundWindow(Sliding(on.column, range_, slide, unit=counted_in(on)), partition)
+        window = Sliding(on.measured.name, range_, slide, unit=counted_in(on))
+        return BoundWindow(window, partition)
 
     def _slide_by_tuple(self, range_: Length, slide: Length, on: Field) -> BoundWindow:
         clause = self.clause
@@ -135,7 +136,7 @@ class _Binder:
                     sattr.span,
                     f"write SATTR rank({on.name})",
                 )
-            window: Window = SlideByRank(on.column, range_.value, slide.value)
+            window: Window = SlideByRank(on.measured.name, range_.value, slide.value)
         else:
             counted = self._field(sattr) if sattr else self._row_number()
             if counted.name != ROW_NUM:
@@ -144,9 +145,10 @@ class _Binder:
                     sattr.span if sattr else slide.span,
                     f"write SATTR row-num, or SATTR rank({on.name})",
                 )
-            window = SlideByRowNumber(on.column, range_.value, slide.value, counted.column)
+            measured = on.measured.name
+            window = SlideByRowNumber(measured, range_.value, slide.value, counted.column)
         if slide.value == 1:
-            window = SlideByTuple(on.column, range_.value)
+            window = SlideByTuple(on.measured.name, range_.value)
         return BoundWindow(window)
 
     def _same_attribute(self, on: Field) -> None:
@@ -205,6 +207,8 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
         # A number without a unit that was meant as rows would say so.
         and not (unit == "number" and field.name == ROW_NUM)
     ]
+    # A time that a subquery has computed is one more; the stream's own goes before it.
+    fitting = [field for field in fitting if not field.computed] or fitting
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -243,7 +247,9 @@ def check_unit(length: Length, on: Field, context: Context) -> None:
     if _measures(length.unit, on):
         return
     kind = "a row number" if on.name == ROW_NUM else str(on.type)
-    example = {"TIMESTAMP": "10 MINUTES", "a row number": "1000 ROWS"}.get(kind, "10")
+    example = {"TIMESTAMP": "10 MINUTES", "DATE": "7 DAYS", "a row number": "1000 ROWS"}.get(
+        kind, "10"
+    )
     raise CannotWindow(
         f"`{length}` cannot measure `{on.name}`, which is {kind}",
         position=context.position(length.span),
@@ -265,7 +271,7 @@ def refuse_progress(field: Field, scope: Scope, context: Context, span: Span) ->
 def _measures(unit: Unit, on: Field) -> bool:
     if on.name == ROW_NUM:
         return unit in ("rows", "number")
-    if on.type is Type.TIMESTAMP:
+    if on.type in (Type.TIMESTAMP, Type.DATE):
         return unit == "time"
     return unit == "number" and on.type.is_integer
 
@@ -274,4 +280,4 @@ def counted_in(on: Field) -> WindowUnit:
     """What a window on the attribute counts."""
     if on.name == ROW_NUM:
         return "rows"
-    return "time" if on.type is Type.TIMESTAMP else "number"
+    return "time" if on.type in (Type.TIMESTAMP, Type.DATE) else "number"

@@ -1,0 +1,373 @@
+"""Monotone expressions: how a bound goes through what is computed from columns that progress.
+
+If nothing below `b` comes on `ts`, nothing below `f(b)` comes on `f(ts)`, provided that `f` never
+falls. So a column computed by such an `f` progresses as well, and its bound is the least value that
+rows yet to come can have there:
+
+    expression                         its bound, of bounds b (and c)
+    ts                                 b
+    ts + 5, ts - INTERVAL 1 HOUR       b + 5, b - 1 hour
+    date_trunc('minute', ts)           the minute of b
+    ts div 10, CAST(ts AS DATE)        b div 10, the day of b
+    greatest(ts, other_ts)             the greater of b and c
+    least(ts, other_ts)                the lesser of b and c
+
+`greatest` and `least` leave NULLs out. So where a column may be NULL, as that of an outer join's
+lone rows, it cannot raise the bound of a `greatest`.
+
+Integers wrap around at the ends of their type. What may wrap at the upper end falls there, and is
+not monotone: `n + 1` is for a BIGINT whose values are times, and is not for an INT. What wraps at
+the lower end comes out high, and breaks no bound.  Spec: window-queries 1.1, 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import product
+
+from penstock.errors import TypeMismatch
+from penstock.model.constants import TRUNC_UNITS
+from penstock.model.expressions import Call, Cast, Expression, Named, Ref, constant
+from penstock.model.functions import lookup
+from penstock.model.signatures import Match
+from penstock.model.timestamps import (
+    BEGINNING,
+    DAY,
+    END,
+    EVEN_UNITS,
+    MILLISECOND,
+    SECOND,
+    truncated,
+)
+from penstock.model.types import Type
+
+#: What times are moved by at the most, so that many such steps behind each other fit in 64 bits.
+_FURTHEST = 1 << 56
+#: Between these lie the values of columns that progress, moved or not.
+_TIMES = (2 * BEGINNING + (1 << 60), 2 * END - (1 << 60))
+_LIMITS = {
+    Type.TINYINT: (-(1 << 7), (1 << 7) - 1),
+    Type.SMALLINT: (-(1 << 15), (1 << 15) - 1),
+    Type.INT: (-(1 << 31), (1 << 31) - 1),
+    Type.DATE: (BEGINNING // DAY, END // DAY),
+}
+#: Types of 64 bits, and what fits in these.
+_WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.INTERVAL})
+_WIDEST = (-(1 << 63), (1 << 63) - 1)
+
+Bounds = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """A computation that never falls when its columns rise; `limits`: the values it can have."""
+
+    limits: tuple[int, int]
+    is_nullable: bool
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """What it is computed from."""
+        raise NotImplementedError
+
+    def value(self, values: Mapping[str, int | None]) -> int | None:
+        """What it is in a row."""
+        raise NotImplementedError
+
+    def highest(self, values: Bounds) -> int:
+        """The greatest it can have been, where its columns were no greater; BEGINNING: nothing."""
+        raise NotImplementedError
+
+    def bound(self, bounds: Bounds) -> int:
+        """What is promised about it, where so much is about its columns."""
+        raise NotImplementedError
+
+    def needed(self, bound: int) -> list[dict[str, int]]:
+        """What must be promised about its columns for this bound: any one of these."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Passed(Monotone):
+    """A column as it is."""
+
+    name: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def value(self, values: Mapping[str, int | None]) -> int | None:
+        return values[self.name]
+
+    def highest(self, values: Bounds) -> int:
+        return values[self.name]
+
+    def bound(self, bounds: Bounds) -> int:
+        return bounds.get(self.name, BEGINNING)
+
+    def needed(self, bound: int) -> list[dict[str, int]]:
+        return [{self.name: bound}]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One way to compute a number of another that never falls."""
+
+    def __call__(self, value: int) -> int:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Shift(Step):
+    by: int
+
+    def __call__(self, value: int) -> int:
+        return value + self.by
+
+
+@dataclass(frozen=True)
+class Times(Step):
+    by: int
+
+    def __call__(self, value: int) -> int:
+        return value * self.by
+
+
+@dataclass(frozen=True)
+class Divide(Step):
+    """The integer quotient, rounded `down` or cut towards zero."""
+
+    by: int
+    down: bool
+
+    def __call__(self, value: int) -> int:
+        return value // self.by if self.down or value >= 0 else -(-value // self.by)
+
+
+@dataclass(frozen=True)
+class Truncate(Step):
+    """Cut down to the beginning of a unit of time."""
+
+    unit: str
+
+    @property
+    def grid(self) -> tuple[int, int] | None:
+        """Length and origin of the units; None: they are not all of one length."""
+        return EVEN_UNITS.get(self.unit)
+
+    def __call__(self, value: int) -> int:
+        return truncated(self.unit, value)
+
+
+@dataclass(frozen=True)
+class Computed(Monotone):
+    """One step behind another computation."""
+
+    input: Monotone
+    step: Step
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return self.input.columns
+
+    def value(self, values: Mapping[str, int | None]) -> int | None:
+        found = self.input.value(values)
+        return None if found is None else self.step(found)
+
+    def highest(self, values: Bounds) -> int:
+        found = self.input.highest(values)
+        return found if found == BEGINNING else self.step(found)
+
+    def bound(self, bounds: Bounds) -> int:
+        return self._of(self.input.bound(bounds))
+
+    def _of(self, bound: int) -> int:
+        if not BEGINNING < bound < END:
+            return bound
+        # Lower values would have wrapped around to high ones; and only the end promises the end.
+        return min(max(self.step(bound), self.limits[0], BEGINNING), END - 1)
+
+    def needed(self, bound: int) -> list[dict[str, int]]:
+        """By halving: the least bound that is enough, for what is enough stays so."""
+        if not BEGINNING < bound < END:
+            return self.input.needed(bound)
+        low, high = BEGINNING, END
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._of(middle) >= bound else (middle, high)
+        return self.input.needed(high)
+
+
+@dataclass(frozen=True)
+class Extreme(Monotone):
+    """The greatest or the least of several, NULLs left out."""
+
+    inputs: tuple[Monotone, ...]
+    is_greatest: bool
+
+    @cached_property
+    def _deciding(self) -> tuple[Monotone, ...]:
+        """Those of which one alone gives `greatest` its bound; none, if all must."""
+        return tuple(part for part in self.inputs if self.is_greatest and not part.is_nullable)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset[str]().union(*(part.columns for part in self.inputs))
+
+    def value(self, values: Mapping[str, int | None]) -> int | None:
+        found = [value for part in self.inputs if (value := part.value(values)) is not None]
+        return (max if self.is_greatest else min)(found, default=None)
+
+    def highest(self, values: Bounds) -> int:
+        alone = self.is_greatest or any(part.is_nullable for part in self.inputs)
+        return (max if alone else min)(part.highest(values) for part in self.inputs)
+
+    def bound(self, bounds: Bounds) -> int:
+        if self._deciding:
+            return max(part.bound(bounds) for part in self._deciding)
+        return min(part.bound(bounds) for part in self.inputs)
+
+    def needed(self, bound: int) -> list[dict[str, int]]:
+        if self._deciding:
+            return [need for part in self._deciding for need in part.needed(bound)]
+        return [_all_of(needs) for needs in product(*(p.needed(bound) for p in self.inputs))]
+
+
+def _all_of(needs: Iterable[Bounds]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for need in needs:
+        for name, bound in need.items():
+            found[name] = max(bound, found.get(name, BEGINNING))
+    return found
+
+
+def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone | None:
+    """How bounds go through an expression; None: not at all. `nullable`: columns with NULLs.
+
+    >>> day = monotone(Cast(Ref("ts", Type.TIMESTAMP), Type.DATE))
+    >>> day.bound({"ts": 3 * DAY - 1}), day.needed(2) == [{"ts": 2 * DAY}]
+    (2, True)
+    >>> monotone(Call("negative", (Ref("n", Type.BIGINT),))) is None
+    True
+    """
+    match expression:
+        case Named():
+            return monotone(expression.value, nullable)
+        case Ref() if expression.type.can_progress or expression.type is Type.DATE:
+            limits = _LIMITS.get(expression.type, _TIMES)
+            return Passed(limits, expression.name in nullable, expression.name)
+        case Cast():
+            return _brought(expression.input, expression.to, nullable)
+        case Call():
+            match = lookup(expression.function).match(tuple(a.type for a in expression.args))
+            return _call(expression, match, nullable)
+    return None
+
+
+#: Functions of one argument, and casts: the same number, or a step from it.
+_FUNCTIONS: dict[str, Step] = {
+    "unix_seconds": Divide(SECOND, down=True),
+    "unix_millis": Divide(MILLISECOND, down=True),
+    "unix_micros": Shift(0),
+    "timestamp_seconds": Times(SECOND),
+    "timestamp_millis": Times(MILLISECOND),
+    "timestamp_micros": Shift(0),
+    "to_timestamp": Shift(0),
+    "to_date": Divide(DAY, down=True),
+    "floor": Shift(0),
+    "ceil": Shift(0),
+}
+_BY_CONSTANT: dict[str, Callable[[int], Step]] = {
+    "+": Shift,
+    "-": lambda by: Shift(-by),
+    "*": Times,
+    "div": partial(Divide, down=False),
+}
+
+
+def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
+    name, args, wanted = call.function, call.args, match.parameters
+    if name in ("greatest", "least"):
+        parts = [_brought(arg, to, nullable) for arg, to in zip(args, wanted, strict=True)]
+        return _extreme([p for p in parts if p is not None], name) if all(parts) else None
+    if name == "date_trunc":
+        unit = constant(args[0], name)
+        step = None if unit is None else Truncate(TRUNC_UNITS[unit.lower()])
+        return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
+    if name in _FUNCTIONS:
+        return _stepped(_brought(args[0], wanted[0], nullable), _FUNCTIONS[name], match.result)
+    if name in _BY_CONSTANT:
+        for position in (0, 1) if name in ("+", "*") else (0,):
+            by = _constant(args[1 - position], wanted[1 - position])
+            if by is not None and (by > 0 or name in ("+", "-")):
+                found = _brought(args[position], wanted[position], nullable)
+                return _stepped(found, _BY_CONSTANT[name](by), match.result)
+    return None
+
+
+def _constant(expression: Expression, to: Type) -> int | None:
+    """The value of a constant that is a number of ticks, days or units."""
+    if expression.refs:
+        return None
+    try:
+        value = constant(expression, "")
+    except TypeMismatch:
+        return None  # it would have to be computed
+    if not isinstance(value, int) or not (to.is_integer or to in (Type.INTERVAL, Type.TIMESTAMP)):
+        return None
+    return value * DAY if expression.type is Type.DATE else value
+
+
+def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monotone | None:
+    """An expression as a value of another type."""
+    given, found = expression.type, monotone(expression, nullable)
+    if given is to:
+        return found
+    match given, to:
+        case Type.TIMESTAMP, Type.DATE:
+            return _stepped(found, Divide(DAY, down=True), to)
+        case Type.DATE, Type.TIMESTAMP:
+            return _stepped(found, Times(DAY), to)
+        case Type.TIMESTAMP, _ if to.is_integer:
+            return _stepped(found, Divide(SECOND, down=True), to)
+        case _, Type.TIMESTAMP if given.is_integer:
+            return _stepped(found, Times(SECOND), to)
+        case _ if given.is_integer and to.is_integer:
+            return _stepped(found, Shift(0), to)
+    return None
+
+
+def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | None:
+    """One step further, if what comes out fits its type."""
+    if found is None or step is None or not (to in _LIMITS or to in _WIDE):
+        return None
+    first, last = _LIMITS.get(to, _TIMES if isinstance(step, Times) else _WIDEST)
+    low, high = map(step, found.limits)
+    if isinstance(step, Truncate) or (isinstance(step, Shift) and step.by < 0):
+        low = max(low, first)  # what is too low wraps around, and comes out high
+    if to is Type.DATE:
+        low, high = max(low, first), min(high, last)  # beyond these there are none
+    is_far = isinstance(step, Shift) and abs(step.by) > _FURTHEST
+    if is_far or low < first or high > last:
+        return None
+    if step == Shift(0):
+        return found
+    # No calendar reaches beyond the ends of time: what was moved there becomes NULL.
+    by_calendar = to is Type.DATE or (isinstance(step, Truncate) and not step.grid)
+    moved = any(isinstance(each, Shift | Times) for each in _steps(found))
+    return Computed((low, high), found.is_nullable or (by_calendar and moved), found, step)
+
+
+def _steps(found: Monotone) -> Iterator[Step]:
+    while isinstance(found, Computed):
+        yield found.step
+        found = found.input
+
+
+def _extreme(parts: list[Monotone], name: str) -> Monotone:
+    low, high = min(part.limits[0] for part in parts), max(part.limits[1] for part in parts)
+    nullable = all(part.is_nullable for part in parts)
+    return Extreme((low, high), nullable, tuple(parts), name == "greatest")

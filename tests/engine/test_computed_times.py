@@ -1,0 +1,105 @@
+"""Progress through what is computed of progressing columns, against the oracle.
+
+Subqueries that compute the time of windows are among the random queries of all other laws; here
+are the greatest and the least of both times of a join, and how early results come.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from penstock.errors import CannotWindow
+from penstock.local.engine import LocalEngine
+from penstock.local.query import LocalQuery
+from tests.engine.draw import Draw, check_seeds
+from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
+from tests.engine.running import assert_right, feed, how, started
+
+EXTREMES = ("greatest(x.ts, y.ts)", "least(x.ts, y.ts)", "least(y.ts, greatest(y.ts, x.ts))")
+
+
+def extremes_of_a_join_progress(draw: Draw) -> None:
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    kind = draw.choose(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+    near = draw.between(0, 6)
+    width = f"INTERVAL '{near}' MICROSECOND" if unit else str(near)
+    text = (
+        f"SELECT k, count(*) AS n, sum(v) AS s FROM (SELECT x.k AS k, y.v AS v, "
+        f"{draw.choose(EXTREMES)} AS t FROM a AS x {kind} b AS y "
+        f"ON x.k = y.k AND x.ts BETWEEN y.ts - {width} AND y.ts + {width}) "
+        f"[RANGE {draw.between(1, 9)}{unit}, SLIDE {draw.between(1, 9)}{unit}, WA t] GROUP BY k"
+    )
+    events = arrivals(draw, declared)
+    engine = started(declared, *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    assert query.why()
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    assert [rows for *_, rows, _ in engine.state() if rows] == []
+
+
+def test_extremes_of_a_join_progress() -> None:
+    check_seeds(150, extremes_of_a_join_progress)
+
+
+def joined(extreme: str, kind: str = "JOIN") -> tuple[LocalEngine, LocalQuery]:
+    engine = LocalEngine()
+    for name in "ab":
+        engine.sql(f"CREATE STREAM {name} (ts BIGINT) TIMESTAMP BY ts PUNCTUATED")
+    query = engine.sql(
+        f"SELECT count(*) AS n FROM (SELECT {extreme}(a.ts, b.ts) AS t FROM a {kind} b "
+        "ON a.ts BETWEEN b.ts - 100 AND b.ts + 100) [RANGE 10, WA t]"
+    )
+    engine.push("a", [{"ts": 1}])
+    engine.push("b", [{"ts": 2}])
+    return engine, query
+
+
+def test_the_greater_time_of_a_pair_is_over_when_one_side_is() -> None:
+    engine, query = joined("greatest")
+    engine.punctuate("a", 10)
+    engine.punctuate("b", -50)
+    assert query.results().height == 0  # a row of b may still meet one of a
+    engine.punctuate("b", 0)
+    assert query.results().height == 0
+    engine.punctuate("a", 110)
+    engine.punctuate("b", 10)
+    assert query.results()["n"].to_list() == [1]
+
+
+def test_the_lesser_time_of_a_pair_is_over_when_both_sides_are() -> None:
+    engine, query = joined("least")
+    engine.punctuate("a", 200)
+    assert query.results().height == 0
+    engine.punctuate("b", 110)
+    assert query.results()["n"].to_list() == [1]
+
+
+def test_a_day_is_answered_when_it_is_over() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 HOUR")
+    query = engine.sql("SELECT CAST(ts AS DATE) AS day, sum(v) AS s FROM s GROUP BY day")
+    engine.push("s", [{"v": 1, "ts": datetime(2026, 1, 1, 9)}])
+    engine.push("s", [{"v": 2, "ts": datetime(2026, 1, 2, 0, 59)}])
+    assert query.results().height == 0
+    assert "2026-01-02 01:00:00" in str(query.why())
+    engine.push("s", [{"v": 4, "ts": datetime(2026, 1, 2, 1)}])
+    assert [(str(day), s) for day, s in query.results().rows()] == [("2026-01-01", 1)]
+
+
+def test_what_may_fall_is_refused_with_what_can_be_used() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED")
+    with pytest.raises(CannotWindow, match="never promises"):
+        engine.sql("SELECT count(*) [RANGE 5, WA h] FROM (SELECT hour(ts) AS h, ts FROM s)")
+
+
+def test_a_window_without_an_attribute_is_on_the_time_of_the_stream() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED")
+    text = "SELECT count(*) [RANGE 1 HOUR] AS n FROM (SELECT date_trunc('day', ts) AS d, ts FROM s)"
+    assert "WA ts]" in engine.sql(text).explain()
