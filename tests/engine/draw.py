@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 T = TypeVar("T")
@@ -69,3 +70,9 @@ def check_seeds(count: int, check: Callable[[Draw], None]) -> None:
         except Exception as error:
             name = getattr(check, "__name__", str(check))
             raise AssertionError(f"{name}(Seeded({seed})) fails") from error
+
+
+def examples(count: int) -> settings:
+    """So many cases of Hypothesis; twenty times as many where they are random."""
+    is_fixed = settings.get_current_profile_name() == "fixed"
+    return settings(max_examples=count if is_fixed else 20 * count)

@@ -130,11 +130,11 @@ def late_rows_are_set_aside_and_the_rest_is_answered(draw: Draw) -> None:
 
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
-    a_query_gives_the_oracles_answer: 600,
-    queries_that_share_sub_plans_all_give_the_oracles_answer: 120,
-    merged_streams_give_the_oracles_answer_in_order: 150,
-    a_window_comes_out_as_soon_as_its_streams_have_promised_it: 120,
-    late_rows_are_set_aside_and_the_rest_is_answered: 150,
+    a_query_gives_the_oracles_answer: 400,
+    queries_that_share_sub_plans_all_give_the_oracles_answer: 80,
+    merged_streams_give_the_oracles_answer_in_order: 100,
+    a_window_comes_out_as_soon_as_its_streams_have_promised_it: 80,
+    late_rows_are_set_aside_and_the_rest_is_answered: 100,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

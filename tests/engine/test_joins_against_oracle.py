@@ -121,14 +121,14 @@ def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Dr
 
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
-    a_join_gives_the_oracles_answer: 180,
-    a_join_of_three_streams_gives_the_oracles_answer: 60,
-    joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees: 30,
-    an_aggregate_over_a_join_gives_the_oracles_answer: 50,
-    counts_per_pair_of_timestamps_are_the_oracles: 50,
-    a_join_of_aggregates_gives_the_oracles_answer: 30,
-    an_ordered_query_gives_the_oracles_answer_in_order: 80,
-    an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 150,
+    a_join_gives_the_oracles_answer: 110,
+    a_join_of_three_streams_gives_the_oracles_answer: 40,
+    joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees: 20,
+    an_aggregate_over_a_join_gives_the_oracles_answer: 30,
+    counts_per_pair_of_timestamps_are_the_oracles: 30,
+    a_join_of_aggregates_gives_the_oracles_answer: 20,
+    an_ordered_query_gives_the_oracles_answer_in_order: 50,
+    an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 90,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.optimizer.optimize import optimize
@@ -29,7 +29,7 @@ from penstock.spark.in_memory.micro_batches import (
     Worker,
 )
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from tests.engine.draw import Drawn
+from tests.engine.draw import Drawn, examples
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import lengths, queries
 from tests.engine.random_streams import UNITS, Declared, arrivals, declarations
@@ -108,7 +108,7 @@ def counts_rows(text: str) -> bool:
     return re.search(r"RANGE \d+ ROWS", text) is not None
 
 
-@settings(max_examples=25)
+@examples(20)
 @given(data)
 def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     draw = Drawn(data)
@@ -122,7 +122,7 @@ def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     check(share, *cut_in_two(data, events), options)
 
 
-@settings(max_examples=25)
+@examples(20)
 @given(data)
 def test_so_it_does_for_joins(data):
     draw = Drawn(data)
@@ -134,7 +134,7 @@ def test_so_it_does_for_joins(data):
     check(share, *cut_in_two(data, events), Options(join=join))
 
 
-@settings(max_examples=25)
+@examples(20)
 @given(data)
 def test_windows_that_end_later_have_all_their_rows(data):
     draw = Drawn(data)

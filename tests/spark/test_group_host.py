@@ -20,7 +20,7 @@ from typing import Any
 from unittest.mock import patch
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.catalog.settings import SETTINGS
@@ -42,7 +42,7 @@ from penstock.spark.in_memory.micro_batches import (
 )
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.state import segment_cache
-from tests.engine.draw import Drawn, several
+from tests.engine.draw import Drawn, examples, several
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import queries, row_queries, window_queries
 from tests.engine.random_streams import (
@@ -120,7 +120,7 @@ def assert_kept_well(pipeline: FakePipeline) -> None:
         assert store.segments == {}
 
 
-@settings(max_examples=50)
+@examples(25)
 @given(data, group_counts)
 def test_all_groups_together_give_the_oracles_answer(data, groups):
     draw = Drawn(data)
@@ -149,7 +149,7 @@ def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
     assert [call.args[0].bound for call in promise.call_args_list] == [0, 60, 120, 180]
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(data, group_counts)
 def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     draw = Drawn(data)
@@ -166,7 +166,7 @@ def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
         assert_kept_well(pipeline)
 
 
-@settings(max_examples=12)
+@examples(8)
 @given(data, group_counts)
 def test_every_group_has_the_whole_of_a_static_table(data, groups):
     draw = Drawn(data)
@@ -183,7 +183,7 @@ def test_every_group_has_the_whole_of_a_static_table(data, groups):
         assert_kept_well(pipeline)
 
 
-@settings(max_examples=25)
+@examples(12)
 @given(data, st.integers(2, 3))
 def test_ordered_answers_come_in_order_across_batches_and_groups(data, groups):
     draw = Drawn(data)
@@ -215,7 +215,7 @@ def test_ordered_answers_come_in_order_across_batches_and_groups(data, groups):
     assert times == sorted(times), "a batch brought what belongs before an earlier batch's"
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(data, group_counts)
 def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups):
     draw = Drawn(data)
@@ -240,7 +240,7 @@ def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups
                 assert times == sorted(times)
 
 
-@settings(max_examples=50)
+@examples(25)
 @given(data, group_counts)
 def test_rows_below_what_earlier_batches_promised_are_set_aside_as_late(data, groups):
     draw = Drawn(data)
@@ -376,7 +376,7 @@ def test_rows_to_be_stamped_are_late_when_their_stream_is_over() -> None:
     assert "q" not in answers.results
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(data, group_counts)
 def test_early_results_are_the_same_whoever_computes_them(data, groups):
     draw = Drawn(data)
@@ -398,7 +398,7 @@ def test_early_results_are_the_same_whoever_computes_them(data, groups):
     assert_kept_well(pipeline)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(data, group_counts)
 def test_windows_side_by_side_give_the_oracles_answer(data, groups):
     draw = Drawn(data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.catalog.catalog import Catalog
@@ -17,6 +17,7 @@ from penstock.errors import PenstockBug, PenstockError, QueryError
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect, Explain
+from tests.engine.draw import examples
 from tests.sql.corpus import STATEMENTS
 from tests.sql.declared import declared, plan_of
 
@@ -76,13 +77,13 @@ def test_the_statements_themselves_are_right(text: str) -> None:
     run(text, declared())
 
 
-@settings(max_examples=2000)
+@examples(1200)
 @given(broken())
 def test_a_broken_statement_gives_a_plan_or_one_of_our_errors(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(max_size=40))
 @example("")
 @example(";;;")

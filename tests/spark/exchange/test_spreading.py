@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.spark.exchange.spreading import spread
+from tests.engine.draw import examples
 
 VALUES = {
     pl.Int64: st.integers(-(1 << 63), (1 << 63) - 1),
@@ -18,6 +19,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("dtype", VALUES, ids=str)
+@examples(40)
 @given(st.data())
 def test_a_group_depends_on_the_row_alone(dtype, data):
     values = data.draw(st.lists(st.none() | VALUES[dtype], min_size=1, max_size=8))
