@@ -12,12 +12,12 @@ import polars as pl
 
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
+from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, pack, rows_of
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Placed(PartialAggregate):
+class Placed(Listed):
     """All values with their place, in order."""
 
     kinds: ClassVar[tuple[str, ...]] = ("placed",)
@@ -27,18 +27,15 @@ class Placed(PartialAggregate):
         assert self.of is not None
         return pl.Struct({"at": pl.Int64(), "x": polars_type(self.of)})
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
         assert self.by is not None
         x, at = self.values(rows), rows[self.by].cast(pl.Int64)
         pairs = pl.DataFrame([at.alias("at"), x.alias("x")]).to_struct()
         there = (x.is_not_null() & at.is_not_null()).to_numpy()
         kept = Grouping(groups.ids[there], groups.size)
-        return (self._packed(rows_of(pairs.filter(pl.Series(there)), kept), groups.size),)
+        return rows_of(pairs.filter(pl.Series(there)), kept)
 
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (self._packed(unpack(self.result(partials), groups.ids), groups.size),)
-
-    def _packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         value = pl.col(VALUE).struct
         rows = rows.sort(GROUP, value.field("at"), value.field("x"))
         return pack(rows, size, self._element)

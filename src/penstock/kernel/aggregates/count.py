@@ -7,18 +7,15 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import PartialAggregate
+from penstock.kernel.aggregates.function import Additive
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Count(PartialAggregate):
+class Count(Additive):
     """Never NULL: nothing counted is 0."""
 
     kinds: ClassVar[tuple[str, ...]] = ("count",)
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (groups.count(None if self.argument is None else self.values(rows)),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (groups.sum(self.result(partials)),)

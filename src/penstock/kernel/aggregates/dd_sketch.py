@@ -17,7 +17,7 @@ import polars as pl
 
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, pack, rows_of, unpack
+from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, entries, pack, rows_of
 
 #: How far an answer may lie from the value, as a share of it.
 ACCURACY = 0.01
@@ -30,21 +30,19 @@ _ELEMENT = pl.Struct({VALUE: pl.Int64(), COUNT: pl.Int64()})
 
 
 @dataclass(frozen=True)
-class Buckets(PartialAggregate):
+class Buckets(Counted):
     """Every bucket that is not empty, with its count."""
 
     kinds: ClassVar[tuple[str, ...]] = ("buckets",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
         found = rows_of(self.values(rows).cast(pl.Float64), groups)
         numbers = bucket_of(found.get_column(VALUE).to_numpy())
-        found = found.select(GROUP).hstack([pl.Series(VALUE, numbers)])
-        counted = found.group_by(GROUP, VALUE).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        return (_packed(counted, groups.size),)
+        return found.select(GROUP).hstack([pl.Series(VALUE, numbers)])
 
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        rows = _entries(self.result(partials), groups.ids)
-        return (_packed(rows.group_by(GROUP, VALUE).agg(pl.col(COUNT).sum()), groups.size),)
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+        found = rows.sort(GROUP, VALUE).select(GROUP, pl.struct(VALUE, COUNT).alias(VALUE))
+        return pack(found, size, _ELEMENT)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class ApproxPercentile(Function):
     def result(self, partials: Columns) -> pl.Series:
         share = self.parameters[0]
         buckets = self.parts[0].result(partials)
-        rows = _entries(buckets, np.arange(len(buckets)))
+        rows = entries(buckets, np.arange(len(buckets)))
         count = pl.col(COUNT)
         rank = (share * (count.sum() - 1)).floor().over(GROUP)
         rows = rows.filter(count.cum_sum().over(GROUP) > rank)
@@ -91,12 +89,3 @@ def middle_of(buckets: np.ndarray) -> np.ndarray:
     numbers = np.where(buckets == 0, 0.0, np.sign(buckets) * size)
     numbers = np.where(np.abs(buckets) == _INFINITE, np.copysign(np.inf, buckets), numbers)
     return np.where(buckets == _NAN, np.nan, numbers)
-
-
-def _entries(buckets: pl.Series, ids: np.ndarray) -> pl.DataFrame:
-    return unpack(buckets, ids).select(GROUP, pl.col(VALUE).struct.unnest())
-
-
-def _packed(rows: pl.DataFrame, size: int) -> pl.Series:
-    entries = rows.sort(GROUP, VALUE).select(GROUP, pl.struct(VALUE, COUNT).alias(VALUE))
-    return pack(entries, size, _ELEMENT)

@@ -12,26 +12,23 @@ import polars as pl
 
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
+from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, pack, rows_of
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Set(PartialAggregate):
+class Set(Listed):
     """The values, each once, in order."""
 
     kinds: ClassVar[tuple[str, ...]] = ("set",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
         values = self.values(rows)
         if values.dtype.is_float():
             values = values + 0.0  # -0.0 becomes 0.0
-        return (self._packed(rows_of(values, groups), groups.size),)
+        return rows_of(values, groups)
 
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (self._packed(unpack(self.result(partials), groups.ids), groups.size),)
-
-    def _packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         assert self.of is not None
         return pack(rows.unique().sort(GROUP, VALUE), size, polars_type(self.of))
 

@@ -12,28 +12,18 @@ from typing import ClassVar
 import polars as pl
 
 from penstock.kernel.aggregates.function import Function, PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, as_json, pack, rows_of, unpack
+from penstock.kernel.aggregates.grouping import Columns
+from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, as_json, pack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class Frequencies(PartialAggregate):
+class Frequencies(Counted):
     """Every value with its count."""
 
     kinds: ClassVar[tuple[str, ...]] = ("frequencies",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        found = rows_of(self.values(rows), groups).group_by(GROUP, VALUE).agg(pl.len().alias(COUNT))
-        return (self._packed(found, groups.size),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        rows = unpack(self.result(partials), groups.ids)
-        rows = rows.select(GROUP, pl.col(VALUE).struct.unnest())
-        found = rows.group_by(GROUP, VALUE).agg(pl.col(COUNT).sum())
-        return (self._packed(found, groups.size),)
-
-    def _packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         """Most frequent first, equal ones in their own order."""
         assert self.of is not None
         rows = rows.sort(GROUP, COUNT, VALUE, descending=[False, True, False])

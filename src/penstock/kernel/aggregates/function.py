@@ -78,3 +78,11 @@ class PartialAggregate(Function):
         """The column the function is of."""
         assert self.argument is not None
         return rows[self.argument]
+
+
+@dataclass(frozen=True)
+class Additive(PartialAggregate):
+    """One number a group; those of several groups are added up."""
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (groups.sum(self.result(partials)),)

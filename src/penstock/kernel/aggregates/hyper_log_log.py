@@ -16,9 +16,8 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, pack, rows_of, unpack
+from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, pack, rows_of, unpack
 
 #: 2 to this many registers.
 BITS = 12
@@ -28,12 +27,12 @@ _RANKS = 64
 
 
 @dataclass(frozen=True)
-class ApproxCountDistinct(PartialAggregate):
+class ApproxCountDistinct(Listed):
     """The registers that are not empty."""
 
     kinds: ClassVar[tuple[str, ...]] = ("registers",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
         values = self.values(rows)
         if values.dtype.is_float():
             values = values + 0.0  # -0.0 becomes 0.0
@@ -48,10 +47,13 @@ class ApproxCountDistinct(PartialAggregate):
         # Numbers of 52 bits are exact as floats, whose exponent tells where the first bit is.
         rank = 53 - np.frexp(rest.astype(np.float64))[1].astype(np.int64)
         coded = pl.Series(VALUE, register * _RANKS + rank)
-        return (_packed(found.select(GROUP).hstack([coded]), groups.size),)
+        return found.select(GROUP).hstack([coded])
 
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (_packed(unpack(partials[self.columns[0]], groups.ids), groups.size),)
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+        """The greatest rank of each register."""
+        rows = rows.group_by(GROUP, pl.col(VALUE) // _RANKS).agg(pl.col(VALUE).max().alias("best"))
+        rows = rows.select(GROUP, pl.col("best").alias(VALUE)).sort(GROUP, VALUE)
+        return pack(rows, size, pl.Int64())
 
     def result(self, partials: Columns) -> pl.Series:
         registers = partials[self.columns[0]]
@@ -66,10 +68,3 @@ class ApproxCountDistinct(PartialAggregate):
         linear = _REGISTERS * np.log(_REGISTERS / np.maximum(empty, 1))
         found = np.where((raw <= 2.5 * _REGISTERS) & (empty > 0), linear, raw)
         return pl.Series(np.rint(found).astype(np.int64))
-
-
-def _packed(rows: pl.DataFrame, size: int) -> pl.Series:
-    """The greatest rank of each register."""
-    rows = rows.group_by(GROUP, pl.col(VALUE) // _RANKS).agg(pl.col(VALUE).max().alias("best"))
-    rows = rows.select(GROUP, pl.col("best").alias(VALUE)).sort(GROUP, VALUE)
-    return pack(rows, size, pl.Int64())

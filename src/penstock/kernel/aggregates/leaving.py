@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import PartialAggregate
+from penstock.kernel.aggregates.function import Additive
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Leaving(PartialAggregate):
+class Leaving(Additive):
     """The `tupleCnt` of AdaptWID: no result of a query, but a count that goes with its partials.
 
     Half as wide as a count, since it costs memory where memory is to be saved.
@@ -23,6 +23,3 @@ class Leaving(PartialAggregate):
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (groups.count().cast(pl.UInt32),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (groups.sum(self.result(partials)),)

@@ -7,10 +7,14 @@ rows, and *packed* again.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Grouping, Ids
+from penstock.kernel.aggregates.function import PartialAggregate
+from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
@@ -37,6 +41,43 @@ def pack(rows: pl.DataFrame, size: int, of: pl.DataType) -> pl.Series:
     packed = everyone.join(lists, on=GROUP, how="left", maintain_order="left")
     lists_of_all: pl.Series = packed.get_column(VALUE).cast(pl.List(of))
     return lists_of_all
+
+
+@dataclass(frozen=True)
+class Listed(PartialAggregate):
+    """A list a group: made of `elements` of the rows, brought into shape by `packed`."""
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (self.packed(self.elements(rows, groups), groups.size),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        return (self.packed(unpack(partials[self.columns[0]], groups.ids), groups.size),)
+
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
+        """(group, value) for what every row brings."""
+        return rows_of(self.values(rows), groups)
+
+    @abstractmethod
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+        """One list per group."""
+
+
+@dataclass(frozen=True)
+class Counted(Listed):
+    """Lists of values with how often each occurs."""
+
+    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        found = self.elements(rows, groups).group_by(GROUP, VALUE)
+        return (self.packed(found.agg(pl.len().cast(pl.Int64).alias(COUNT)), groups.size),)
+
+    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
+        found = entries(self.result(partials), groups.ids).group_by(GROUP, VALUE)
+        return (self.packed(found.agg(pl.col(COUNT).sum()), groups.size),)
+
+
+def entries(lists: pl.Series, ids: Ids) -> pl.DataFrame:
+    """(group, value, count) for every element of lists of counted values."""
+    return unpack(lists, ids).select(GROUP, pl.col(VALUE).struct.unnest())
 
 
 def as_json(lists: pl.Series) -> pl.Series:

@@ -11,22 +11,18 @@ from typing import ClassVar
 import polars as pl
 
 from penstock.kernel.aggregates.function import Function, PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import pack, rows_of, unpack
+from penstock.kernel.aggregates.grouping import Columns
+from penstock.kernel.aggregates.lists import Listed, pack
 
 
 @dataclass(frozen=True)
-class Numbers(PartialAggregate):
+class Numbers(Listed):
     """All values, as DOUBLE."""
 
     kinds: ClassVar[tuple[str, ...]] = ("numbers",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        found = rows_of(self.values(rows).cast(pl.Float64), groups)
-        return (pack(found, groups.size, pl.Float64()),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (pack(unpack(self.result(partials), groups.ids), groups.size, pl.Float64()),)
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+        return pack(rows, size, pl.Float64())
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import PartialAggregate
+from penstock.kernel.aggregates.function import Additive
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
 @dataclass(frozen=True)
-class Sum(PartialAggregate):
+class Sum(Additive):
     """A sum of nothing is NULL, not 0. One beyond 64 bits wraps around, as in Spark."""
 
     kinds: ClassVar[tuple[str, ...]] = ("sum",)
@@ -22,18 +22,12 @@ class Sum(PartialAggregate):
         # Adding up in the column's own type could overflow where the result does not.
         return (groups.sum(self.values(rows).cast(pl.Int64 if integers else pl.Float64)),)
 
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (groups.sum(self.result(partials)),)
-
 
 @dataclass(frozen=True)
-class DoubleSum(PartialAggregate):
+class DoubleSum(Additive):
     """The sum as DOUBLE also of integers: it loses digits, but cannot wrap around."""
 
     kinds: ClassVar[tuple[str, ...]] = ("double_sum",)
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (groups.sum(self.values(rows).cast(pl.Float64)),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (groups.sum(self.result(partials)),)

@@ -7,25 +7,18 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, as_json, pack, rows_of, unpack
+from penstock.kernel.aggregates.grouping import Columns
+from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, pack
 from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True)
-class TopK(PartialAggregate):
+class TopK(Listed):
     """The greatest values; NaN is greater than any number."""
 
     kinds: ClassVar[tuple[str, ...]] = ("top",)
 
-    def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (self._packed(rows_of(self.values(rows), groups), groups.size),)
-
-    def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
-        return (self._packed(unpack(partials[self.columns[0]], groups.ids), groups.size),)
-
-    def _packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         assert self.of is not None
         [k] = self.parameters
         rows = rows.sort(GROUP, VALUE, descending=[False, True])
