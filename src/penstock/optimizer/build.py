@@ -114,10 +114,11 @@ def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
 
 def _window(spec: specs.WindowSpec) -> Operator:
     given: list[Any] = [spec.groups, spec.results, spec.window]
-    operator = _WINDOWS[spec.algorithm](*given, *([] if spec.emit is None else [spec.emit]))
-    if isinstance(operator, WidAggregate):
-        operator.consistent = spec.consistent
-    return operator
+    given += [] if spec.emit is None else [spec.emit]
+    algorithm = _WINDOWS[spec.algorithm]
+    if issubclass(algorithm, WidAggregate):
+        return algorithm(*given, consistent=spec.consistent)
+    return algorithm(*given)
 
 
 def _join(spec: specs.WindowJoinSpec) -> Operator:

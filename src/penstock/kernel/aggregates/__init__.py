@@ -8,7 +8,7 @@ from penstock.kernel.aggregates.distinct import AvgDistinct, CollectSet, CountDi
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.frequencies import HeavyHitters, Mode
 from penstock.kernel.aggregates.function import Function, PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
+from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, columns_of, frame, take
 from penstock.kernel.aggregates.hyper_log_log import ApproxCountDistinct
 from penstock.kernel.aggregates.percentile import Percentile
 from penstock.kernel.aggregates.picks import MaxBy, MinBy
@@ -44,4 +44,14 @@ FUNCTIONS: dict[str, type[Function]] = {
     "heavy_hitters": HeavyHitters,
 }
 
-__all__ = ["FUNCTIONS", "Columns", "Function", "Grouping", "Ids", "PartialAggregate", "take"]
+__all__ = [
+    "FUNCTIONS",
+    "Columns",
+    "Function",
+    "Grouping",
+    "Ids",
+    "PartialAggregate",
+    "columns_of",
+    "frame",
+    "take",
+]

@@ -84,6 +84,16 @@ class Grouping:
         return rows.group_by("group").agg(answer).sort("group").get_column("value")
 
 
+def columns_of(rows: pl.DataFrame) -> dict[str, pl.Series]:
+    """The columns of a table, by name."""
+    return {column.name: column for column in rows.get_columns()}
+
+
+def frame(columns: Columns) -> pl.DataFrame:
+    """Columns as a table."""
+    return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+
 def take(columns: Columns, index: Ids) -> dict[str, pl.Series]:
     """The rows of these numbers, in this order."""
     return {name: take_values(column, index) for name, column in columns.items()}

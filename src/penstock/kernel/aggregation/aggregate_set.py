@@ -12,7 +12,15 @@ from itertools import chain
 
 import polars as pl
 
-from penstock.kernel.aggregates import FUNCTIONS, Columns, Function, Grouping, PartialAggregate
+from penstock.kernel.aggregates import (
+    FUNCTIONS,
+    Columns,
+    Function,
+    Grouping,
+    PartialAggregate,
+    take,
+)
+from penstock.kernel.aggregation.keys import Codes, Groups, code_column, combine
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
@@ -70,6 +78,25 @@ class AggregateSet:
     def merge(self, partials: Columns, groups: Grouping) -> dict[str, pl.Series]:
         """Partials of partials, one per group."""
         return self._named(part.merge(partials, groups) for part in self.parts)
+
+    def cells(self, columns: Columns, *digits: Codes, leading: bool = False) -> Groups:
+        """Rows of one group that agree in `digits`, which count behind or, `leading`, before it."""
+        keys = [code_column(columns[name]) for name in self.groups]
+        codes = (*digits, *keys) if leading else (*keys, *digits)
+        return combine(codes, len(digits[0].codes)).groups()
+
+    def started(self, rows: pl.DataFrame, cells: Groups) -> dict[str, pl.Series]:
+        """Groups and partials of prepared rows, one per cell."""
+        keys = {name: rows.get_column(name) for name in self.groups}
+        return take(keys, cells.members) | self.start(rows, cells)
+
+    def merged(self, columns: Columns, cells: Groups) -> dict[str, pl.Series]:
+        """Groups and partials of groups and partials, one per cell."""
+        return take(self.keys(columns), cells.members) | self.merge(columns, cells)
+
+    def answers(self, columns: Columns) -> dict[str, pl.Series]:
+        """Groups with their results."""
+        return self.keys(columns) | self.results(columns)
 
     def results(self, partials: Columns) -> dict[str, pl.Series]:
         """The answer for each row of partials, under the names of the query."""

@@ -17,6 +17,7 @@ import polars as pl
 from penstock.kernel.aggregates import Ids, take
 from penstock.kernel.aggregates.grouping import Grouping, take_values
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.driver import Results, announce_ends, end_for
 from penstock.kernel.aggregation.keys import code_column, combine
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
@@ -29,17 +30,15 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
-from penstock.model.timestamps import BEGINNING, END
+from penstock.model.timestamps import BEGINNING
 from penstock.windows.sliding import Sliding
 
 #: The input that a row came by.
 SIDE = "__side"
 
-Results = Sequence[tuple[str, Aggregate]]
-
 
 @dataclass
-class SideBySideState(State):
+class AlignWindowsState(State):
     """Results that wait for those of other inputs, and what each input has promised."""
 
     waiting: Table = table(WINDOW_END)
@@ -50,7 +49,7 @@ class SideBySideState(State):
 class AlignWindows(Operator):
     """Joins the results of `sides`, in the order of `columns`; `longest` is the longest window."""
 
-    state: SideBySideState
+    state: AlignWindowsState
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class AlignWindows(Operator):
     ) -> None:
         super().__init__()
         self.ports = len(sides)
-        self.state = SideBySideState(bounds=[BEGINNING] * len(sides))
+        self.state = AlignWindowsState(bounds=[BEGINNING] * len(sides))
         self._groups = list(groups)
         self._sides = [[name for name, _ in results] for results in sides]
         self._nothing = {name: over_nothing(a) for results in sides for name, a in results}
@@ -84,16 +83,14 @@ class AlignWindows(Operator):
         if bound <= state.sent:
             return
         state.sent = bound
-        complete = self._take(bound)
-        if complete is not None:
-            out.batch(Block(self._joined(complete)))
-        out.punctuation(Punctuation(WINDOW_END, bound))
-        start = END if bound >= END else bound - self._range
-        out.punctuation(Punctuation(WINDOW_START, start))
+        complete = state.waiting.take_where(where(pl.col(WINDOW_END) < bound))
+        if complete:
+            out.batch(Block(self._joined(pl.concat(complete, how="diagonal"))))
+        announce_ends(bound, self._range, out)
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        ends = [rows.get_column(WINDOW_END).min() for rows in self.state.waiting if rows.height]
-        return self._from(min(ends)) if ends else ()  # type: ignore[arg-type, type-var]
+        ends = self.state.waiting.extent()
+        return () if ends is None else self._from(ends[0])
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         end = times[WINDOW_END]
@@ -104,16 +101,11 @@ class AlignWindows(Operator):
         return (Waiting(needs, {WINDOW_START: end - self._range, WINDOW_END: end}),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        end = bound if on == WINDOW_END or bound >= END else bound + self._range
+        end = end_for(on, bound, self._range)
         return Needs(tuple(Need(port, WINDOW_END, end) for port in range(self.ports)))
 
     def known(self, port: int, on: str) -> int:
         return self.state.bounds[port] if on == WINDOW_END else BEGINNING
-
-    def _take(self, bound: int) -> pl.DataFrame | None:
-        """What waits no longer."""
-        taken = self.state.waiting.take_where(where(pl.col(WINDOW_END) < bound))
-        return pl.concat(taken, how="diagonal") if taken else None
 
     def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         keys = {name: rows.get_column(name) for name in (*self._groups, WINDOW_END)}
@@ -157,6 +149,6 @@ def over_nothing(aggregate: Aggregate) -> pl.Series:
     of_null = replace(
         aggregate, argument=Ref("x", argument.type), by=None if by is None else Ref("y", by.type)
     )
-    calculation = AggregateSet((), [("nothing", of_null)])
-    partials = calculation.start(pl.DataFrame(null), Grouping(np.zeros(1, dtype=np.int64), 1))
-    return calculation.results(partials)["nothing"]
+    aggregates = AggregateSet((), [("nothing", of_null)])
+    partials = aggregates.start(pl.DataFrame(null), Grouping(np.zeros(1, dtype=np.int64), 1))
+    return aggregates.results(partials)["nothing"]

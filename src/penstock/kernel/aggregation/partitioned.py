@@ -18,78 +18,67 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import code_column, code_integers, combine, group_rows
+from penstock.kernel.aggregates import Ids, columns_of, frame, take
+from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
+from penstock.kernel.aggregation.keys import code_integers, group_rows
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
-from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import Table, table
-from penstock.kernel.state import State
-from penstock.model.aggregates import Aggregate
-from penstock.model.punctuation import Punctuation
-from penstock.model.schema import WINDOW_END, WINDOW_START
-from penstock.model.timestamps import BEGINNING, END
+from penstock.model.punctuation import Where
+from penstock.model.timestamps import END
 from penstock.windows.partitioned import Partitioned
 
 _PANE, _COUNT = "__pane", "__count"
 
 
 @dataclass
-class PartitionedState(State):
-    """Rows without a rank yet, how many rows each partition had, and panes."""
+class PartitionedState(WindowState):
+    """Rows without a rank yet (those below `closed` have one), counts of partitions, and panes."""
 
     waiting: Table = table()
     counts: Table = table()
     panes: Table = table()
-    ranked: int = BEGINNING  # rows below have their rank
-    late: int = 0
-    unplaced: int = 0
 
 
-class PartitionedAggregate(Operator):
+class PartitionedAggregate(WindowDriver):
     """Aggregates RANGE rows of each partition at every SLIDE of its rows."""
 
     state: PartitionedState
+    state_class = PartitionedState
+    closes_groups = False  # rows of other partitions are counted by other clocks
 
-    def __init__(
-        self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: Partitioned
-    ) -> None:
-        super().__init__()
-        self.state = PartitionedState()
+    def __init__(self, groups: Sequence[str], results: Results, window: Partitioned) -> None:
+        super().__init__(window.on, groups, results)
         self._window = window
         self._partition = list(window.partition)
-        self._calculation = AggregateSet(groups, results)
         self._pane = math.gcd(window.range, window.slide)
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([self._window.on])
-
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        on = self._window.on
-        rows = block.rows.drop_nulls(on)
-        self.state.unplaced += len(block) - rows.height
-        in_time = rows.filter(pl.col(on) >= self.state.ranked)
-        self.state.late += rows.height - in_time.height
-        self.state.waiting.append(in_time)
+        self.state.waiting.append(self._in_time(block.rows))
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        bound, on = punctuation.bound, self._window.on
-        if punctuation.on != on or bound <= self.state.ranked:
-            return
-        self.state.ranked = bound
-        waiting = list(self.state.waiting)
-        if waiting:
-            rows = pl.concat(waiting)
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        found, on = [], self._window.on
+        if self.state.waiting.rows:
+            rows = pl.concat(self.state.waiting)
             self.state.waiting.replace(rows.filter(pl.col(on) >= bound))
             ready = rows.filter(pl.col(on) < bound).sort(on, maintain_order=True)
             if ready.height:
-                self._take_in(self._calculation.prepare(ready), out)
-        if punctuation.is_final:
-            self._finish(out)
+                found.append(self._take_in(self.aggregates.prepare(ready)))
+        if bound >= END:
+            found.append(self._finish())
+        results = [rows for rows in found if rows is not None]
+        return pl.concat(results) if results else None
+
+    def _announce(self, bound: int, where: Where, out: Output) -> None:
+        """Partitions end their windows one by one: only the end is the end of all."""
+        if bound >= END:
+            super()._announce(bound, where, out)
+
+    def _ends(self, bound: int) -> tuple[int | None, int]:
+        return END, END
 
     # -- what it waits for --------------------------------------------------------------------
 
@@ -110,13 +99,10 @@ class PartitionedAggregate(Operator):
     def needed(self, on: str, bound: int) -> Needs | None:
         return Needs((Need(0, self._window.on, END),))
 
-    def known(self, port: int, on: str) -> int:
-        return self.state.ranked if on == self._window.on else BEGINNING
-
     # -- rows ---------------------------------------------------------------------------------
 
-    def _take_in(self, rows: pl.DataFrame, out: Output) -> None:
-        """Rank rows, add them to their panes, and put out the windows that they complete."""
+    def _take_in(self, rows: pl.DataFrame) -> pl.DataFrame | None:
+        """Rank rows, add them to their panes; gives the windows that they complete."""
         partitions = group_rows(map(rows.get_column, self._partition), rows.height)
         named = rows.select(self._partition)[partitions.members]
         before = self._counted(named)
@@ -130,7 +116,7 @@ class PartitionedAggregate(Operator):
         counts = named.with_columns(pl.Series(_COUNT, after))
         self.state.counts.append(counts, self._latest_counts)
         slide = self._window.slide
-        self._put_out(named, before // slide, after // slide, out)
+        return self._results(named, before // slide, after // slide)
 
     def _counted(self, partitions: pl.DataFrame) -> Ids:
         """How many rows each of these partitions had so far."""
@@ -146,29 +132,22 @@ class PartitionedAggregate(Operator):
         return pl.concat(segments).group_by(self._partition).agg(pl.col(_COUNT).max())
 
     def _add_panes(self, rows: pl.DataFrame, panes: Ids) -> None:
-        keys = {name: rows.get_column(name) for name in self._calculation.groups}
-        digits = (*map(code_column, keys.values()), code_integers(panes))
-        cells = combine(digits, rows.height).groups()
-        columns = take(keys, cells.members) | self._calculation.start(rows, cells)
+        cells = self.aggregates.cells(columns_of(rows), code_integers(panes))
+        columns = self.aggregates.started(rows, cells)
         columns[_PANE] = pl.Series(panes[cells.members])
-        segment = pl.DataFrame([column.alias(name) for name, column in columns.items()])
-        self.state.panes.append(segment, self._level)
+        self.state.panes.append(frame(columns), self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """One segment of several, without panes whose windows are over."""
         rows = pl.concat(segments)
         closed = self._counted(rows.select(self._partition)) // self._window.slide
         _, stop = self._windows_of(rows.get_column(_PANE).to_numpy())
-        rows = rows.filter(stop > closed)
-        columns = {name: rows.get_column(name) for name in rows.columns}
-        keys = self._calculation.keys(columns)
+        columns = columns_of(rows.filter(stop > closed))
         panes = columns[_PANE].to_numpy()
-        digits = (*map(code_column, keys.values()), code_integers(panes))
-        cells = combine(digits, rows.height).groups()
-        merged = take(keys, cells.members)
-        merged |= self._calculation.merge(self._calculation.kept(columns), cells)
+        cells = self.aggregates.cells(columns, code_integers(panes))
+        merged = self.aggregates.merged(columns, cells)
         merged[_PANE] = pl.Series(panes[cells.members])
-        return pl.DataFrame([column.alias(name) for name, column in merged.items()])
+        return frame(merged)
 
     def _windows_of(self, panes: Ids) -> tuple[Ids, Ids]:
         """The first window of each pane, and the first behind it that does not hold it."""
@@ -177,11 +156,11 @@ class PartitionedAggregate(Operator):
 
     # -- results ------------------------------------------------------------------------------
 
-    def _put_out(self, partitions: pl.DataFrame, first: Ids, stop: Ids, out: Output) -> None:
+    def _results(self, partitions: pl.DataFrame, first: Ids, stop: Ids) -> pl.DataFrame | None:
         """The windows first … stop - 1 of each partition."""
         closing = np.flatnonzero(first < stop)
         if not len(closing) or not self.state.panes.segments:
-            return
+            return None
         wanted = partitions[closing].with_columns(
             pl.Series("__first", first[closing]), pl.Series("__stop", stop[closing])
         )
@@ -194,25 +173,22 @@ class PartitionedAggregate(Operator):
         begin = np.maximum(begin, rows.get_column("__first").to_numpy())
         lengths = np.maximum(np.minimum(end, rows.get_column("__stop").to_numpy()) - begin, 0)
         if not lengths.any():
-            return
+            return None
         source, wids = np.repeat(np.arange(rows.height), lengths), repeat_ranges(begin, lengths)
-        columns = take({name: rows.get_column(name) for name in rows.columns}, source)
-        keys = self._calculation.keys(columns)
-        digits = (*map(code_column, keys.values()), code_integers(wids))
-        cells = combine(digits, len(wids)).groups()
-        partials = self._calculation.merge(self._calculation.kept(columns), cells)
-        answers = take(keys, cells.members) | self._calculation.results(partials)
+        columns = take(columns_of(rows), source)
+        cells = self.aggregates.cells(columns, code_integers(wids))
+        answers = self.aggregates.answers(self.aggregates.merged(columns, cells))
         ends = (wids[cells.members] + 1) * self._window.slide
-        out.batch(Block(present(answers, ends - self._window.range, ends)))
+        return present(answers, ends - self._window.range, ends)
 
-    def _finish(self, out: Output) -> None:
+    def _finish(self) -> pl.DataFrame | None:
         """The windows that the end leaves incomplete: those with a row in their last step."""
-        if self.state.counts.segments:
-            known = self._latest_counts(list(self.state.counts))
-            counts = known.get_column(_COUNT).to_numpy()
-            first, stop = counts // self._window.slide, -(-counts // self._window.slide)
-            self._put_out(known.select(self._partition), first, stop, out)
+        if not self.state.counts.segments:
+            return None
+        known = self._latest_counts(list(self.state.counts))
+        counts = known.get_column(_COUNT).to_numpy()
+        first, stop = counts // self._window.slide, -(-counts // self._window.slide)
+        found = self._results(known.select(self._partition), first, stop)
         self.state.counts.clear()
         self.state.panes.clear()
-        out.punctuation(Punctuation(WINDOW_END, END))
-        out.punctuation(Punctuation(WINDOW_START, END))
+        return found

@@ -21,19 +21,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
-from penstock.kernel.aggregation.wid.wid import present
+from penstock.kernel.aggregates import Ids, columns_of, frame
+from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
+from penstock.kernel.aggregation.keys import code_column, code_integers, combine
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table, where
-from penstock.kernel.state import State
-from penstock.model.aggregates import Aggregate
-from penstock.model.punctuation import Punctuation
+from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import where as where_holds
+from penstock.model.punctuation import Where
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.session import Session
@@ -45,73 +43,46 @@ MOST_PIECES = 1 << 12
 
 
 @dataclass
-class SessionState(State):
-    """Pieces; rows below `closed` come too late; rows without a time are `unplaced`."""
+class SessionState(WindowState):
+    """Pieces of sessions that are open."""
 
     pieces: Table = table(_DUE)
-    closed: int = BEGINNING
-    late: int = 0
-    unplaced: int = 0
 
 
-class SessionAggregate(Operator):
+class SessionAggregate(WindowDriver):
     """Aggregates rows that come at most one gap after each other."""
 
     state: SessionState
+    state_class = SessionState
 
-    def __init__(
-        self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: Session
-    ) -> None:
-        super().__init__()
-        self.state = SessionState()
+    def __init__(self, groups: Sequence[str], results: Results, window: Session) -> None:
+        super().__init__(window.on, groups, results)
         self._window = window
-        self._calculation = AggregateSet(groups, results)
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([self._window.on])
+        self._closed_by_key = frozenset(window.partition)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        on = self._window.on
-        rows = block.rows.drop_nulls(on)
-        self.state.unplaced += len(block) - rows.height
-        in_time = rows.filter(pl.col(on) >= self.state.closed)
-        self.state.late += rows.height - in_time.height
-        if not in_time.height:
+        rows = self.aggregates.prepare(self._in_time(block.rows))
+        if not rows.height:
             return
-        rows = self._calculation.prepare(in_time)
-        times = rows.get_column(on).cast(pl.Int64).to_numpy()
+        times = rows.get_column(self._window.on).cast(pl.Int64).to_numpy()
         sessions, first, last = self._sessions(rows, times, times)
-        cells = self._cells(rows, sessions)
-        keys = {name: rows.get_column(name) for name in self._calculation.groups}
+        cells = self.aggregates.cells(columns_of(rows), code_integers(sessions))
         one = sessions[cells.members]
-        columns = take(keys, cells.members) | self._calculation.start(rows, cells)
-        self._append(columns, first[one], last[one], last[one])
+        self._append(self.aggregates.started(rows, cells), first[one], last[one], last[one])
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        bound = punctuation.bound
-        if punctuation.on != self._window.on or bound <= self.state.closed:
-            return
-        self.state.closed = bound
-        # A row at the bound may go on with what ended one gap before it, but no longer.
-        due = self.state.pieces.take_below(bound - self._window.gap if bound < END else END)
-        if due:
-            self._close(pl.concat(due), out)
-        out.punctuation(Punctuation(WINDOW_END, bound))
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        return self._ended(self.state.pieces.take_below(self._horizon(bound)))
 
-    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """Close sessions of the partitions that are meant; a part of a partition says nothing."""
-        bound, partition = punctuation.bound, self._window.partition
-        if punctuation.on != self._window.on or bound <= self.state.closed:
-            return
-        if any(name not in partition for name, _ in punctuation.where):
-            return
-        horizon = bound - self._window.gap if bound < END else END
-        meant = matching(punctuation.where) & (pl.col(_DUE) < horizon)
-        due = self.state.pieces.take_where(where(meant))
-        if due:
-            self._close(pl.concat(due), out)
-        if all(name in self._calculation.groups for name, _ in punctuation.where):
-            out.punctuation(Punctuation(WINDOW_END, bound, punctuation.where))
+    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+        due = matching(where) & (pl.col(_DUE) < self._horizon(bound))
+        return self._ended(self.state.pieces.take_where(where_holds(due)))
+
+    def _horizon(self, bound: int) -> int:
+        """A row at the bound may go on with what ended one gap before it, but no longer."""
+        return bound - self._window.gap if bound < END else END
+
+    def _ends(self, bound: int) -> tuple[int | None, int]:
+        return None, bound
 
     # -- what it waits for --------------------------------------------------------------------
 
@@ -122,9 +93,7 @@ class SessionAggregate(Operator):
             # What the first one touches may put it off; to look at all of them takes too long.
             due = int(min(rows.get_column(_LAST).min() for rows in self.state.pieces))  # type: ignore[arg-type, type-var]
             return self._ending(due, certain=False)
-        pieces = pl.concat(self.state.pieces)
-        first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
-        _, _, ends = self._sessions(pieces, first, last)
+        _, _, ends = self._sessions_of(pl.concat(self.state.pieces))
         return self._ending(int(ends.min()))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
@@ -142,27 +111,24 @@ class SessionAggregate(Operator):
     def needed(self, on: str, bound: int) -> Needs | None:
         return Needs((Need(0, self._window.on, bound),)) if on == WINDOW_END else None
 
-    def known(self, port: int, on: str) -> int:
-        return self.state.closed if on == self._window.on else BEGINNING
-
-    def _close(self, due: pl.DataFrame, out: Output) -> None:
-        """Put out the sessions that are over; put back what touches one that is not."""
-        touching = self._of_same_partition(due)
-        pieces = pl.concat([due, *touching])
-        first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
-        sessions, begin, end = self._sessions(pieces, first, last)
+    def _ended(self, taken: list[pl.DataFrame]) -> pl.DataFrame | None:
+        """The sessions that are over; what touches one that is not is put back."""
+        if not taken:
+            return None
+        due = pl.concat(taken)
+        sessions, begin, end = self._sessions_of(pl.concat([due, *self._of_same_partition(due)]))
         is_open = np.zeros(len(begin), dtype=np.bool_)
         is_open[sessions[due.height :]] = True
         waiting = is_open[sessions[: due.height]]
-        over = np.flatnonzero(~waiting)
-        if len(over):
-            columns, ids = self._merged(due[over], sessions[over])
-            answers = self._calculation.keys(columns) | self._calculation.results(columns)
-            out.batch(Block(present(answers, begin[ids], end[ids] + self._window.gap)))
         again = np.flatnonzero(waiting)
         if len(again):
             columns, ids = self._merged(due[again], sessions[again])
             self._append(columns, begin[ids], end[ids], end[ids])
+        over = np.flatnonzero(~waiting)
+        if not len(over):
+            return None
+        columns, ids = self._merged(due[over], sessions[over])
+        return present(self.aggregates.answers(columns), begin[ids], end[ids] + self._window.gap)
 
     def _of_same_partition(self, due: pl.DataFrame) -> list[pl.DataFrame]:
         """What is left of the partitions that have something due."""
@@ -191,25 +157,22 @@ class SessionAggregate(Operator):
         stops = np.append(starts[1:], len(order)) - 1
         return sessions, begins[starts], reach[stops]
 
-    def _cells(self, rows: pl.DataFrame, sessions: Ids) -> Groups:
-        keys = map(code_column, map(rows.get_column, self._calculation.groups))
-        return combine((*keys, code_integers(sessions)), rows.height).groups()
+    def _sessions_of(self, pieces: pl.DataFrame) -> tuple[Ids, Ids, Ids]:
+        first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
+        return self._sessions(pieces, first, last)
 
     def _merged(self, rows: pl.DataFrame, sessions: Ids) -> tuple[dict[str, pl.Series], Ids]:
         """One entry per group and session, and the session of each."""
-        cells = self._cells(rows, sessions)
-        columns = {name: rows.get_column(name) for name in rows.columns}
-        partials = self._calculation.merge(self._calculation.kept(columns), cells)
-        keys = take(self._calculation.keys(columns), cells.members)
-        return keys | partials, sessions[cells.members]
+        columns = columns_of(rows)
+        cells = self.aggregates.cells(columns, code_integers(sessions))
+        return self.aggregates.merged(columns, cells), sessions[cells.members]
 
     def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> None:
         self.state.pieces.append(_segment(columns, first, last, due), self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(segments)
-        first, last = rows.get_column(_FIRST).to_numpy(), rows.get_column(_LAST).to_numpy()
-        sessions, begin, end = self._sessions(rows, first, last)
+        sessions, begin, end = self._sessions_of(rows)
         columns, ids = self._merged(rows, sessions)
         due = np.full(len(begin), BEGINNING)
         np.maximum.at(due, sessions, rows.get_column(_DUE).to_numpy())
@@ -218,8 +181,7 @@ class SessionAggregate(Operator):
 
 def _segment(columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> pl.DataFrame:
     times = {_FIRST: pl.Series(first), _LAST: pl.Series(last), _DUE: pl.Series(due)}
-    rows = pl.DataFrame([c.alias(name) for name, c in (columns | times).items()])
-    return rows.sort(_DUE, maintain_order=True)
+    return frame(columns | times).sort(_DUE, maintain_order=True)
 
 
 def _running_max(values: Ids, partitions: Ids) -> Ids:

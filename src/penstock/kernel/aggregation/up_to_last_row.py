@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from penstock.kernel.aggregation.driver import announce_ends, end_for
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
@@ -103,19 +104,17 @@ class UpToLastRow(Operator):
 
     def _promise(self, out: Output) -> None:
         state, bound = self.state, self.state.promised
-        for rows in state.waiting:
-            bound = min(bound, int(rows.get_column(WINDOW_END).min()))  # type: ignore[arg-type]
-        if bound <= state.sent:
-            return
-        state.sent = bound
-        out.punctuation(Punctuation(WINDOW_END, bound))
-        out.punctuation(Punctuation(WINDOW_START, END if bound >= END else bound - self._range))
+        waiting = state.waiting.extent()
+        bound = bound if waiting is None else min(bound, waiting[0])
+        if bound > state.sent:
+            state.sent = bound
+            announce_ends(bound, self._range, out)
 
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        ends = [rows.get_column(WINDOW_END).min() for rows in self.state.waiting if rows.height]
-        return (self._waiting(min(ends)),) if ends else ()  # type: ignore[arg-type, type-var]
+        ends = self.state.waiting.extent()
+        return () if ends is None else (self._waiting(ends[0]),)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         end = times.get(WINDOW_END)
@@ -130,8 +129,7 @@ class UpToLastRow(Operator):
         return Waiting((Need(ROWS, self._on, end - self._slide + 1),), times)
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        end = bound if on == WINDOW_END or bound >= END else bound + self._range
-        return Needs((Need(RESULTS, WINDOW_END, end),))
+        return Needs((Need(RESULTS, WINDOW_END, end_for(on, bound, self._range)),))
 
     def known(self, port: int, on: str) -> int:
         if port == RESULTS:

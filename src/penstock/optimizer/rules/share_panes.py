@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from penstock.kernel.aggregation.panes.pane_store import calculation_of
+from penstock.kernel.aggregation.panes.pane_store import aggregates_of
 from penstock.optimizer.codec import canonical
 from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
 from penstock.optimizer.specs import PanedWidSpec, PaneStoreSpec
@@ -80,6 +80,6 @@ def _suits(there: PhysicalPlan, store: PhysicalPlan, reader: PanedWidSpec) -> bo
     if _key(there) != _key(store):
         return False
     assert isinstance(there.spec, PaneStoreSpec)
-    kept = calculation_of(there.spec.groups, there.spec.aggregates).parts
-    needed = calculation_of(reader.groups, (aggregate for _, aggregate in reader.results)).parts
+    kept = aggregates_of(there.spec.groups, there.spec.aggregates).parts
+    needed = aggregates_of(reader.groups, (aggregate for _, aggregate in reader.results)).parts
     return there.spec.panes.fit(reader.window) and set(needed) <= set(kept)

@@ -130,7 +130,7 @@ def test_every_window_gets_its_answer_over_thousands_of_cases() -> None:
 
 def a_run_of_rows_is_what_its_rows_come_to(draw: Draw) -> None:
     values: list[list[float]] = []
-    lanes = {
+    kinds = {
         "sum": RunningSums(np.int64),
         "double sum": AlignedBlocks(np.add, 0.0, np.float64),
         "min": AlignedBlocks(np.fmin, np.nan, np.float64),
@@ -141,12 +141,12 @@ def a_run_of_rows_is_what_its_rows_come_to(draw: Draw) -> None:
         count = draw.between(0, 7)
         drawn = [draw.between(-9, 9) for _ in range(count * width)]
         added = np.array(drawn, dtype=np.int64).reshape(count, width)
-        for lane in lanes.values():
-            lane.append(added.astype(lane.dtype))
+        for each in kinds.values():
+            each.append(added.astype(each.dtype))
         values += [list(map(float, row)) for row in added]
         first = draw.between(first, len(values))
-        for lane in lanes.values():
-            lane.drop(first)
+        for each in kinds.values():
+            each.drop(first)
         if first == len(values) or not width:
             continue
         low = np.array([draw.between(first, len(values) - 1) for _ in range(3)])
@@ -157,10 +157,10 @@ def a_run_of_rows_is_what_its_rows_come_to(draw: Draw) -> None:
                 for column in range(width)
             ]
             sums = list(map(sum, columns))
-            assert lanes["sum"].over(low, high)[number].tolist() == sums
-            assert lanes["double sum"].over(low, high)[number].tolist() == sums
+            assert kinds["sum"].query(low, high)[number].tolist() == sums
+            assert kinds["double sum"].query(low, high)[number].tolist() == sums
             least = [min(column, default=None) for column in columns]
-            found = lanes["min"].over(low, high)[number].tolist()
+            found = kinds["min"].query(low, high)[number].tolist()
             assert [None if np.isnan(each) else each for each in found] == least
 
 
@@ -169,9 +169,9 @@ def test_a_run_of_rows_is_what_its_rows_come_to() -> None:
 
 
 def test_nothing_that_has_left_shows_in_a_sum_of_doubles() -> None:
-    lane = AlignedBlocks(np.add, 0.0, np.float64)
-    lane.append(np.array([[1e300], [0.1], [0.2], [0.3]]))
-    found = lane.over(np.array([1]), np.array([4]))
+    each = AlignedBlocks(np.add, 0.0, np.float64)
+    each.append(np.array([[1e300], [0.1], [0.2], [0.3]]))
+    found = each.query(np.array([1]), np.array([4]))
     assert found[0, 0] == pytest.approx(0.6)
 
 

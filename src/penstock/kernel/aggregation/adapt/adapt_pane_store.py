@@ -43,7 +43,7 @@ class AdaptPaneStore(PaneStore):
         window = Sliding(panes.on, panes.length, panes.length, panes.origin, "number")
         results = [(f"__{number}", aggregate) for number, aggregate in enumerate(listed)]
         self._filling = AdaptWid(groups, results, window)
-        self._filling.keep(*self.calculation.parts)
+        self._filling.keep(*self.aggregates.parts)
         self._filling.state = self.state  # saved and restored as one
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
@@ -53,8 +53,8 @@ class AdaptPaneStore(PaneStore):
     def _complete(self, bound: int) -> None:
         ranges = self._filling.complete(bound)
         if ranges is not None:
-            calculation = self.calculation
-            columns = calculation.keys(ranges.columns) | calculation.kept(ranges.columns)
+            aggregates = self.aggregates
+            columns = aggregates.keys(ranges.columns) | aggregates.kept(ranges.columns)
             self.state.panes.append(segment_of(columns, ranges.start), pl.concat)
 
     def _first_filling(self) -> int | None:
@@ -62,9 +62,6 @@ class AdaptPaneStore(PaneStore):
 
     def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
         self._filling.fold(meant)
-        names = (*self.calculation.groups, *self.calculation.partials, PANE)
+        names = (*self.aggregates.groups, *self.aggregates.partials, PANE)
         filling = [rows.rename({WID_START: PANE}).select(names) for rows in self.state.partials]
-        asked = meant & (pl.col(PANE) >= first) & (pl.col(PANE) < stop)
-        found = [rows.filter(asked) for rows in (*self.state.panes, *filling)]
-        found = [rows for rows in found if rows.height]
-        return pl.concat(found) if found else None
+        return self._between((*self.state.panes, *filling), first, stop, meant)

@@ -27,10 +27,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, PartialAggregate, take
+from penstock.kernel.aggregates import Ids, PartialAggregate, frame, take
 from penstock.kernel.aggregates.leaving import Leaving
 from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt.monitor import begin, end, mean_offset, new_shares
+from penstock.kernel.aggregation.driver import Results
 from penstock.kernel.aggregation.keys import code_column, combine
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
@@ -40,7 +41,6 @@ from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.tag import SOURCE
 from penstock.kernel.segments import Table, table
-from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
@@ -80,23 +80,25 @@ class AdaptWid(WidAggregate):
     def __init__(
         self,
         groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
+        results: Results,
         window: Sliding,
         thresholds: Callable[[Conditions], Thresholds] = thresholds,
+        *,
+        consistent: bool = False,
     ) -> None:
-        super().__init__(groups, results, window)
+        super().__init__(groups, results, window, consistent=consistent)
         self.state = AdaptState(buffer=Table(on=window.on), duration=float(window.range))
         self._slide = window.slide
         self._range = window.range
         self._thresholds = thresholds
-        self._calculation.keep(LEAVING)
+        self.aggregates.keep(LEAVING)
 
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = self._open(block.rows)
         if rows.height:
-            self.add(self._calculation.prepare(rows))
+            self.add(self.aggregates.prepare(rows))
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take in prepared rows, none of which is late."""
@@ -120,8 +122,8 @@ class AdaptWid(WidAggregate):
     @property
     def _buffered(self) -> list[str]:
         """The columns that are kept of a row."""
-        groups = self._calculation.groups
-        kept = [*groups, *sorted(self._calculation.arguments.difference(groups)), WID_END]
+        groups = self.aggregates.groups
+        kept = [*groups, *sorted(self.aggregates.arguments.difference(groups)), WID_END]
         # Where all ranges are equally long, the end of one tells its beginning.
         return kept if self._window.equally_long else [*kept, WID_START]
 
@@ -173,25 +175,25 @@ class AdaptWid(WidAggregate):
 
     def complete(self, bound: int) -> Ranges | None:
         """Take out what belongs to windows below the bound, for who presents it in another way."""
-        closing = self._close(bound)
+        closing = self._take_below(bound)
         self.state.closed = bound
         self._relax()
         return closing
 
     def keep(self, *parts: PartialAggregate) -> None:
         """Keep these, too."""
-        self._calculation.keep(*parts)
+        self.aggregates.keep(*parts)
 
-    def _close(self, bound: int) -> Ranges | None:
+    def _take_below(self, bound: int) -> Ranges | None:
         """What closes is merged from partials and from rows; rows that are done are purged."""
-        eager, lazy = super()._close(bound), self._close_buffered(bound)
+        eager, lazy = super()._take_below(bound), self._take_buffered(bound)
         self._end_windows(bound)
         if eager is None or lazy is None:
             return lazy if eager is None else eager
         ranges, layers = stack([eager.segment(), lazy.segment()])
         return self._merge(ranges, layers)
 
-    def _close_buffered(self, bound: int) -> Ranges | None:
+    def _take_buffered(self, bound: int) -> Ranges | None:
         found = []
 
         def done(rows: pl.DataFrame) -> int:
@@ -209,10 +211,10 @@ class AdaptWid(WidAggregate):
         ranges = self._ranges(rows, start, np.minimum(stop, bound), end_tells=False)
         return self._merge(ranges, layers_of(ranges))
 
-    def _close_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
+    def _take_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
         """Where groups close by themselves, their rows become partials first."""
         self.fold(meant)
-        return super()._close_some(bound, meant)
+        return super()._take_some(bound, meant)
 
     def fold(self, meant: pl.Expr) -> None:
         """Make partials of all rows of some groups."""
@@ -235,9 +237,7 @@ class AdaptWid(WidAggregate):
             columns = take(census.keys, census.members[few])
             # Without keys there is one group, and a column has to say that it is there.
             columns = columns or {_LEAVING: pl.Series([0], dtype=pl.UInt32)}
-            self.state.transitional.append(
-                pl.DataFrame([column.alias(name) for name, column in columns.items()])
-            )
+            self.state.transitional.append(frame(columns))
 
     def _leave_transition(self, leaving: Flags) -> None:
         if leaving.any():
@@ -260,7 +260,7 @@ class AdaptWid(WidAggregate):
         partials, listed = _concat(self.state.partials), _concat(self.state.transitional)
         frames = (buffered, partials, listed)
         heights = [0 if rows is None else rows.height for rows in frames]
-        names = self._calculation.groups
+        names = self.aggregates.groups
         there = [rows for rows in frames if rows is not None]
         keys = {
             name: pl.concat([rows.get_column(name) for rows in there], rechunk=True)

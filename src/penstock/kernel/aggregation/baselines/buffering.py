@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates import Ids
+from penstock.kernel.aggregation.driver import Results
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
@@ -27,7 +28,6 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.segments import Table, table
-from penstock.model.aggregates import Aggregate
 from penstock.windows.sliding import Sliding
 
 
@@ -42,23 +42,21 @@ class Buffering(WidAggregate):
     """Aggregates rows that carry a range of wids, window by window."""
 
     state: BufferingState
+    state_class = BufferingState
     closes_groups = False  # rows of all groups stand among each other
 
     def __init__(
-        self,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        window: Sliding,
+        self, groups: Sequence[str], results: Results, window: Sliding, *, consistent: bool = False
     ) -> None:
-        super().__init__(groups, results, window)
-        self.state = BufferingState(buffer=Table(on=window.on))
+        super().__init__(groups, results, window, consistent=consistent)
+        self.state.buffer = Table(on=window.on)
         self._on = window.on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = self._open(block.rows)
         if rows.height:
-            rows = self._calculation.prepare(rows)
-            read = {*self._calculation.groups, *self._calculation.arguments, self._on}
+            rows = self.aggregates.prepare(rows)
+            read = {*self.aggregates.groups, *self.aggregates.arguments, self._on}
             self.state.buffer.append_sorted(rows.select(*sorted(read), WID_START, WID_END))
 
     def _first_open(self) -> int | None:
@@ -67,7 +65,7 @@ class Buffering(WidAggregate):
         found = [int(rows.get_column(WID_START)[0]) for rows in kept if rows.height]
         return max(min(found), self.state.closed) if found else None
 
-    def _close(self, bound: int) -> Ranges | None:
+    def _take_below(self, bound: int) -> Ranges | None:
         rows = self._in_order()
         if rows is None:
             return None
@@ -92,10 +90,8 @@ class Buffering(WidAggregate):
             yield self._window_of(wid, rows.slice(first, last - first))
 
     def _window_of(self, wid: int, rows: pl.DataFrame) -> Ranges:
-        keys = {name: rows.get_column(name) for name in self._calculation.groups}
-        groups = group_rows(keys.values(), rows.height)
-        partials = self._calculation.start(rows, groups)
-        return one_window(wid, take(keys, groups.members) | partials, groups.size)
+        groups = group_rows(map(rows.get_column, self.aggregates.groups), rows.height)
+        return one_window(wid, self.aggregates.started(rows, groups), groups.size)
 
 
 def extents(start: Ids, stop: Ids, first: int, bound: int) -> Iterator[tuple[int, int, int]]:

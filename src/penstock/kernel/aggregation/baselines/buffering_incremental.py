@@ -14,21 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.sum import Sum
+from penstock.kernel.aggregates import Ids, columns_of, frame, take
 from penstock.kernel.aggregation.baselines.buffering import (
     Buffering,
     BufferingState,
     extents,
     one_window,
 )
+from penstock.kernel.aggregation.driver import Results
 from penstock.kernel.aggregation.keys import group_rows
-from penstock.kernel.aggregation.panes.pane_grid import ROWS
+from penstock.kernel.aggregation.panes.pane_grid import ROWS, keep_counts, restore_nulls
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.segments import Table, table
-from penstock.model.aggregates import Aggregate
 from penstock.windows.sliding import Sliding
 
 
@@ -43,18 +41,13 @@ class BufferingIncremental(Buffering):
     """The same for counts and sums."""
 
     state: IncrementalState
+    state_class = IncrementalState
 
     def __init__(
-        self,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        window: Sliding,
+        self, groups: Sequence[str], results: Results, window: Sliding, *, consistent: bool = False
     ) -> None:
-        super().__init__(groups, results, window)
-        self.state = IncrementalState(buffer=Table(on=window.on))
-        # How many rows and values there are tells when a group, or what it adds up, is empty.
-        self._summed = [part for part in self._calculation.parts if isinstance(part, Sum)]
-        self._calculation.keep(ROWS, *(Count(part.argument, part.of) for part in self._summed))
+        super().__init__(groups, results, window, consistent=consistent)
+        keep_counts(self.aggregates)
 
     def _windows_below(self, bound: int, rows: pl.DataFrame) -> Iterator[Ranges]:
         closed = self.state.closed
@@ -78,35 +71,29 @@ class BufferingIncremental(Buffering):
         self, running: pl.DataFrame | None, rows: pl.DataFrame, entering: Ids, leaving: Ids
     ) -> pl.DataFrame:
         """Groups after some rows have come and others left; those without rows are gone."""
-        calculation = self._calculation
+        aggregates = self.aggregates
         frames = [self._started(rows[entering], 1), self._started(rows[leaving], -1)]
         if running is not None:
             frames.append(running)
         together = pl.concat(frames)
-        keys = {name: together.get_column(name) for name in calculation.groups}
+        keys = {name: together.get_column(name) for name in aggregates.groups}
         groups = group_rows(keys.values(), together.height)
         columns = take(keys, groups.members)
-        for name in calculation.partials:
+        for name in aggregates.partials:
             columns[name] = groups.sum(together.get_column(name))
-        changed = pl.DataFrame([column.alias(name) for name, column in columns.items()])
-        return changed.filter(pl.col(ROWS.columns[0]) > 0)
+        return frame(columns).filter(pl.col(ROWS.columns[0]) > 0)
 
     def _started(self, rows: pl.DataFrame, sign: int) -> pl.DataFrame:
         """Groups of rows, to be added or taken away; a sum of nothing counts as 0."""
-        keys = {name: rows.get_column(name) for name in self._calculation.groups}
+        keys = {name: rows.get_column(name) for name in self.aggregates.groups}
         groups = group_rows(keys.values(), rows.height)
         if not rows.height:
             groups = type(groups)(groups.ids, 0, groups.members[:0])
         columns = take(keys, groups.members)
-        for name, partial in self._calculation.start(rows, groups).items():
+        for name, partial in self.aggregates.start(rows, groups).items():
             columns[name] = partial.cast(pl.Int64).fill_null(0) * sign
-        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+        return frame(columns)
 
     def _groups_of(self, wid: int, running: pl.DataFrame) -> Ranges:
-        columns = {name: running.get_column(name) for name in running.columns}
-        for part in self._summed:
-            [name], [count] = part.columns, Count(part.argument, part.of).columns
-            empty = columns[count] == 0
-            if empty.any():
-                columns[name] = columns[name].set(empty, None)
+        columns = restore_nulls(columns_of(running), self.aggregates.parts)
         return one_window(wid, columns, running.height)

@@ -1,9 +1,9 @@
 """PaneGrid: the panes of a store as numbers, a row per pane and a column per group.
 
-With panes laid out like this, windows of any length are had in one go, however many there are
-(`lanes`). It pays where most groups have rows in most panes: a grid that is mostly empty would cost
-more than its panes. It is only a view of what the store keeps: made when it is asked for, extended
-by what is new, and thrown away when the store's panes were replaced.
+With panes laid out like this, windows of any length are computed in one go, however many there are
+(`range_aggregates`). It pays where most groups have rows in most panes: a grid that is mostly empty
+would cost more than its panes. It is only a view of what the store keeps: made when it is asked
+for, extended by what is new, and thrown away when the store's panes were replaced.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from penstock.kernel.aggregates.count import Count
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.sum import DoubleSum, Sum
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import group_rows
-from penstock.kernel.aggregation.panes.range_aggregates import Lane, Numbers, lane_of
+from penstock.kernel.aggregation.panes.range_aggregates import (
+    Numbers,
+    RangeAggregate,
+    range_aggregate_of,
+)
 
 #: Places that a grid may have per group and pane that is there.
 PLACES = 4
@@ -43,14 +48,14 @@ class Cells:
 
 
 class PaneGrid:
-    """The panes of `groups`, with a lane for each part."""
+    """The panes of `groups`, with a range aggregate for each part."""
 
     def __init__(self, groups: Sequence[str], parts: Sequence[PartialAggregate]) -> None:
-        self._lanes: dict[str, Lane] = {}
+        self._ranges: dict[str, RangeAggregate] = {}
         for part in parts:
-            lane = lane_of(part)
-            assert lane is not None
-            self._lanes[part.columns[0]] = lane
+            each = range_aggregate_of(part)
+            assert each is not None
+            self._ranges[part.columns[0]] = each
         self._names = list(groups)
         self._keys: dict[str, pl.Series] = {}
         self._groups = 0
@@ -72,15 +77,15 @@ class PaneGrid:
         begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
         number_of_row = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(numbers))))
         places = number_of_row * self._groups + columns
-        for name, lane in self._lanes.items():
-            grid = np.full(len(begins) * self._groups, lane.neutral, lane.dtype)
+        for name, each in self._ranges.items():
+            grid = np.full(len(begins) * self._groups, each.neutral, each.dtype)
             values = rows.get_column(name)
             if values.null_count():
                 there = values.is_not_null().to_numpy()
                 grid[places[there]] = values.drop_nulls().to_numpy()
             else:
                 grid[places] = values.to_numpy()
-            lane.append(grid.reshape(len(begins), self._groups))
+            each.append(grid.reshape(len(begins), self._groups))
         self._panes = np.concatenate((self._panes, numbers[begins]))
 
     def drop(self, first: int) -> None:
@@ -89,8 +94,8 @@ class PaneGrid:
         if count:
             self._panes = self._panes[count:]
             self._first += count
-            for lane in self._lanes.values():
-                lane.drop(self._first)
+            for each in self._ranges.values():
+                each.drop(self._first)
 
     def is_full_enough(self, cells: int) -> bool:
         """Whether so many groups of panes fill it well enough."""
@@ -107,28 +112,13 @@ class PaneGrid:
 
     def compose(self, low: Ids, high: Ids, parts: Sequence[PartialAggregate]) -> Cells:
         """Windows of the rows low … high - 1, none of which is empty."""
-        sums = {
-            name: self._lanes[name].over(low, high)
-            for count in dict.fromkeys((ROWS, *counts_for(parts)))
-            for name in count.columns
-        }
-        there = sums[ROWS.columns[0]] > 0
-        index = None if there.all() else np.flatnonzero(there)
-        partials: dict[str, pl.Series] = {}
-        for part in parts:
-            [name] = part.columns
-            values = sums.get(name)
-            if values is None:
-                values = self._lanes[name].over(low, high)
-            partials[name] = _series(values, index)
-            if _may_be_null(part):
-                counts = sums[_count_of(part).columns[0]]
-                empty = (counts == 0).ravel()
-                empty = empty if index is None else empty[index]
-                if empty.any():
-                    partials[name] = partials[name].set(pl.Series(empty), None)
-        places = np.arange(there.size) if index is None else index
-        return Cells(places // self._groups, places % self._groups, partials)
+        wanted = dict.fromkeys((ROWS, *counts_for(parts), *parts))
+        found = {n: self._ranges[n].query(low, high) for part in wanted for n in part.columns}
+        there = found[ROWS.columns[0]] > 0
+        index = np.arange(there.size) if there.all() else np.flatnonzero(there)
+        partials = {name: _series(values, index) for name, values in found.items()}
+        restore_nulls(partials, parts)
+        return Cells(index // self._groups, index % self._groups, partials)
 
     def keys(self, groups: Ids) -> dict[str, pl.Series]:
         """The keys of groups."""
@@ -154,12 +144,33 @@ class PaneGrid:
 
 def can_be_laid_out(parts: Sequence[PartialAggregate]) -> bool:
     """Whether a grid can hold all of them."""
-    return all(lane_of(part) is not None for part in parts)
+    return all(range_aggregate_of(part) is not None for part in parts)
 
 
 def counts_for(parts: Sequence[PartialAggregate]) -> list[Count]:
     """The counts that tell where a part of a grid has no value."""
-    return [_count_of(part) for part in parts if _may_be_null(part) and lane_of(part) is not None]
+    return [
+        _count_of(part)
+        for part in parts
+        if _may_be_null(part) and range_aggregate_of(part) is not None
+    ]
+
+
+def keep_counts(aggregates: AggregateSet) -> None:
+    """How many rows and values there are tells when a group, or what it adds up, is empty."""
+    aggregates.keep(ROWS, *counts_for(aggregates.parts))
+
+
+def restore_nulls(
+    partials: dict[str, pl.Series], parts: Sequence[PartialAggregate]
+) -> dict[str, pl.Series]:
+    """Sums and extremes of nothing are NULL again."""
+    for part in filter(_may_be_null, parts):
+        [name], [count] = part.columns, _count_of(part).columns
+        empty = partials[count] == 0
+        if empty.any():
+            partials[name] = partials[name].set(empty, None)
+    return partials
 
 
 def _may_be_null(part: PartialAggregate) -> bool:
@@ -170,6 +181,6 @@ def _count_of(part: PartialAggregate) -> Count:
     return Count(part.argument, part.of)
 
 
-def _series(values: Numbers, index: Ids | None) -> pl.Series:
+def _series(values: Numbers, index: Ids) -> pl.Series:
     flat = values.ravel()
-    return pl.Series(flat if index is None else flat[index])
+    return pl.Series(flat if len(index) == len(flat) else flat[index])

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates import Ids, columns_of, frame
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import code_column, code_integers, combine
-from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, counts_for
+from penstock.kernel.aggregation.keys import code_integers
+from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
@@ -61,7 +61,7 @@ class PaneStore(Operator):
         self.state = PaneState()
         self.panes = panes
         self.readers: WeakKeyDictionary[PanedWid, None] = WeakKeyDictionary()  # as they came
-        self.calculation = calculation_of(groups, aggregates)
+        self.aggregates = aggregates_of(groups, aggregates)
         self.windows = SharedWindows(self)
 
     def add_reader(self, reader: PanedWid) -> None:
@@ -93,15 +93,12 @@ class PaneStore(Operator):
             rows, numbers = rows.filter(pl.Series(in_time)), numbers[in_time]
         if not rows.height:
             return
-        self._fill(self.calculation.prepare(rows), numbers)
+        self._fill(self.aggregates.prepare(rows), numbers)
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
         """Add prepared rows to their panes, by the panes' numbers."""
-        keys = {name: rows.get_column(name) for name in self.calculation.groups}
-        digits = (code_integers(numbers), *map(code_column, keys.values()))
-        cells = combine(digits, rows.height).groups()
-        columns = take(keys, cells.members) | self.calculation.start(rows, cells)
-        added = segment_of(columns, numbers[cells.members])
+        cells = self.aggregates.cells(columns_of(rows), code_integers(numbers), leading=True)
+        added = segment_of(self.aggregates.started(rows, cells), numbers[cells.members])
         self.state.filling.append(added, self._merged)
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
@@ -110,11 +107,7 @@ class PaneStore(Operator):
         return numbers
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
-            return
-        bound = END
-        if not punctuation.is_final:
-            bound = (punctuation.bound - self.panes.origin) // self.panes.length
+        bound = self._complete_below(punctuation)
         if bound <= self.state.complete:
             return
         self.state.complete = bound
@@ -124,15 +117,18 @@ class PaneStore(Operator):
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """Panes of some groups are complete: readers can answer these before the others."""
-        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
-            return
-        if any(name not in self.calculation.groups for name, _ in punctuation.where):
-            return
-        bound = END
-        if not punctuation.is_final:
-            bound = (punctuation.bound - self.panes.origin) // self.panes.length
-        if bound > self.state.complete:
+        bound = self._complete_below(punctuation)
+        of_groups = {name for name, _ in punctuation.where} <= set(self.aggregates.groups)
+        if of_groups and bound > self.state.complete:
             out.punctuation(Punctuation(PANE, bound, punctuation.where))
+
+    def _complete_below(self, punctuation: Punctuation) -> int:
+        """The first pane that may still get rows."""
+        if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
+            return BEGINNING
+        if punctuation.is_final:
+            return END
+        return (punctuation.bound - self.panes.origin) // self.panes.length
 
     def _complete(self, bound: int) -> None:
         """Move the panes below the bound to those that are complete."""
@@ -180,9 +176,13 @@ class PaneStore(Operator):
 
     def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
         """Panes first … stop - 1 of some groups, complete or not; None: there are none."""
+        return self._between((*self.state.panes, *self.state.filling), first, stop, meant)
+
+    def _between(
+        self, kept: Iterable[pl.DataFrame], first: int, stop: int, meant: pl.Expr
+    ) -> pl.DataFrame | None:
         asked = meant & (pl.col(PANE) >= first) & (pl.col(PANE) < stop)
-        found = [rows.filter(asked) for rows in (*self.state.panes, *self.state.filling)]
-        found = [rows for rows in found if rows.height]
+        found = [some for rows in kept if (some := rows.filter(asked)).height]
         return pl.concat(found) if found else None
 
     # -- what it waits for: nothing; its readers do -------------------------------------------
@@ -216,26 +216,22 @@ class PaneStore(Operator):
     def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:
             return segments[0]
-        rows = pl.concat(segments)
-        columns = {name: rows.get_column(name) for name in rows.columns}
-        keys, panes = self.calculation.keys(columns), columns[PANE].to_numpy()
-        digits = (code_integers(panes), *map(code_column, keys.values()))
-        cells = combine(digits, rows.height).groups()
-        partials = self.calculation.merge(self.calculation.kept(columns), cells)
-        return segment_of(take(keys, cells.members) | partials, panes[cells.members])
+        columns = columns_of(pl.concat(segments))
+        panes = columns[PANE].to_numpy()
+        cells = self.aggregates.cells(columns, code_integers(panes), leading=True)
+        return segment_of(self.aggregates.merged(columns, cells), panes[cells.members])
 
 
-def calculation_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> AggregateSet:
+def aggregates_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> AggregateSet:
     """What panes keep: the parts of all aggregates, and what taking them away again needs."""
     results = [(f"__{number}", aggregate) for number, aggregate in enumerate(aggregates)]
-    calculation = AggregateSet(groups, results)
-    # How many rows and values there are tells when a group, or what it adds up, is empty.
-    calculation.keep(ROWS, *counts_for(calculation.parts))
-    return calculation
+    found = AggregateSet(groups, results)
+    keep_counts(found)
+    return found
 
 
 def segment_of(columns: dict[str, pl.Series], panes: Ids) -> pl.DataFrame:
     """As a table, sorted by pane."""
-    rows = pl.DataFrame([c.alias(name) for name, c in columns.items()] + [pl.Series(PANE, panes)])
+    rows = frame({**columns, PANE: pl.Series(panes)})
     in_order = bool((panes[1:] >= panes[:-1]).all())
     return rows if in_order else rows.sort(PANE, maintain_order=True)

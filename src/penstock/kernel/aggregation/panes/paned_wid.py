@@ -26,66 +26,57 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Grouping, Ids, take
-from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.function import PartialAggregate
-from penstock.kernel.aggregates.sum import Sum
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregates import Grouping, Ids, columns_of, frame, take
+from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState, present
 from penstock.kernel.aggregation.keys import code_column, code_integers, combine
-from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, can_be_laid_out
+from penstock.kernel.aggregation.panes.pane_grid import (
+    PANE,
+    ROWS,
+    can_be_laid_out,
+    keep_counts,
+    restore_nulls,
+)
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
-from penstock.kernel.aggregation.wid.wid import present
-from penstock.kernel.block import Block
-from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.progress.patterns import below, matching
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.progress.release import Times, Waiting
 from penstock.kernel.segments import Table, table
-from penstock.kernel.state import State
-from penstock.model.aggregates import Aggregate
-from penstock.model.punctuation import Punctuation, from_json, to_json
+from penstock.model.punctuation import Punctuation, Where, from_json, to_json
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
 
 
 @dataclass
-class PanedState(State):
-    """Windows below `closed` are out; the last of them, where windows follow from each other."""
+class PanedState(WindowState):
+    """The last window that is out, where windows follow from each other."""
 
     running: Table = table()
-    closed: int = BEGINNING
     begun: bool = False  # whether the window before is known
     early: list[tuple[list[Any], int]] = field(default_factory=list)  # groups that are out further
 
 
-class PanedWid(Operator):
+class PanedWid(IdDriver):
     """Computes one window of the panes of a store."""
 
     state: PanedState
+    state_class = PanedState
 
     def __init__(
-        self,
-        store: PaneStore,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        window: Sliding,
+        self, store: PaneStore, groups: Sequence[str], results: Results, window: Sliding
     ) -> None:
-        super().__init__()
-        self.state = PanedState()
+        super().__init__(PANE, groups, results, window)
         self._store = store
         self.window = window
         self.panes = store.panes.of_panes(window)
-        self.calculation = AggregateSet(groups, results)
-        self._differential = all(a.is_invertible for _, a in results)
+        self._differential = all(aggregate.is_invertible for _, aggregate in results)
         if self._differential:
-            summed = [part for part in self.calculation.parts if isinstance(part, Sum)]
-            self.calculation.keep(ROWS, *(Count(part.argument, part.of) for part in summed))
+            keep_counts(self.aggregates)
         self.columns = [*groups, *(name for name, _ in results), WINDOW_START, WINDOW_END]
         #: Whether its windows can be computed together with those of others.
-        self.can_share = can_be_laid_out(self.calculation.parts)
+        self.can_share = can_be_laid_out(self.aggregates.parts)
         # Panes from before it was there have no part in its windows.
         self.state.closed = self.panes.closed_below(store.state.complete)
         store.add_reader(self)
@@ -98,54 +89,42 @@ class PanedWid(Operator):
         # What leaves with the next window must still be there to be taken away.
         return first - self.panes.slide if self._differential else first
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([PANE])
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return grain_of(self.panes.grid) if on == PANE else UNUSED
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        if punctuation.on != PANE:
-            return
-        final = punctuation.is_final
-        bound = self.closed_by(punctuation.bound)
-        if bound <= self.state.closed:
-            return
-        rows = self._close(punctuation.bound, bound)
-        if rows is not None and self.state.early:
-            rows = self._not_early(rows)
-            self.state.early = [(where, stop) for where, stop in self.state.early if stop > bound]
-        if rows is not None and rows.height:
-            out.batch(Block(rows))
-        self.state.closed = bound
-        if final:
+        super().on_punctuation(port, punctuation, out)
+        if punctuation.is_final:
             self._store.purge()  # it hears of nothing after this
-        start, end = (END, END) if final else self.window.covers(bound)
-        out.punctuation(Punctuation(WINDOW_END, end))
-        out.punctuation(Punctuation(WINDOW_START, start))
 
     def begin_anew(self) -> None:
         """Panes will change: the next window does not follow from the one before."""
         self.state.running.clear()
         self.state.begun = False
 
-    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """Answer for some groups before the others; what is out for them is left out later."""
-        bound, where = self.closed_by(punctuation.bound), punctuation.where
-        if punctuation.on != PANE or bound <= self.state.closed:
-            return
-        panes = self._store.of_groups(self._first, punctuation.bound, matching(where))
-        rows = None if panes is None else self._merge_panes(panes, bound)
-        if rows is not None:
+    def closed_by(self, bound: int) -> int:
+        """The first window that stays open when panes below the bound are complete."""
+        return END if bound >= END else self.panes.closed_below(bound)
+
+    def _closes_at(self, wid: int) -> int:
+        return self.panes.closes_at(wid)
+
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        rows = self._windows_below(promised, bound)
+        if rows is not None and self.state.early:
             rows = self._not_early(rows)
-            if rows.height:
-                out.batch(Block(rows))
+            self.state.early = [(where, stop) for where, stop in self.state.early if stop > bound]
+        return rows
+
+    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+        """Answer for some groups before the others; what is out for them is left out later."""
+        panes = self._store.of_groups(self._first, promised, matching(where))
+        rows = None if panes is None else self._merge_panes(panes, bound)
+        rows = None if rows is None else self._not_early(rows)
         patterns = to_json(where)
         others = [(old, stop) for old, stop in self.state.early if old != patterns]
         self.state.early = [*others, (patterns, bound)]
-        start, end = (END, END) if bound >= END else self.window.covers(bound)
-        out.punctuation(Punctuation(WINDOW_END, end, where))
-        out.punctuation(Punctuation(WINDOW_START, start, where))
+        return rows
 
     def _not_early(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Results without those that are out already."""
@@ -161,11 +140,7 @@ class PanedWid(Operator):
         closed = self.state.closed
         return BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
 
-    def closed_by(self, promised: int) -> int:
-        """The first window that stays open when panes below `promised` are complete."""
-        return END if promised >= END else self.panes.closed_below(promised)
-
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+    def _windows_below(self, promised: int, bound: int) -> pl.DataFrame | None:
         shared = self._store.windows.close(self, promised, bound) if self.can_share else None
         if shared is not None:
             if self.state.begun:
@@ -179,28 +154,21 @@ class PanedWid(Operator):
 
     # -- what it waits for --------------------------------------------------------------------
 
-    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        first = self._store.first_pane(self._first)
-        return () if first is None else self._closing(first)
+    def _first_open(self) -> int | None:
+        pane = self._store.first_pane(self._first)
+        return None if pane is None else self._wid_of(pane)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         pane = times[PANE]
-        return () if pane is None or pane < self._first else self._closing(pane)
+        return () if pane is None or pane < self._first else self._closing(self._wid_of(pane))
 
-    def _closing(self, pane: int) -> tuple[Waiting]:
-        """The results of the first open window that a pane is in."""
-        wid = max(self.panes.wid_range(pane)[0], self.state.closed)
-        start, end = self.window.covers(wid)
-        needs = (Need(0, PANE, self.panes.closes_at(wid + 1)),)
+    def _wid_of(self, pane: int) -> int:
+        """The first open window that a pane is in."""
+        return max(self.panes.wid_range(pane)[0], self.state.closed)
+
+    def _closing(self, wid: int, *, certain: bool = True) -> tuple[Waiting]:
         # Groups that are out already leave it open whether others are there.
-        times = {WINDOW_START: start, WINDOW_END: end}
-        return (Waiting(needs, times, certain=not self.state.early),)
-
-    def needed(self, on: str, bound: int) -> Needs | None:
-        if on not in (WINDOW_START, WINDOW_END):
-            return None
-        wid = self.window.first_covering(int(on == WINDOW_END), bound)
-        return None if wid is None else Needs((Need(0, PANE, self.panes.closes_at(wid)),))
+        return super()._closing(wid, certain=certain and not self.state.early)
 
     def known(self, port: int, on: str) -> int:
         return self._store.state.complete if on == PANE else BEGINNING
@@ -220,13 +188,10 @@ class PanedWid(Operator):
         if not lengths.any():
             return None
         source, wids = np.repeat(np.arange(found.height), lengths), repeat_ranges(start, lengths)
-        names = (*self.calculation.groups, *self.calculation.partials)
+        names = (*self.aggregates.groups, *self.aggregates.partials)
         columns = take({name: found.get_column(name) for name in names}, source)
-        keys = self.calculation.keys(columns)
-        digits = (code_integers(wids), *map(code_column, keys.values()))
-        cells = combine(digits, len(wids)).groups()
-        partials = self.calculation.merge(self.calculation.kept(columns), cells)
-        answers = take(keys, cells.members) | self.calculation.results(partials)
+        cells = self.aggregates.cells(columns, code_integers(wids), leading=True)
+        answers = self.aggregates.answers(self.aggregates.merged(columns, cells))
         return present(answers, *self.window.covers(wids[cells.members]))
 
     # -- differential -------------------------------------------------------------------------
@@ -251,7 +216,7 @@ class PanedWid(Operator):
             return None
         partials = {name: pl.Series(column[index]) for name, column in sums.items()}
         answers = take(keys, cells.members[index])
-        answers |= self.calculation.results(_with_nulls(partials, self.calculation.parts))
+        answers |= self.aggregates.results(restore_nulls(partials, self.aggregates.parts))
         lengths = (stop - start)[index]
         if lengths.max() > 1:
             answers = take(answers, np.repeat(np.arange(len(index)), lengths))
@@ -262,10 +227,10 @@ class PanedWid(Operator):
         closed = self.state.closed
         found: list[tuple[dict[str, pl.Series], Ids, int]] = []
         for running in self.state.running:
-            found.append((_columns(running), np.full(running.height, closed), 1))
+            found.append((columns_of(running), np.full(running.height, closed), 1))
         panes = self._store.between(self._first - self.panes.slide, END)
         if panes is not None:
-            columns = _columns(panes)
+            columns = columns_of(panes)
             comes, leaves = self.panes.wid_range(panes.get_column(PANE).to_numpy())
             ever = comes < leaves
             if not self.state.begun:
@@ -281,11 +246,11 @@ class PanedWid(Operator):
         return _Events(
             keys={
                 name: pl.concat([columns[name] for columns, _, _ in found], rechunk=True)
-                for name in self.calculation.groups
+                for name in self.aggregates.groups
             },
             changes={
                 name: np.concatenate([_plain(columns[name]) * sign for columns, _, sign in found])
-                for name in self.calculation.partials
+                for name in self.aggregates.partials
             },
             wids=np.concatenate([wids for _, wids, _ in found]),
         )
@@ -300,9 +265,7 @@ class PanedWid(Operator):
         index = np.flatnonzero(is_last)
         columns = take(keys, members[index])
         columns |= {name: pl.Series(column[index]) for name, column in sums.items()}
-        self.state.running.replace(
-            pl.DataFrame([column.alias(name) for name, column in columns.items()])
-        )
+        self.state.running.replace(frame(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,10 +275,6 @@ class _Events:
     keys: dict[str, pl.Series]
     changes: dict[str, Ids]
     wids: Ids
-
-
-def _columns(rows: pl.DataFrame) -> dict[str, pl.Series]:
-    return {name: rows.get_column(name) for name in rows.columns}
 
 
 def _plain(counts: pl.Series) -> Ids:
@@ -333,16 +292,3 @@ def _running(changes: Ids, cells: Grouping, order: Ids) -> Ids:
     before = np.append(0, total)[begins]
     found: Ids = total - np.repeat(before, np.diff(np.append(begins, len(order))))
     return found
-
-
-def _with_nulls(
-    partials: dict[str, pl.Series], parts: Sequence[PartialAggregate]
-) -> dict[str, pl.Series]:
-    """Sums of nothing are NULL again."""
-    for part in parts:
-        if isinstance(part, Sum):
-            empty = partials[Count(part.argument, part.of).columns[0]] == 0
-            [name] = part.columns
-            if empty.any():
-                partials[name] = partials[name].set(empty, None)
-    return partials

@@ -1,9 +1,10 @@
-"""Lanes: one partial of all panes, kept so that any run of panes is had at once.
+"""Range aggregates: one partial of all panes, so that any range of them is one lookup.
 
-A lane is a table with a row per pane and a column per group. Rows are appended and dropped at the
-front; `over` gives what many runs of rows come to, all in one go, whatever their lengths.
+A range aggregate is a table with a row per pane and a column per group. Rows are appended, and
+dropped at the front; `query` gives what many ranges of rows come to, all in one go, whatever their
+lengths.
 
-    lane            of                          a run of rows is
+    kind            of                          a range of rows is
     RunningSums     counts, sums of integers    one sum less another: exact, also where sums wrap
     AlignedBlocks   sums of doubles, extremes   put together from blocks of 1, 2, 4, 8 … rows, each
                                                 beginning at a multiple of its length: two of each
@@ -29,7 +30,7 @@ from penstock.kernel.types import polars_type
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
-class Lane(ABC):
+class RangeAggregate(ABC):
     """Rows are numbered from 0 and keep their number when others are dropped."""
 
     def __init__(self, neutral: Any, dtype: npt.DTypeLike) -> None:
@@ -45,11 +46,11 @@ class Lane(ABC):
         """Forget the rows before `first`."""
 
     @abstractmethod
-    def over(self, low: Ids, high: Ids) -> Numbers:
-        """For each run low … high - 1, none of which is empty, one row."""
+    def query(self, low: Ids, high: Ids) -> Numbers:
+        """For each range low … high - 1, none of which is empty, one row."""
 
 
-class RunningSums(Lane):
+class RunningSums(RangeAggregate):
     """Row n is the sum of all rows before it."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
@@ -66,13 +67,13 @@ class RunningSums(Lane):
     def drop(self, first: int) -> None:
         self._sums.drop(first)
 
-    def over(self, low: Ids, high: Ids) -> Numbers:
+    def query(self, low: Ids, high: Ids) -> Numbers:
         found = self._sums.take(high)
         found -= self._sums.take(low)
         return found
 
 
-class AlignedBlocks(Lane):
+class AlignedBlocks(RangeAggregate):
     """Level j has a row for every 2**j rows that are there as a whole."""
 
     def __init__(self, combine: np.ufunc, neutral: Any, dtype: npt.DTypeLike) -> None:
@@ -106,7 +107,7 @@ class AlignedBlocks(Lane):
             level.drop(first)
             first = -(-first // 2)
 
-    def over(self, low: Ids, high: Ids) -> Numbers:
+    def query(self, low: Ids, high: Ids) -> Numbers:
         low, high = low.copy(), high.copy()
         found = np.full((len(low), self._levels[0].width), self.neutral, self.dtype)
         with np.errstate(all="ignore"):
@@ -122,8 +123,8 @@ class AlignedBlocks(Lane):
         return found
 
 
-def lane_of(part: PartialAggregate) -> Lane | None:
-    """The lane for a part with one column; None: it needs more than numbers side by side."""
+def range_aggregate_of(part: PartialAggregate) -> RangeAggregate | None:
+    """For a part with one column; None: it needs more than numbers side by side."""
     if isinstance(part, Count):
         return RunningSums(np.int64)
     if isinstance(part, DoubleSum):

@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids
+from penstock.kernel.aggregation.driver import present
 from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, PaneGrid, counts_for
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
-from penstock.kernel.aggregation.wid.wid import present
 from penstock.kernel.segments import Table
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
@@ -75,9 +75,9 @@ class SharedWindows:
         parts = dict.fromkeys(
             part
             for reader in self._readers()
-            for part in (ROWS, *reader.calculation.parts, *counts_for(reader.calculation.parts))
+            for part in (ROWS, *reader.aggregates.parts, *counts_for(reader.aggregates.parts))
         )
-        grid = PaneGrid(self._store.calculation.groups, tuple(parts))
+        grid = PaneGrid(self._store.aggregates.groups, tuple(parts))
         self._table = state.panes
         self._extend(grid)
         if grid.is_full_enough(state.panes.rows):
@@ -118,7 +118,7 @@ class SharedWindows:
         if grid is None:
             return None
         # Readers have their turns in this order, too.
-        alike = [r for r in self._readers() if r.calculation.alike(reader.calculation)]
+        alike = [r for r in self._readers() if r.aggregates.alike(reader.aggregates)]
         turn = alike.index(reader)
         self._compute(grid, [(r, r.closed_by(promised)) for r in alike[turn:] + alike[:turn]])
         return self._ready.pop(reader)
@@ -144,15 +144,15 @@ class SharedWindows:
         rows = None
         number: Ids = np.empty(0, dtype=np.int64)
         if some.any():
-            calculation = asking[0][0].calculation
+            aggregates = asking[0][0].aggregates
             if index is not None:
                 low, high = low[index], high[index]
-            cells = grid.compose(low, high, calculation.parts)
+            cells = grid.compose(low, high, aggregates.parts)
             number = cells.window if index is None else index[cells.window]
             times = [closing.reader.window.covers(closing.wids) for closing in sets]
             start = np.concatenate([start for start, _ in times])
             end = np.concatenate([end for _, end in times])
-            answers = grid.keys(cells.group) | calculation.results(cells.partials)
+            answers = grid.keys(cells.group) | aggregates.results(cells.partials)
             rows = present(answers, start[number], end[number])
         self._hand_out(sets, rows, number)
 

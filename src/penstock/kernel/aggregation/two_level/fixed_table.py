@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
+from penstock.kernel.aggregates import Ids, frame, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
@@ -43,12 +43,12 @@ class FixedTableState(State):
 
 
 class FixedTable:
-    """`size` slots for the partials of a calculation."""
+    """`size` slots for the partials of a aggregates."""
 
-    def __init__(self, state: FixedTableState, calculation: AggregateSet, size: int) -> None:
+    def __init__(self, state: FixedTableState, aggregates: AggregateSet, size: int) -> None:
         self.size = size
         self._state = state
-        self._calculation = calculation
+        self.aggregates = aggregates
         self._newest: Segment | None = None  # of the log that the slots were read off
         self._owner: Ids = np.full(size, NOBODY)  # per slot: the number of its entry
         self._start: Ids = np.full(size, END)  # and the first window of it
@@ -62,7 +62,7 @@ class FixedTable:
         cells = _alike(columns)
         came = np.empty(cells.size, dtype=np.int64)
         came[cells.ids] = np.arange(rows.height)  # the last row of each counts
-        columns = take(columns, cells.members) | self._calculation.start(rows, cells)
+        columns = take(columns, cells.members) | self.aggregates.start(rows, cells)
         slots = self._slots(columns)
         residents = self._residents(slots)
         if residents is not None:
@@ -77,12 +77,12 @@ class FixedTable:
         in_turn = np.argsort(came, kind="stable")
         winner[slots[in_turn]] = in_turn  # of several, the last one stays
         stays = winner[slots] == np.arange(len(slots))
-        self._append(_frame(take(columns, np.flatnonzero(stays))), slots[stays])
-        return None if stays.all() else _frame(take(columns, np.flatnonzero(~stays)))
+        self._append(frame(take(columns, np.flatnonzero(stays))), slots[stays])
+        return None if stays.all() else frame(take(columns, np.flatnonzero(~stays)))
 
     @property
     def _identity(self) -> list[str]:
-        return [WID_START, WID_END, *self._calculation.groups]
+        return [WID_START, WID_END, *self.aggregates.groups]
 
     def _residents(self, slots: Ids) -> pl.DataFrame | None:
         """The entries of these slots, each once."""
@@ -97,7 +97,7 @@ class FixedTable:
         last = np.full(alike.size, -1)
         np.maximum.at(last, alike.ids, came)
         identity = take({name: columns[name] for name in self._identity}, alike.members)
-        return identity | self._calculation.merge(self._calculation.kept(columns), alike), last
+        return identity | self.aggregates.merge(self.aggregates.kept(columns), alike), last
 
     # -- flushing -----------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class FixedTable:
 
     def _slots(self, columns: dict[str, pl.Series]) -> Ids:
         """Where entries belong: a group is in the same slot in every window."""
-        groups = [columns[name] for name in self._calculation.groups]
+        groups = [columns[name] for name in self.aggregates.groups]
         if not groups:
             return np.zeros(len(columns[WID_START]), dtype=np.int64)
         keys = pl.DataFrame([key.alias(str(n)) for n, key in enumerate(groups)])
@@ -217,7 +217,3 @@ def _alike(columns: dict[str, pl.Series]) -> Groups:
     start, stop, *groups = columns.values()
     digits = (code_integers(stop.to_numpy()), code_integers((stop - start).to_numpy()))
     return combine((*digits, *map(code_column, groups)), len(start)).groups()
-
-
-def _frame(columns: dict[str, pl.Series]) -> pl.DataFrame:
-    return pl.DataFrame([column.alias(name) for name, column in columns.items()])

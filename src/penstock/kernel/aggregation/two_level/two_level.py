@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from penstock.kernel.aggregates import Grouping
+from penstock.kernel.aggregates import columns_of
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.driver import Results, put_out
+from penstock.kernel.aggregation.keys import Groups
 from penstock.kernel.aggregation.two_level.fixed_table import FixedTable, FixedTableState
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
@@ -27,7 +29,6 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 
@@ -46,17 +47,11 @@ class LowLevel(Operator):
 
     state: LowLevelState
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        size: int,
-        flush: Flush,
-    ) -> None:
+    def __init__(self, groups: Sequence[str], results: Results, size: int, flush: Flush) -> None:
         super().__init__()
         self.state = LowLevelState()
-        self._calculation = AggregateSet(groups, results)
-        self._table = FixedTable(self.state, self._calculation, size)
+        self.aggregates = AggregateSet(groups, results)
+        self._table = FixedTable(self.state, self.aggregates, size)
         self._flush = flush
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
@@ -65,7 +60,7 @@ class LowLevel(Operator):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         if not len(block):
             return
-        thrown_out = self._table.put(self._calculation.prepare(block.rows))
+        thrown_out = self._table.put(self.aggregates.prepare(block.rows))
         if thrown_out is not None:
             if self._flush.keeps_order:
                 newest = int(thrown_out.get_column(WID_START).to_numpy().max())
@@ -75,7 +70,7 @@ class LowLevel(Operator):
             out.batch(Block(thrown_out))
         leaving, self.state.since = self._flush.leaving(self.state.since + len(block))
         if leaving:
-            self._pass_on(self._table.flush_some(self.state.promised, leaving), out)
+            put_out(self._table.flush_some(self.state.promised, leaving), out)
             self._promise(out)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
@@ -83,7 +78,7 @@ class LowLevel(Operator):
         if punctuation.on != WID or bound <= state.promised:
             return
         overdue = END if bound >= END else self._flush.overdue_below(bound, state.promised)
-        self._pass_on(self._table.flush_all(overdue), out)
+        put_out(self._table.flush_all(overdue), out)
         state.promised = bound
         self._promise(out)
 
@@ -91,11 +86,11 @@ class LowLevel(Operator):
         """What is over for some groups only leaves at once: they have no turn of their own."""
         if self._flush.keeps_order:
             return
-        groups = self._calculation.groups
+        groups = self.aggregates.groups
         if punctuation.on == WID and all(name in groups for name, _ in punctuation.where):
             over = matching(punctuation.where) & (pl.col(WID_START) < punctuation.bound)
             if self._table.oldest() < punctuation.bound:
-                self._pass_on(self._table.flush_where(over), out)
+                put_out(self._table.flush_where(over), out)
             out.punctuation(punctuation)
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
@@ -122,12 +117,8 @@ class LowLevel(Operator):
         return Needs((need,), certain=self._table.oldest() >= bound)
 
     def rest(self, out: Output) -> None:
-        self._pass_on(self._table.flush_all(self.state.promised), out)
+        put_out(self._table.flush_all(self.state.promised), out)
         self._promise(out)
-
-    def _pass_on(self, partials: pl.DataFrame | None, out: Output) -> None:
-        if partials is not None:
-            out.batch(Block(partials))
 
     def _promise(self, out: Output) -> None:
         """What no entry of the table can contradict any more."""
@@ -143,9 +134,8 @@ class HighLevel(WidAggregate):
     def _prepared(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows
 
-    def _partials(self, rows: pl.DataFrame, cells: Grouping) -> dict[str, pl.Series]:
-        columns = {name: rows.get_column(name) for name in self._calculation.partials}
-        return self._calculation.merge(columns, cells)
+    def _partials(self, rows: pl.DataFrame, cells: Groups) -> dict[str, pl.Series]:
+        return self.aggregates.merged(columns_of(rows), cells)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         """What comes with a row may be a promise, too, that was held back: it needs no other."""

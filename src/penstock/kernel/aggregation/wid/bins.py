@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates import Ids
+from penstock.kernel.aggregation.driver import Results
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.aggregation.wid.bucket import WID, WID_START
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
@@ -33,7 +34,6 @@ from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Times, Waiting
 from penstock.kernel.segments import Table, table
-from penstock.model.aggregates import Aggregate
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 
 _END = "end"
@@ -53,12 +53,17 @@ class BinsAggregate(WidAggregate):
     closes_groups = False
 
     state: BinsState
+    state_class = BinsState
 
     def __init__(
-        self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: EndedByRows
+        self,
+        groups: Sequence[str],
+        results: Results,
+        window: EndedByRows,
+        *,
+        consistent: bool = False,
     ) -> None:
-        super().__init__(groups, results, window)
-        self.state = BinsState()
+        super().__init__(groups, results, window, consistent=consistent)
         self._kind = window
         self._final: Ids = np.empty(0, dtype=np.int64)  # the windows that are being closed
 
@@ -72,9 +77,9 @@ class BinsAggregate(WidAggregate):
             ends = ends.unique()
         self.state.ends.append(ends.sort().alias(_END).to_frame())
 
-    def _close(self, bound: int) -> Ranges | None:
+    def _take_below(self, bound: int) -> Ranges | None:
         self._final = self._windows_below(bound)
-        return super()._close(bound)
+        return super()._take_below(bound)
 
     def _windows_below(self, bound: int) -> Ids:
         """The ends below the bound that are windows, in order, each once."""

@@ -11,7 +11,7 @@ waits, and so does the promise.  Spec: window-queries 2.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
@@ -19,10 +19,8 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
-from penstock.windows.landmark import Landmark
 
 
 @dataclass
@@ -37,12 +35,7 @@ class LandmarkAggregate(WidAggregate):
     """Reports everything so far, at every step."""
 
     state: LandmarkState
-
-    def __init__(
-        self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]], window: Landmark
-    ) -> None:
-        super().__init__(groups, results, window)
-        self.state = LandmarkState()
+    state_class = LandmarkState
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         super().on_batch(port, block, out)
@@ -96,4 +89,4 @@ class LandmarkAggregate(WidAggregate):
         if state.promised >= END > state.closed:
             state.partials.clear()
             state.closed = END
-            self._promise(END, out)
+            self._announce(END, (), out)

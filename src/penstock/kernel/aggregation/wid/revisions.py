@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.extremes import Max
+from penstock.kernel.aggregation.driver import Results, put_out
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID, Bucket, BucketState
@@ -28,13 +29,11 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import Grain, both, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
-from penstock.windows.landmark import Landmark
 from penstock.windows.tagged import Tagged
 
 #: The round in which a row came.
@@ -99,17 +98,19 @@ class RevisingWid(WidAggregate):
     """WID with revisions of the windows that are open."""
 
     state: RevisingState
+    state_class = RevisingState
 
     def __init__(
         self,
         groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
+        results: Results,
         window: Tagged,
         emit: Emit,
+        *,
+        consistent: bool = False,
     ) -> None:
-        super().__init__(groups, results, window)
-        self.state = RevisingState()
-        self._calculation.keep(_LATEST)
+        super().__init__(groups, results, window, consistent=consistent)
+        self.aggregates.keep(_LATEST)
         self._every = emit.every
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
@@ -156,9 +157,7 @@ class RevisingWid(WidAggregate):
         return self.state.period if on == PERIOD else super().known(port, on)
 
     def _revise(self, out: Output) -> None:
-        changed = self._changed()
-        if changed is not None:
-            out.batch(Block(_marked(super()._present(changed), final=False)))
+        put_out(_marked(super()._present(self._changed()), final=False), out)
         self.state.round += 1
 
     def _changed(self) -> Ranges | None:
@@ -179,7 +178,7 @@ class RevisingWid(WidAggregate):
         return Ranges(start[index], stop[index], ranges.take(index).columns)
 
     def _of_groups_with_news(self, ranges: Ranges) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        groups = group_rows(self._calculation.keys(ranges.columns).values(), len(ranges))
+        groups = group_rows(self.aggregates.keys(ranges.columns).values(), len(ranges))
         news = np.zeros(groups.size, dtype=np.bool_)
         news[groups.ids[self._is_news(ranges)]] = True
         return np.flatnonzero(news[groups.ids])
@@ -194,7 +193,7 @@ class RevisingWid(WidAggregate):
         """The first window that is not there yet."""
         return END
 
-    def _present(self, ranges: Ranges) -> pl.DataFrame:
+    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
         return _marked(super()._present(ranges), final=True)
 
 
@@ -203,18 +202,9 @@ class RevisingLandmark(RevisingWid, LandmarkAggregate):
 
     state: RevisingState
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        window: Landmark,
-        emit: Emit,
-    ) -> None:
-        super().__init__(groups, results, window, emit)
-
     def _open_below(self) -> int:
         return self.state.newest + 1
 
 
-def _marked(rows: pl.DataFrame, *, final: bool) -> pl.DataFrame:
-    return rows.with_columns(pl.lit(final).alias(IS_FINAL))
+def _marked(rows: pl.DataFrame | None, *, final: bool) -> pl.DataFrame | None:
+    return None if rows is None else rows.with_columns(pl.lit(final).alias(IS_FINAL))

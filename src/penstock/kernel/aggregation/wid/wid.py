@@ -21,23 +21,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Columns, Grouping, Ids, take
-from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import Codes, code_column, code_integers, combine, group_rows
+from penstock.kernel.aggregates import Ids, columns_of, take
+from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState, present
+from penstock.kernel.aggregation.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay, overlay, repeat_ranges
 from penstock.kernel.block import Block
-from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.patterns import matching
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Segment, Table, table, where
-from penstock.kernel.state import State
-from penstock.model.aggregates import Aggregate
-from penstock.model.punctuation import Punctuation
-from penstock.model.schema import WINDOW_END, WINDOW_START
-from penstock.model.timestamps import BEGINNING, END
+from penstock.kernel.progress.release import Times, Waiting
+from penstock.kernel.segments import Segment, Table, table
+from penstock.kernel.segments import where as where_holds
+from penstock.model.punctuation import Where
 from penstock.windows.tagged import Tagged
 
 #: Layers of ranges merged in one go: more would cut each range into more pieces at once.
@@ -45,37 +41,26 @@ FAN_IN = 32
 
 
 @dataclass
-class WidState(State):
-    """Partials; windows below `closed` are over; `late` rows came too late for some of theirs."""
+class WidState(WindowState):
+    """Partials of windows that are open."""
 
     partials: Table = table(WID_START)
-    closed: int = BEGINNING
-    started: int = BEGINNING  # what was promised last about the windows' starts
-    late: int = 0
 
 
-class WidAggregate(Operator):
-    """Aggregates rows that carry a range of wids."""
+class WidAggregate(IdDriver):
+    """Aggregates rows that carry a range of wids.
+
+    `consistent`: a row that is too late for one of its windows is left out of all of them.
+    """
 
     state: WidState
-    #: Whether a promise about some groups can close their windows before those of others.
-    closes_groups = True
-    #: Whether a row that is too late for one of its windows is left out of all of them.
-    consistent = False
+    state_class = WidState
 
     def __init__(
-        self,
-        groups: Sequence[str],
-        results: Sequence[tuple[str, Aggregate]],
-        window: Tagged,
+        self, groups: Sequence[str], results: Results, window: Tagged, *, consistent: bool = False
     ) -> None:
-        super().__init__()
-        self.state = WidState()
-        self._window = window
-        self._calculation = AggregateSet(groups, results)
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([WID])
+        super().__init__(WID, groups, results, window)
+        self.consistent = consistent
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -91,20 +76,16 @@ class WidAggregate(Operator):
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
         """The partials of prepared rows, one for each group and range of wids that occurs."""
-        keys = {name: rows.get_column(name) for name in self._calculation.groups}
-        digits = [*map(code_column, keys.values()), code_integers(stop)]
-        if not end_tells:
-            digits.append(code_integers(stop - start))
-        cells = combine(digits, rows.height).groups()
+        lengths = () if end_tells else (code_integers(stop - start),)
+        cells = self.aggregates.cells(columns_of(rows), code_integers(stop), *lengths)
         one = cells.members
-        partials = self._partials(rows, cells)
-        return Ranges(start[one], stop[one], take(keys, one) | partials)
+        return Ranges(start[one], stop[one], self._partials(rows, cells))
 
     def _prepared(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return self._calculation.prepare(rows)
+        return self.aggregates.prepare(rows)
 
-    def _partials(self, rows: pl.DataFrame, cells: Grouping) -> dict[str, pl.Series]:
-        return self._calculation.start(rows, cells)
+    def _partials(self, rows: pl.DataFrame, cells: Groups) -> dict[str, pl.Series]:
+        return self.aggregates.started(rows, cells)
 
     def _open(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows without the windows that are closed, which must not open again."""
@@ -118,91 +99,21 @@ class WidAggregate(Operator):
         rows = rows.with_columns(pl.col(WID_START).clip(lower_bound=closed))
         return rows.filter(pl.col(WID_START) < pl.col(WID_END))
 
-    # -- promises -----------------------------------------------------------------------------
+    # -- closing ------------------------------------------------------------------------------
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        bound = punctuation.bound
-        if punctuation.on != WID or bound <= self.state.closed:
-            return
-        closing = self._close(bound)
-        if closing is not None:
-            rows = self._present(closing)
-            if rows.height:
-                out.batch(Block(rows))
-        self.state.closed = bound
-        self._promise(bound, out)
+    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+        return self._present(self._take_below(bound))
 
-    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """Close windows of the groups that are meant; others stay open.
+    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+        return self._present(self._take_some(bound, matching(where)))
 
-        A pattern about anything but groups says nothing about a whole group.
-        """
-        groups = self._calculation.groups
-        if not self.closes_groups or punctuation.on != WID:
-            return
-        if punctuation.bound <= self.state.closed:
-            return
-        if any(name not in groups for name, _ in punctuation.where):
-            return
-        closing = self._close_some(punctuation.bound, matching(punctuation.where))
-        if closing is not None:
-            rows = self._present(closing)
-            if rows.height:
-                out.batch(Block(rows))
-        final = punctuation.bound >= END
-        start, end = (END, END) if final else self._window.covers(punctuation.bound)
-        out.punctuation(Punctuation(WINDOW_END, end, punctuation.where))
-        if start is not None:
-            out.punctuation(Punctuation(WINDOW_START, start, punctuation.where))
-
-    # -- what it waits for --------------------------------------------------------------------
-
-    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        first = self._first_open()
-        return () if first is None else self._closing(first)
-
-    def _first_open(self) -> int | None:
-        """The first window that is open and has rows."""
-        first = self.state.partials.lowest()
-        return None if first is None else max(first, self.state.closed)
-
-    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        first, stop = times[WID], times[WID_END]
-        assert first is not None and stop is not None
-        first = max(first, self.state.closed)
-        return self._closing(first) if first < stop else ()
-
-    def _closing(self, wid: int, *, certain: bool = True) -> tuple[Waiting]:
-        """The results of a window."""
-        start, end = self._window.covers(wid)
-        times = {WINDOW_START: start, WINDOW_END: end}
-        return (Waiting((Need(0, WID, wid + 1),), times, certain),)
-
-    def needed(self, on: str, bound: int) -> Needs | None:
-        if on not in (WINDOW_START, WINDOW_END):
-            return None
-        wid = self._window.first_covering(int(on == WINDOW_END), bound)
-        return None if wid is None else Needs((Need(0, WID, wid),))
-
-    def known(self, port: int, on: str) -> int:
-        return self.state.closed if on == WID else BEGINNING
-
-    def _promise(self, bound: int, out: Output) -> None:
-        """What the end of windows below the bound says about results to come."""
-        start, end = (END, END) if bound >= END else self._window.covers(bound)
-        out.punctuation(Punctuation(WINDOW_END, end))
-        # Several windows may begin together, or all with the stream.
-        if start is not None and start > self.state.started:
-            self.state.started = start
-            out.punctuation(Punctuation(WINDOW_START, start))
-
-    def _close(self, bound: int) -> Ranges | None:
+    def _take_below(self, bound: int) -> Ranges | None:
         """Take what belongs to windows below the bound out of the state."""
         return self._take_out(bound, self.state.partials.take_below(bound))
 
-    def _close_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
+    def _take_some(self, bound: int, meant: pl.Expr) -> Ranges | None:
         """The same for some groups only, whose rows stand among those of others."""
-        closing = where(meant & (pl.col(WID_START) < bound))
+        closing = where_holds(meant & (pl.col(WID_START) < bound))
         return self._take_out(bound, self.state.partials.take_where(closing))
 
     def _take_out(self, bound: int, taken: list[pl.DataFrame]) -> Ranges | None:
@@ -219,10 +130,11 @@ class WidAggregate(Operator):
             ranges = ranges.take(np.flatnonzero(below))
         return ranges
 
-    def _present(self, ranges: Ranges) -> pl.DataFrame:
+    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
         """One result per group and window."""
-        columns = self._calculation.keys(ranges.columns)
-        columns |= self._calculation.results(ranges.columns)
+        if ranges is None:
+            return None
+        columns = self.aggregates.answers(ranges.columns)
         source, wids = self._windows(ranges)
         columns = take(columns, source) if source is not None else columns
         return present(columns, *self._window.covers(wids))
@@ -234,6 +146,18 @@ class WidAggregate(Operator):
             return None, ranges.start
         source = np.repeat(np.arange(len(ranges)), lengths)
         return source, repeat_ranges(ranges.start, lengths)
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def _first_open(self) -> int | None:
+        first = self.state.partials.lowest()
+        return None if first is None else max(first, self.state.closed)
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        first, stop = times[WID], times[WID_END]
+        assert first is not None and stop is not None
+        first = max(first, self.state.closed)
+        return self._closing(first) if first < stop else ()
 
     # -- state --------------------------------------------------------------------------------
 
@@ -248,21 +172,21 @@ class WidAggregate(Operator):
         count = int(layers.max()) + 1
         if count == 1:
             return ranges
-        groups = group_rows(self._calculation.keys(ranges.columns).values(), len(ranges))
+        groups = group_rows(self.aggregates.keys(ranges.columns).values(), len(ranges))
         ids = groups.ids
         while count > 1:
             layers, count = layers // FAN_IN, -(-count // FAN_IN)
             apart = Codes(ids * count + layers, groups.size * count)
             cut = overlay(apart, ranges.start, ranges.stop)
-            partials = self._calculation.merge(self._laid(ranges, cut), cut.pieces)
-            keys = take(self._calculation.keys(ranges.columns), cut.relative)
+            partials = self.aggregates.merge(self._laid(ranges, cut), cut.pieces)
+            keys = take(self.aggregates.keys(ranges.columns), cut.relative)
             ranges = Ranges(cut.start, cut.stop, keys | partials)
             ids, layers = ids[cut.relative], layers[cut.relative]
         return ranges
 
     def _laid(self, ranges: Ranges, cut: Overlay) -> dict[str, pl.Series]:
         """For each range on each piece, its partials."""
-        return take(self._calculation.kept(ranges.columns), cut.source)
+        return take(self.aggregates.kept(ranges.columns), cut.source)
 
 
 def layers_of(added: Ranges) -> Ids:
@@ -274,14 +198,3 @@ def layers_of(added: Ranges) -> Ids:
     lengths = added.stop - added.start
     begins = code_integers(added.start % lengths.max())
     return combine((begins, code_integers(lengths)), len(added)).compact().codes
-
-
-def present(columns: Columns, start: Ids | None, end: Ids) -> pl.DataFrame:
-    """Results with what their windows cover."""
-    starts = (
-        pl.Series(start)
-        if start is not None
-        else pl.Series([None], dtype=pl.Int64).new_from_index(0, len(end))
-    )
-    rows = {**columns, WINDOW_START: starts, WINDOW_END: pl.Series(end)}
-    return pl.DataFrame([column.alias(name) for name, column in rows.items()])
