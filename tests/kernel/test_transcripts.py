@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from penstock.kernel.aggregation.wid.bucket import Bucket
-from penstock.kernel.aggregation.wid.wid import WidAggregate
+import penstock.kernel
+from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.operator import Operator
-from penstock.kernel.operators.meld import Meld
-from penstock.kernel.operators.merge import Merge
-from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Ref
-from penstock.model.types import Type
-from penstock.windows import Sliding
+from tests.kernel.transcript_operators import build
 from tests.kernel.transcripts import play, scripts
 
-
-def build(operator: dict[str, Any], ports: int) -> list[Operator]:
-    [(name, options)] = operator.items()
-    match name:
-        case "meld":
-            return [Meld(ports)]
-        case "merge":
-            return [Merge(ports, options["by"])]
-        case "wid":
-            window = Sliding("ts", options["range"], options["slide"])
-            results = (
-                ("n", Aggregate("count")),
-                ("total", Aggregate("sum", Ref("v", Type.BIGINT))),
-            )
-            return [Bucket(window), WidAggregate(tuple(options["groups"]), results, window)]
-    raise KeyError(name)
+#: Classes that others are made of.
+BASES = {"IdDriver", "WindowDriver", "InOrder"}
+#: Fork hands out no rows: it only says whose turn it is (tests/kernel/test_graph.py).
+WITHOUT = {"Fork"}
 
 
 @pytest.mark.parametrize("limit", [1, None], ids=["row by row", "whole blocks"])
@@ -43,3 +29,22 @@ def test_transcript(title: str, script: dict[str, Any], limit: int | None) -> No
     play(script, build, limit=limit, backwards=False)
     if script.get("order") == "free":
         play(script, build, limit=limit, backwards=True)
+
+
+def parts_of_kernel(below: type[Any]) -> Iterator[type[Any]]:
+    """All classes derived from one."""
+    for each in below.__subclasses__():
+        if each.__module__.startswith("penstock.kernel"):
+            yield each
+            yield from parts_of_kernel(each)
+
+
+def test_every_operator_and_every_tactic_of_joins_has_a_transcript() -> None:
+    for module in pkgutil.walk_packages(penstock.kernel.__path__, "penstock.kernel."):
+        importlib.import_module(module.name)
+    played: set[type[Any]] = set()
+    for _, script in scripts():
+        for operator in build(script["operator"], len(script["inputs"])):
+            played |= {type(operator), type(getattr(operator, "tactic", operator))}
+    there = {*parts_of_kernel(Operator), Tactic, *parts_of_kernel(Tactic)}
+    assert {each.__name__ for each in there} - BASES - WITHOUT == {p.__name__ for p in played}

@@ -48,7 +48,7 @@ from penstock.optimizer import specs
 from penstock.optimizer.physical import PhysicalPlan
 
 #: The operators that a WindowSpec can name, and the tactics of a WindowJoinSpec.
-_WINDOWS: dict[str, Callable[..., Operator]] = {
+_WINDOWS: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
         *(WidAggregate, LandmarkAggregate, BinsAggregate, PartitionedAggregate, SessionAggregate),
@@ -116,9 +116,9 @@ def _window(spec: specs.WindowSpec) -> Operator:
     given: list[Any] = [spec.groups, spec.results, spec.window]
     given += [] if spec.emit is None else [spec.emit]
     algorithm = _WINDOWS[spec.algorithm]
-    if issubclass(algorithm, WidAggregate):
-        return algorithm(*given, consistent=spec.consistent)
-    return algorithm(*given)
+    late = {"consistent": spec.consistent} if issubclass(algorithm, WidAggregate) else {}
+    operator: Operator = algorithm(*given, **late)
+    return operator
 
 
 def _join(spec: specs.WindowJoinSpec) -> Operator:
