@@ -1,32 +1,83 @@
 """Penstock: standing SQL queries over streams.
 
-Engine        runs them on Spark
-LocalEngine   runs them in this process, over rows that the program pushes
-__version__   of this package
+Engine          runs them on Spark
+LocalEngine     runs them in this process, over rows that the program pushes
+Query           a handle on one of them; both engines give these
+Status          what an engine, its queries, streams and operators have come to
+PenstockError   and below it every error that is raised (`penstock.errors` draws them)
+__version__     of this package
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import (
+    BadPunctuation,
+    BadSetting,
+    CannotJoin,
+    CannotOrder,
+    CannotWindow,
+    CyclicView,
+    DuplicateName,
+    HostError,
+    LateRow,
+    MalformedRow,
+    NotExecutable,
+    PenstockBug,
+    PenstockError,
+    QueryError,
+    StreamError,
+    SyntaxFault,
+    TypeMismatch,
+    UnknownName,
+)
 from penstock.version import __version__
 
 if TYPE_CHECKING:
     from penstock.local.engine import LocalEngine
+    from penstock.runtime.query import Query
+    from penstock.runtime.status import Status
     from penstock.spark.engine import Engine
 
-__all__ = ["Engine", "LocalEngine", "__version__"]
+__all__ = [
+    "BadPunctuation",
+    "BadSetting",
+    "CannotJoin",
+    "CannotOrder",
+    "CannotWindow",
+    "CyclicView",
+    "DuplicateName",
+    "Engine",
+    "HostError",
+    "LateRow",
+    "LocalEngine",
+    "MalformedRow",
+    "NotExecutable",
+    "PenstockBug",
+    "PenstockError",
+    "Query",
+    "QueryError",
+    "Status",
+    "StreamError",
+    "SyntaxFault",
+    "TypeMismatch",
+    "UnknownName",
+    "__version__",
+]
+
+#: Loaded when asked for: `penstock --help` need not wait for Polars, nor anyone for Spark who does
+#: not use it.
+_LAZY = {
+    "Engine": "penstock.spark.engine",
+    "LocalEngine": "penstock.local.engine",
+    "Query": "penstock.runtime.query",
+    "Status": "penstock.runtime.status",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when asked for: `penstock --help` need not wait for Polars, nor anyone for Spark who
-    # does not use it.
-    if name == "Engine":
-        from penstock.spark.engine import Engine
-
-        return Engine
-    if name == "LocalEngine":
-        from penstock.local.engine import LocalEngine
-
-        return LocalEngine
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module `penstock` has no attribute `{name}`")

@@ -49,7 +49,7 @@ def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> No
     assert code == 0
     assert "sums: 1 row\n" in said
     assert (
-        "s: 2 rows in, set aside: 1 late, 1 malformed\n"
+        "s: 2 rows in, rejected: 1 late, 1 malformed\n"
         "  late up to 27 seconds behind the newest before them: "
         "SLACK 27 SECONDS would have kept all of them\n"
         "  1 × v is no INT\n"
@@ -108,7 +108,7 @@ def test_the_suggested_slack_keeps_every_row(script: Path) -> None:
     script.write_text(script.read_text().replace("SLACK 5 SECONDS", "SLACK 27 SECONDS"))
     code, said = call("run", "--local", str(script))
     assert code == 0
-    assert "s: 3 rows in, set aside: 1 malformed\n" in said
+    assert "s: 3 rows in, rejected: 1 malformed\n" in said
 
 
 def test_late_rows_that_pass_are_counted_among_those_that_went_in(script: Path) -> None:
@@ -116,7 +116,7 @@ def test_late_rows_that_pass_are_counted_among_those_that_went_in(script: Path) 
     script.write_text(text[: text.index("CREATE QUERY")] + "SELECT k, v FROM s")
     code, said = call("run", "--local", str(script))
     assert code == 0
-    assert "s: 3 rows in, 1 of them late, set aside: 1 malformed\n" in said
+    assert "s: 3 rows in, 1 of them late, rejected: 1 malformed\n" in said
 
 
 def test_times_beyond_the_last_year_are_shown(script: Path, tmp_path: Path) -> None:

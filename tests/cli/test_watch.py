@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.cli.watch import _cells, watch
+from penstock.plan.blockers import Blockers
+from penstock.runtime.status import BatchStatus, QueryStatus, Status
 
 
 class Idle:
     """An engine whose files are all read."""
 
-    queries: tuple[Any, ...] = ()
+    def status(self) -> Status:
+        return Status({}, {}, ())
 
     def is_finite(self) -> bool:
         return True
@@ -29,14 +33,11 @@ def test_finite_inputs_are_over_when_all_is_read_unless_they_are_followed() -> N
 
 
 def test_a_query_that_waits_has_no_speed() -> None:
-    ours = {"batch": 4, "rows": {"s": 500}, "bounds": {}, "state_rows": 7, "state_bytes": 2e6}
-    ran: dict[str, Any] = {
-        "batchId": 4,
-        "batchDuration": 250,
-        "durationMs": {"addBatch": 200},
-        "penstock": ours,
-    }
-    # Spark says so after ten seconds, under the number of the batch to come.
-    waits = {**ran, "batchId": 5, "batchDuration": 1, "durationMs": {"latestOffset": 1}}
-    assert _cells(ran) == ["4", "2,000", "0.25", "", "7", "2.0 MB"]
-    assert _cells(waits) == ["4", "0", "", "", "7", "2.0 MB"]
+    def query(batch: BatchStatus | None) -> QueryStatus:
+        blockers = Blockers("q", "nothing waits", ())
+        return QueryStatus("q", "running", "", 1, 1, 0, 0, None, {}, 7, 2_000_000, batch, blockers)
+
+    ran = BatchStatus(4, {"s": 500}, 0.25)
+    assert _cells(query(None))[0] == "starting"
+    assert _cells(query(ran)) == ["4", "2,000", "0.25", "", "7", "2.0 MB"]
+    assert _cells(query(replace(ran, seconds=None))) == ["4", "0", "", "", "7", "2.0 MB"]

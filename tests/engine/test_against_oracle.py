@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.kernel.rejected import Reason
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import streams_of
-from penstock.runtime.stream_input import Reason
 from tests.engine.draw import Draw, Drawn, check_seeds, several
 from tests.engine.random_queries import lengths, queries, row_queries, window_queries
 from tests.engine.random_streams import (
@@ -46,7 +46,7 @@ def a_query_gives_the_oracles_answer(draw: Draw) -> None:
     feed(engine, events)
     engine.finish()
     assert_right(query, pushed(declared, events), text)
-    assert engine.set_aside == []
+    assert engine.rejected_rows == []
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
@@ -110,7 +110,7 @@ def late_rows_are_set_aside_and_the_rest_is_answered(draw: Draw) -> None:
     engine.finish()
     parts = judged(declared, events)
     for name, part in parts.items():
-        aside = [each for each in engine.set_aside if each.stream == name]
+        aside = [each for each in engine.rejected_rows if each.stream == name]
         late = [row for each in aside if each.reason is Reason.LATE for row in each.rows.to_dicts()]
         # Where nothing has windows, late rows pass; what nobody reads is set aside.
         passes = not is_windowed and name in streams_of(query.plan)

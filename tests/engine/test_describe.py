@@ -107,7 +107,9 @@ def test_explain_says_what_is_used() -> None:
     engine.sql(STREAM + "CREATE STREAM t (k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND;")
 
     def used(query: str) -> list[str]:
-        return [line for line in engine.sql(f"EXPLAIN {query}").splitlines() if "Bounds" in line]
+        return [
+            line for line in str(engine.sql(f"EXPLAIN {query}")).splitlines() if "Bounds" in line
+        ]
 
     assert used("SELECT count(*) AS n FROM s [RANGE 5 MINUTES SLIDE 1 MINUTE]") == [
         "Bounds of s: on ts every 1 minute"

@@ -12,10 +12,10 @@ from penstock.errors import (
     MalformedRow,
     UnknownName,
 )
+from penstock.kernel.rejected import Reason
 from penstock.local.clock import VirtualClock
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
-from penstock.runtime.stream_input import Reason
 from tests.engine.bids import BEST, BIDS, NOON, bid, prices
 
 # --- rows in, rows out --------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def test_windows_come_out_when_they_are_over_and_the_last_ones_at_the_end(
     assert best.results().to_dicts() == [first]
     engine.finish()
     assert best.results().get_column("best").to_list() == [42, 7]
-    assert (best.rows, best.status) == (2, "running")
+    assert (best.rows, best.status.state) == (2, "stopped")
 
 
 def test_fetch_hands_rows_out_once(engine: LocalEngine) -> None:
@@ -68,7 +68,7 @@ def test_a_subscriber_may_stop_its_query(engine: LocalEngine) -> None:
     engine.push("bids", [bid(1)])
     engine.push("bids", [bid(2)])
     assert seen == [1]
-    assert query.status == "stopped"
+    assert query.status.state == "stopped"
 
 
 def test_a_subscriber_may_change_the_strategy_in_the_midst_of_a_run(engine: LocalEngine) -> None:
@@ -178,7 +178,7 @@ def test_what_is_pushed_after_the_end_is_late(engine: LocalEngine) -> None:
     engine.push("bids", [bid(1, 60)])
     assert query.results().height == 0
     assert engine.counts("bids").late == 1
-    [aside] = engine.set_aside
+    [aside] = engine.rejected_rows
     assert (aside.stream, aside.reason) == ("bids", Reason.LATE)
     assert aside.rows.get_column("price").to_list() == [1]
 
@@ -210,7 +210,7 @@ def test_rows_that_do_not_fit_are_set_aside_with_the_reason(engine: LocalEngine)
     assert query.results().get_column("price").to_list() == [1, None]
     counts = engine.counts("bids")
     assert (counts.rows, counts.late, counts.malformed) == (2, 0, 4)
-    reasons = [row["reason"] for aside in engine.set_aside for row in aside.rows.to_dicts()]
+    reasons = [row["reason"] for aside in engine.rejected_rows for row in aside.rows.to_dicts()]
     assert reasons == [
         "price: 'much' is no INT",
         "price: 2.5 is no INT",

@@ -41,7 +41,7 @@ def write(path: Path, format: str, rows: pl.DataFrame) -> Path:
 
 
 def reasons(engine: LocalEngine) -> list[str]:
-    return [row["reason"] for aside in engine.set_aside for row in aside.rows.to_dicts()]
+    return [row["reason"] for aside in engine.rejected_rows for row in aside.rows.to_dicts()]
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def test_files_come_in_as_streams(tmp_path: Path, format: str) -> None:
     query = engine.sql("SELECT * FROM bids")
     assert list(engine.read_files()) == [("bids", 3)]
     assert query.results().to_dicts() == GOOD
-    assert engine.set_aside == []
+    assert engine.rejected_rows == []
 
 
 def test_a_directory_is_read_by_name_and_a_pattern_by_what_it_matches(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_results_that_are_there_already_are_not_touched(
         assert "INTO" in str(refused.value.hint)
     # Nothing has changed: the name is free, the old query runs.
     assert engine.catalog.get("p") is None
-    assert before.status == "running"
+    assert before.status.state == "running"
     engine.push("bids", [bid(5)])
     assert prices(before) == [5]
     assert (tmp_path / "part-00000.csv").read_text() == "price\n1\n"

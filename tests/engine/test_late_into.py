@@ -11,6 +11,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import DuplicateName, NotExecutable, SyntaxFault
 from penstock.io.late_rows import as_late_rows, late_schema
+from penstock.kernel.rejected import Reason
 from penstock.local.clock import VirtualClock
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
@@ -47,13 +48,13 @@ def test_late_and_malformed_rows_lie_in_one_directory(tmp_path: Path, format: st
     assert all(row["set_aside_at"] is not None for row in rows)
     counts = engine.counts("bids")
     assert (counts.rows, counts.late, counts.malformed) == (1, 1, 1)
-    assert engine.set_aside == []
+    assert engine.rejected_rows == []
 
 
 def test_columns_of_ours_step_aside_for_the_streams_own() -> None:
     stream = Stream("s", (Column("why", Type.STRING), Column("v", Type.INT)))
     assert late_schema(stream).names[2:] == ("why_2", "reason", "row_text", "set_aside_at")
-    rows = as_late_rows(stream, "late", pl.DataFrame({"why": ["x"], "v": [1]}), 0)
+    rows = as_late_rows(stream, Reason.LATE, pl.DataFrame({"why": ["x"], "v": [1]}), 0)
     assert rows.rows()[0][:3] == ("x", 1, "late")
 
 
@@ -94,14 +95,15 @@ def test_late_rows_pass_where_nothing_has_windows_and_are_set_aside_where_someth
     assert joined.results().rows() == [("Lamp", 1), ("Lamp", 2)]
     counts = engine.counts("bids")
     assert (counts.rows, counts.late, counts.passed) == (2, 1, 1)
-    assert engine.set_aside == []
+    assert engine.rejected_rows == []
     counted = engine.sql("SELECT count(*) AS n FROM (bids UNION bids) [RANGE 1 DAY]")
     engine.push("bids", [lamp, late])
     engine.finish()
     assert plain.results()["price"].to_list() == [1, 2, 1, 2]
     assert counted.results()["n"].to_list() == [2]
+    counts = engine.counts("bids")
     assert (counts.rows, counts.late, counts.passed) == (3, 2, 1)
-    [aside] = engine.set_aside
+    [aside] = engine.rejected_rows
     assert aside.rows["price"].to_list() == [2]
 
 

@@ -35,7 +35,7 @@ def counts(engine: LocalEngine) -> dict[int, int]:
 def test_a_late_row_is_counted_and_kept_or_dropped(late: str, aside: int) -> None:
     engine = engine_with(late)
     push(engine, 10, 9)
-    assert (engine.counts("s").late, len(engine.set_aside)) == (1, aside)
+    assert (engine.counts("s").late, len(engine.rejected_rows)) == (1, aside)
 
 
 def test_a_late_row_may_be_an_error() -> None:

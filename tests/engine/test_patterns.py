@@ -9,9 +9,9 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import BadPunctuation, CannotWindow, StreamError
+from penstock.kernel.rejected import Reason
 from penstock.local.clock import VirtualClock
 from penstock.model.timestamps import SECOND
-from penstock.runtime.stream_input import Reason
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
@@ -83,7 +83,7 @@ def test_a_row_that_breaks_such_a_promise_is_late_and_others_are_not() -> None:
     engine.punctuate("a", 5 * SECOND, {"k": "w", "x": (0, 3)})
     engine.push("a", [row("u", 9), row("u", 10), row("v", 1), row("w", 4, 2), row("w", 4, 3)])
     assert engine.counts("a").late == 2
-    [aside] = engine.set_aside
+    [aside] = engine.rejected_rows
     assert aside.reason is Reason.LATE
     assert aside.rows["k"].to_list() == ["u", "w"]
 
@@ -133,7 +133,7 @@ def test_a_marked_row_that_promises_nonsense_is_set_aside() -> None:
     engine.push("marked", [row(None, 10, x=None, over=True), row(None, 5, x=None, over=True)])
     engine.push("marked", [{"k": None, "x": None, "ts": None, "over": True}])
     assert engine.counts("marked").malformed == 2
-    assert "cannot go back" in engine.set_aside[0].rows["reason"][0]
+    assert "cannot go back" in engine.rejected_rows[0].rows["reason"][0]
 
 
 def test_what_marks_punctuation_is_a_boolean_column() -> None:

@@ -39,7 +39,7 @@ def test_the_answers_are_those_of_the_file(file: Path) -> None:
     for name, block in rows.items():
         engine.push(name, block)
     engine.finish()
-    assert engine.set_aside == []
+    assert engine.rejected_rows == []
     for query in engine.queries:
         check_by_others(engine, query.name, rows)
     answers = written(engine)

@@ -53,11 +53,11 @@ def test_a_refusal_changes_nothing(text: str) -> None:
     assert [query.name for query in engine.queries] == ["q"]
     assert [entry.name for entry in engine.catalog.queries] == ["q"]
     assert engine.state() == running
-    assert standing.status == "running"
+    assert standing.status.state == "running"
     engine.push("a", [{"k": "x", "v": 1, "ts": 5}])
     assert standing.results().to_dicts() == [{"k": "x", "v": 1}]
     # The name that was refused is still free.
-    assert engine.sql("CREATE QUERY p AS SELECT v FROM b").status == "running"
+    assert engine.sql("CREATE QUERY p AS SELECT v FROM b").status.state == "running"
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())

@@ -55,7 +55,7 @@ def test_the_table_is_readable() -> None:
         "CREATE QUERY q AS SELECT count(*) AS n FROM (busy UNION told) [RANGE 1 MINUTE]"
     )
     engine.push("busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
-    assert engine.sql("EXPLAIN LIVE q").splitlines() == [
+    assert str(engine.sql("EXPLAIN LIVE q")).splitlines() == [
         "q: held back by `told`",
         "  input  promised             behind     last row  waited for  needed               "
         "released by",
@@ -126,8 +126,8 @@ def test_only_a_running_query_can_be_asked() -> None:
 
 def test_a_query_may_be_called_live() -> None:
     engine = engine_with("CREATE QUERY live AS SELECT x FROM busy")
-    assert engine.sql("EXPLAIN live").startswith("Project")
-    assert engine.sql("EXPLAIN LIVE live").startswith("live: waits for nobody")
+    assert str(engine.sql("EXPLAIN live")).startswith("Project")
+    assert str(engine.sql("EXPLAIN LIVE live")).startswith("live: waits for nobody")
 
 
 def test_a_join_names_the_row_that_lets_a_row_without_a_partner_out() -> None:

@@ -14,6 +14,7 @@ from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
+from penstock.kernel.rejected import Reason
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.clock import VirtualClock
 from penstock.model.aggregates import Aggregate
@@ -24,7 +25,6 @@ from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
 from penstock.runtime.graph_host import LocalHost
-from penstock.runtime.stream_input import Reason
 from penstock.windows.sliding import Sliding
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
@@ -187,7 +187,7 @@ def test_rows_from_the_future_are_set_aside_and_close_nothing() -> None:
     host.push("a", [{"x": 1, "ts": 1001}, {"x": 2, "ts": 1051}, {"x": 3, "ts": 1050}])
     host.run()
     assert host.counts("a").ahead == 1
-    [aside] = host.set_aside
+    [aside] = host.rejected_rows
     assert (aside.reason, aside.rows["x"].to_list()) == (Reason.AHEAD, [2])
     assert host.bound("a") == 1050
     host.clock.spend(1)

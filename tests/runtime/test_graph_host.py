@@ -24,6 +24,7 @@ from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.order import Order
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.late import LatePolicy
+from penstock.kernel.rejected import Reason
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.clock import VirtualClock
 from penstock.model.expressions import Call, Expression, Literal, Ref
@@ -31,8 +32,8 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END, SECOND
 from penstock.model.types import Type
+from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import LocalHost
-from penstock.runtime.stream_input import Reason, SetAside
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
 ODD: Expression = Call(
@@ -100,7 +101,7 @@ def test_late_rows_are_counted_and_kept_aside() -> None:
     host.run()
     assert column(host.results("q"), "ts") == [10, 8, 9]
     assert (host.counts("s").rows, host.counts("s").late) == (3, 2)
-    assert [(a.stream, a.reason, column(a.rows, "ts")) for a in host.set_aside] == [
+    assert [(a.stream, a.reason, column(a.rows, "ts")) for a in host.rejected_rows] == [
         ("s", Reason.LATE, [7]),
         ("s", Reason.LATE, [5]),
     ]
@@ -127,7 +128,7 @@ def test_late_rows_may_be_an_error_and_then_nothing_is_pushed() -> None:
 def test_a_row_without_a_time_is_malformed() -> None:
     host = host_of(external())
     host.push("s", rows(1, None))
-    [aside] = host.set_aside
+    [aside] = host.rejected_rows
     assert aside.reason is Reason.MALFORMED
     assert column(aside.rows, "reason") == ["ts: None is no place in time"]
     assert host.counts("s").malformed == 1
@@ -141,13 +142,13 @@ def test_a_row_without_a_time_is_welcome_where_time_is_latent() -> None:
 
 
 def test_malformed_rows_are_set_aside_and_the_others_go_on() -> None:
-    taken: list[SetAside] = []
-    host = host_of(external(), aside=taken.append)
+    taken: list[RejectedRows] = []
+    host = host_of(external(), rejected=taken.append)
     host.push("s", [{"x": 1, "ts": 1}, {"x": "one", "ts": 2}, {"x": 3, "ts": 3}])
     host.run()
     assert column(host.results("q"), "x") == [1, 3]
     assert host.counts("s").malformed == 1
-    assert host.set_aside == []
+    assert host.rejected_rows == []
     assert column(taken[0].rows, "reason") == ["x: 'one' is no INT"]
 
 
@@ -155,7 +156,7 @@ def test_lines_that_are_no_rows_are_counted_as_malformed() -> None:
     host = host_of(external())
     host.reject("s", ["{broken"])
     assert host.counts("s").malformed == 1
-    assert column(host.set_aside[0].rows, "reason") == ["no row: {broken"]
+    assert column(host.rejected_rows[0].rows, "reason") == ["no row: {broken"]
 
 
 def test_wrong_columns_push_nothing() -> None:

@@ -28,11 +28,10 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.spark.control.attempts import Attempts
-from penstock.spark.delivery.delivery import Delivery
+from penstock.spark.delivery.delivery import RESULT, Delivery
 from penstock.spark.engine import Engine
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.partitioning import partitioning
-from penstock.spark.processor import RESULT
 from penstock.spark.sources.sources import read_stream
 from penstock.spark.state.checkpoint import Checkpoint
 from tests.engine.draw import Seeded

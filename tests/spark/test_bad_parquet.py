@@ -78,7 +78,7 @@ def test_values_of_another_type_are_malformed_where_they_do_not_fit(
     engine.finish()
     answer = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert answer.select("total", "n").rows() == [(0 + 1 + 2 + 3 + 5, 5)]
-    reasons = [why for _, aside in engine.counts("s").latest for why in aside["reason"]]
+    reasons = [why for each in engine.rejected_rows for why in each.rows["reason"]]
     assert reasons == ["k: 'many' is no BIGINT"]
 
 

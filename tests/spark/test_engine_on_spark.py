@@ -102,7 +102,7 @@ def test_late_rows_are_counted_and_kept_aside(spark: SparkSession, tmp_path: Pat
     counts = engine.counts("s")
     assert (counts.rows, counts.late) == (5, 2)
     assert counts.late_by_pipeline == {query.name: 2, other.name: 2}
-    late = [v for kind, rows in counts.latest if kind == "late" for v in rows["v"]]
+    late = [v for each in engine.rejected_rows if each.reason == "late" for v in each.rows["v"]]
     assert sorted(late) == [50, 50, 150, 150]
     assert query.results()["total"].sum() == 0 + 100 + 98 + 200 + 300
     assert sorted(other.results()["v"]) == [0, 98, 100, 200, 300]
@@ -134,15 +134,19 @@ def test_a_dataframe_is_a_stream_and_a_callback_a_sink(spark: SparkSession) -> N
     query = engine.sql("SELECT count(*) AS n FROM ticks [RANGE 2 SECONDS]")
     got: list[pl.DataFrame] = []
     query.subscribe(got.append)
-    assert query.status["message"] == "Not started"
+    assert (query.status.state, query.isActive) == ("not started", False)
     engine.start()
     while sum(rows.height for rows in got) < 2:
         engine.check()
         time.sleep(0.1)
     engine.stop()
     # What was known last stays known.
-    assert query.status["message"] == "Stopped"
+    status = query.status
+    assert (status.state, status.message, query.exception()) == ("stopped", "Stopped", None)
     progress = query.lastProgress
+    assert progress is not None and query.recentProgress[-1]["batchId"] == progress["batchId"]
+    [window] = [each for each in engine.status().operators if each.state_rows]
+    assert (window.queries, window.rows_in > 0) == ((query.name,), True)
     assert progress["penstock"]["holding"]["query"] == query.name
     first = pl.concat(got).sort("window_end").head(2)
     assert first["n"].to_list() == [20, 20]

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import MalformedRow
+from penstock.kernel.rejected import Reason
 from penstock.local.engine import LocalEngine
-from penstock.runtime.stream_input import Reason
 from penstock.spark.engine import Engine
 
 BIDS = """
@@ -119,12 +119,14 @@ def test_both_engines_set_the_same_rows_aside(
     assert rows_of(there, format) == rows_of(here, format)
     counts, expected = there.counts(format), here.counts(format)
     assert (counts.rows, counts.malformed) == (expected.rows, expected.malformed)
-    malformed = [rows for kind, rows in counts.latest if kind == "malformed"]
-    aside = [
-        each.rows
-        for each in here.set_aside
-        if each.stream == format and each.reason is Reason.MALFORMED
-    ]
+    malformed, aside = (
+        [
+            each.rows
+            for each in engine.rejected_rows
+            if each.stream == format and each.reason is Reason.MALFORMED
+        ]
+        for engine in engines
+    )
     assert len(kept(malformed)) == counts.malformed
     if format == "csv":
         assert kept(malformed) == kept(aside)

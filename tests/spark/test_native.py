@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from penstock.catalog.catalog import Catalog
 from penstock.catalog.settings import Settings, Value
 from penstock.errors import NotExecutable
+from penstock.kernel.rejected import Reason
 from penstock.kernel.types import polars_type
 from penstock.local.engine import LocalEngine
 from penstock.model.expressions import Expression, Literal, Named, Ref
@@ -206,8 +207,9 @@ def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
         assert answer == [(n, start.replace(tzinfo=None)) for n, start in expected], lowering
         counts = engine.counts("s")
         assert (counts.rows, counts.late, counts.malformed) == (4, 1, 0)
-        ((kind, late),) = counts.latest
-        assert kind == "late" and late.get_column("ts").to_list() == [to_ticks(after(21.000499))]
+        [late] = engine.rejected_rows
+        assert late.reason is Reason.LATE
+        assert late.rows.get_column("ts").to_list() == [to_ticks(after(21.000499))]
         progress = engine.query("q").lastProgress
         assert progress is not None and progress["penstock"]["rows"] == {"s": 0}
 

@@ -13,10 +13,9 @@ import pytest
 
 from penstock.model.timestamps import to_ticks
 from penstock.spark.control.control_stream import KEPT, ControlStream
-from penstock.spark.delivery.delivery import Delivery, Report
+from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
 from penstock.spark.engine import Engine
 from penstock.spark.placement.pipeline_groups import assign_pipelines
-from penstock.spark.processor import RESULT
 from penstock.spark.running_pipeline import RunningPipeline
 
 LONG_AGO = "2020-01-01T00:00:00.000Z"
@@ -55,7 +54,7 @@ def started(engine: Engine) -> RunningPipeline:
 def hand_over(running: RunningPipeline, batch: int, values: list[int]) -> None:
     rows = pl.DataFrame({"v": values}, schema={"v": pl.Int32})
     running._deliver(Delivery(batch, [(0, "q", RESULT, rows)]))
-    running._report(Report(batch, {"s": len(values)}, {}, 0, 0, {}, ()))
+    running._report(BatchReport(batch, {"s": len(values)}, {}, {}, ()))
 
 
 def test_a_query_may_be_dropped_while_a_batch_is_delivered_to_it(engine: Engine) -> None:
@@ -63,7 +62,7 @@ def test_a_query_may_be_dropped_while_a_batch_is_delivered_to_it(engine: Engine)
     hand_over(running, 0, [1])
     engine.sql("DROP QUERY q")  # and the pipeline has not heard of it yet
     hand_over(running, 1, [2])
-    assert running.totals.of("query q")["rows"] == 2
+    assert running.delivery.totals.of("query q")["rows"] == 2
     running._attempts.settle()
     running._let_go()
 

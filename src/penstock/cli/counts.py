@@ -3,68 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from penstock.model.slack import lateness_in_words, suggested_slack
 
 if TYPE_CHECKING:
     from penstock.model.streams import Stream
+    from penstock.runtime.counts import StreamCounts
 
 #: Characters shown of a rejected row.
 LONGEST = 200
 
 
-class Total(Protocol):
-    """The same over all runs of a checkpoint."""
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def late(self) -> int: ...
-
-    @property
-    def passed(self) -> int: ...
-
-    @property
-    def malformed(self) -> int: ...
-
-
-class Counts(Total, Protocol):
-    """What every engine counts of a stream."""
-
-    @property
-    def late_by_pipeline(self) -> dict[str, int]: ...
-
-    @property
-    def closed(self) -> int: ...
-
-    @property
-    def lateness(self) -> int: ...
-
-    @property
-    def total(self) -> Total: ...
-
-    @property
-    def reasons(self) -> dict[str, int]: ...
-
-    @property
-    def samples(self) -> list[dict[str, str]]: ...
-
-
-def show_stream(stream: Stream, counts: Counts) -> None:
+def show_stream(stream: Stream, counts: StreamCounts) -> None:
     """How many rows of a stream went in, and why others did not."""
     late = counts.late - counts.passed
     kinds = (
         (late, "late"),
         (counts.malformed, "malformed"),
-        (getattr(counts, "ahead", 0), "ahead"),
+        (counts.ahead, "ahead"),
     )
     aside = [f"{n:,} {what}" for n, what in kinds if n]
     print(f"{stream.name}: {counted(counts.rows, 'row')} in", end="")
     print(since_the_beginning(counts.rows, counts.total.rows), end="")
     print(f", {counts.passed:,} of them late" if counts.passed else "", end="")
-    print(f", set aside: {', '.join(aside)}" if aside else "")
+    print(f", rejected: {', '.join(aside)}" if aside else "")
     if counts.late and counts.lateness:
         print(f"  late {lateness_in_words(stream, counts.lateness)}")
     if counts.closed:
@@ -107,7 +70,7 @@ def by_pipeline(late: Mapping[str, int]) -> str:
     return f" ({'; '.join(f'{queries}: {n:,}' for queries, n in late.items())})"
 
 
-def reasons_of(counts: Counts) -> dict[str, int]:
+def reasons_of(counts: StreamCounts) -> dict[str, int]:
     """Malformed rows by reason, the most frequent first."""
     found = dict(sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])))
     rest = counts.malformed - sum(found.values())
@@ -118,7 +81,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def stream_summary(stream: Stream, counts: Counts) -> dict[str, Any]:
+def stream_summary(stream: Stream, counts: StreamCounts) -> dict[str, Any]:
     """What became of a stream's rows."""
     return {
         "rows": counts.rows,

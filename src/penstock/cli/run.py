@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from penstock.local.engine import LocalEngine
-    from penstock.local.query import LocalQuery
+    from penstock.runtime.query import Query
     from penstock.spark.engine import Engine
-    from penstock.spark.query import Query
 
 #: Rows of a result that are shown; all of them are in a sink or in --json.
 SHOWN = 20
@@ -211,13 +211,14 @@ def show(engine: LocalEngine | Engine) -> None:
     """The answers as tables, and what did not go in."""
     for query in engine.queries:
         show_query(query)
+    streams = engine.status().streams
     for entry in engine.catalog.streams:
-        show_stream(entry.stream, engine.counts(entry.name))
+        show_stream(entry.stream, streams[entry.name].counts)
         if hidden := engine.passed_over(entry.name):
             print(passed_over_note(hidden))
 
 
-def show_query(query: LocalQuery | Query) -> None:
+def show_query(query: Query) -> None:
     """A query's answer, or where it is."""
     earlier = since_the_beginning(query.rows, query.total_rows)
     print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
@@ -226,6 +227,8 @@ def show_query(query: LocalQuery | Query) -> None:
     else:
         results = in_order(query.results())
         print(table(results.head(SHOWN)))
+        if dropped := query.status.dropped:
+            print(f"  {counted(dropped, 'older row')} dropped: INTO a file keeps all")
         if results.height > SHOWN:
             print(f"  … {counted(results.height - SHOWN, 'more row')}: INTO a file, or --json")
     print()
@@ -272,18 +275,24 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
     """What `--json` prints."""
     from penstock.io.results import as_dicts
 
+    status = engine.status()
     return {
         "queries": {
             query.name: {
                 "rows": query.rows,
                 "total_rows": query.total_rows,
-                "sink": str(query.sink) if query.sink else None,
-                "results": None if query.sink else as_dicts(query.results()),
+                "sink": query.sink,
+                "results": None if query.sink else as_dicts(engine.query(query.name).results()),
+                "dropped": query.dropped,
+                "state_rows": query.state_rows,
+                "state_bytes": query.state_bytes,
+                "holding": query.blockers.as_json(),
             }
-            for query in engine.queries
+            for query in status.queries.values()
         },
         "streams": {
-            entry.name: stream_summary(entry.stream, engine.counts(entry.name))
+            entry.name: stream_summary(entry.stream, status.streams[entry.name].counts)
             for entry in engine.catalog.streams
         },
+        "operators": [asdict(operator) for operator in status.operators],
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from penstock.runtime.status import QueryStatus
     from penstock.spark.engine import Engine
 
 #: Seconds between two looks.
@@ -50,28 +51,24 @@ def progress_table(engine: Engine, elapsed: float) -> Table:
         "results",
     ):
         table.add_column(column, justify="left" if column == "query" else "right")
-    for query in engine.queries:
-        table.add_row(query.name, *_cells(query.lastProgress), f"{query.rows:,}")
+    for query in engine.status().queries.values():
+        table.add_row(query.name, *_cells(query), f"{query.rows:,}")
     return table
 
 
-def _cells(progress: dict[str, Any] | None) -> list[str]:
+def _cells(query: QueryStatus) -> list[str]:
     from penstock.model.timestamps import format_ticks
-    from penstock.spark.control.spark_progress import has_run
 
-    if not progress or not progress["penstock"]:
+    batch = query.batch
+    if batch is None:
         return ["starting", "", "", "", "", ""]
-    ours = progress["penstock"]
-    low = min(ours["bounds"].values(), default=None)
-    speed = [
-        f"{1000 * sum(ours['rows'].values()) / max(progress['batchDuration'], 1):,.0f}",
-        f"{progress['batchDuration'] / 1000:.2f}",
-    ]
+    low = min(query.bounds.values(), default=None)
+    rows = sum(batch.rows.values())
     return [
-        str(ours["batch"]),
-        # How long a trigger took that found nothing says nothing about the batch before it.
-        *(speed if has_run(progress) else ("0", "")),
+        str(batch.number),
+        "0" if batch.seconds is None else f"{rows / max(batch.seconds, 0.001):,.0f}",
+        "" if batch.seconds is None else f"{batch.seconds:.2f}",
         "" if low is None else format_ticks(low)[:19],
-        f"{ours['state_rows']:,}",
-        f"{ours['state_bytes'] / 1e6:.1f} MB",
+        f"{query.state_rows:,}",
+        f"{query.state_bytes / 1e6:.1f} MB",
     ]

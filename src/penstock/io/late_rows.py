@@ -18,15 +18,12 @@ from typing import Any
 import polars as pl
 
 from penstock.io.results import presented
-from penstock.kernel.rejected import row_text
+from penstock.kernel.rejected import Reason, row_text
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 
-MALFORMED, LATE = "malformed", "late"
-#: Rows that are late only because a run has ended before they came.
-CLOSED = "closed"
 WHY_CLOSED = "a run that ended before it came has closed its windows"
 
 _OURS = (
@@ -45,22 +42,22 @@ def late_schema(stream: Stream) -> Schema:
     return Schema.of(tuple(columns), frozenset())
 
 
-def as_late_rows(stream: Stream, why: str, rows: pl.DataFrame, now: int) -> pl.DataFrame:
-    """Rows of a stream that were set aside for one reason; malformed ones are given as text."""
+def as_late_rows(stream: Stream, why: Reason, rows: pl.DataFrame, now: int) -> pl.DataFrame:
+    """Rows of a stream that were rejected for one reason; malformed ones are given as text."""
     schema = late_schema(stream)
     values: dict[str, Any]
     ours: list[Any]
-    if why == MALFORMED:
+    if why is Reason.MALFORMED:
         reasons = rows.get_column("reason").to_list()
         texts = map(row_text, rows.drop("reason").to_dicts(), reasons)
         values = {c.name: [None] * rows.height for c in stream.columns}
         ours = [reasons, list(texts)]
     else:
         values = {c.name: rows.get_column(c.name) for c in stream.columns}
-        reason = WHY_CLOSED if why == CLOSED else None
+        reason = WHY_CLOSED if why is Reason.CLOSED else None
         ours = [[reason] * rows.height, [None] * rows.height]
-        why = LATE if why == CLOSED else why
-    ours = [[why] * rows.height, *ours, [now] * rows.height]
+        why = Reason.LATE if why is Reason.CLOSED else why
+    ours = [[why.value] * rows.height, *ours, [now] * rows.height]
     names = schema.names[len(stream.columns) :]
     types = {c.name: polars_type(c.type) for c in schema}
     frame = pl.DataFrame({**values, **dict(zip(names, ours, strict=True))}, schema=types)

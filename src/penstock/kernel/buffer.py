@@ -30,7 +30,8 @@ class Buffer:
         self._first = 0  # number of the item at the front; items are numbered from 0, forever
         self._cursors: list[Cursor] = []
         self._at_front = 0  # how many of them have not passed the first item
-        self._rows_in = 0  # rows and punctuation appended so far
+        self.rows_in = 0  # rows and punctuation appended so far …
+        self.rows_before = 0  # … and of these, before it was refilled
         self._punctuation_in = 0
         #: What is worth appending of a promise (None: nothing); unless set, all of it.
         self.describe: Callable[[Punctuation], Punctuation | None] = _all_of_it
@@ -38,7 +39,7 @@ class Buffer:
     def batch(self, block: Block) -> None:
         """Append rows; an empty block says nothing and is not kept."""
         if len(block):
-            self._rows_in += len(block)
+            self.rows_in += len(block)
             self._append(block)
 
     def punctuation(self, punctuation: Punctuation) -> None:
@@ -98,11 +99,12 @@ class Buffer:
     def refill(self, items: list[Item], places: list[tuple[int, int]]) -> None:
         """Take over what another buffer with as many readers kept."""
         self._items, self._first = deque(items), 0
-        self._rows_in, self._punctuation_in = _count(items)
+        self.rows_in, self._punctuation_in = _count(items)
+        self.rows_before = self.rows_in
         for cursor, (item, row) in zip(self._cursors, places, strict=True):
             cursor.item, cursor.row = item, row
             passed_rows, cursor.punctuation_read = _count(items[:item])
-            cursor.rows_read = passed_rows + row
+            cursor.rows_read = cursor.rows_before = passed_rows + row
         self._trim()
 
     def _passed(self, item: int) -> None:
@@ -133,7 +135,7 @@ class Cursor:
         self.buffer = buffer
         self.item = buffer._first + len(buffer._items)
         self.row = 0
-        self.rows_read = buffer._rows_in
+        self.rows_read = self.rows_before = buffer.rows_in  # of all rows of the buffer
         self.punctuation_read = buffer._punctuation_in
 
     @property
@@ -159,7 +161,7 @@ class Cursor:
     @property
     def rows(self) -> int:
         """Unread rows."""
-        return self.buffer._rows_in - self.rows_read
+        return self.buffer.rows_in - self.rows_read
 
     @property
     def length(self) -> int:

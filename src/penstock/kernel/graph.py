@@ -69,6 +69,16 @@ class Node:
             return 0
         return self.operator.step(self.inputs, self.output, limit)
 
+    def figures(self) -> tuple[int, int, int, int]:
+        """Rows it has read and put out since it was built or restored, rows and bytes it keeps."""
+        sizes = self.operator.state.sizes() if self.operator is not None else []
+        return (
+            sum(cursor.rows_read - cursor.rows_before for cursor in self.inputs),
+            self.output.rows_in - self.output.rows_before,
+            sum(size.rows for size in sizes),
+            sum(size.bytes for size in sizes),
+        )
+
     def tsm_successor(self) -> Node | None:
         """An operator whose register this one has written and that has not used it yet."""
         for arc in self.arcs:

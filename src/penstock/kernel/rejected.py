@@ -1,6 +1,7 @@
-"""Rows that were rejected, by their reasons, with a few of them to look at.
+"""Rows that were rejected: why, and what is wrong with malformed ones.
 
-A reason names the value that does not fit; rows are counted by it without the value.
+A malformed row's reason names the value that does not fit; rows are counted by it without the
+value, and a few are kept to be looked at.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import polars as pl
@@ -23,6 +25,15 @@ OTHERS = "other reasons"
 NO_ROW = "no row: "
 
 _VALUE = re.compile(r"^([^:]+): .* is no (.+)$", re.DOTALL)
+
+
+class Reason(str, Enum):
+    """Why rows did not go into their stream."""
+
+    LATE = "late"
+    CLOSED = "closed"  # late only because a run that ended before has closed their windows
+    AHEAD = "ahead"  # further ahead of the clock than the stream allows
+    MALFORMED = "malformed"
 
 
 def kind_of(reason: str) -> str:

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.errors import BadSetting, NotExecutable, UnknownName
+from penstock.errors import BadSetting, NotExecutable
 from penstock.io.console import CONSOLE, ConsoleSink, check_console
 from penstock.io.files import FileBlock, FileSink, check_options, check_unused, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
@@ -33,15 +33,16 @@ from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.local.clock import Clock
 from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
-from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.optimizer.build import build
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.specs import SourceSpec
-from penstock.plan.blockers import StreamProgress
-from penstock.runtime.base_engine import BaseEngine, Slack
+from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import LocalHost
-from penstock.runtime.stream_input import SetAside, StreamCounts
+from penstock.runtime.query import MAX_RESULTS
+from penstock.runtime.status import OperatorStatus, StreamStatus
+from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.statements import Sink
 
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
@@ -50,28 +51,22 @@ ROWS_PER_BLOCK = 100_000
 ROWS_PER_TURN = 1_000
 
 
-class LocalEngine(BaseEngine):
+class LocalEngine(BaseEngine[LocalQuery]):
     """Streams and queries that live together in this process."""
 
-    def __init__(self, *, clock: Clock | None = None) -> None:
-        super().__init__()
-        self._host = LocalHost(clock=clock, aside=self._keep_aside)
-        self._set_aside: list[SetAside] = []
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        max_results: int = MAX_RESULTS,
+        max_rejected: int = MAX_REJECTED,
+    ) -> None:
+        super().__init__(max_results=max_results, max_rejected=max_rejected)
+        self._host = LocalHost(clock=clock, rejected=self._take_rejected)
+        self._parts_rejected = 0
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
-        self._queries: dict[str, LocalQuery] = {}
-
-    def query(self, name: str) -> LocalQuery:
-        """A standing query by its name, whatever its case."""
-        entry = self.catalog.get(name)
-        if not isinstance(entry, QueryEntry):
-            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
-        return self._queries[entry.name]
-
-    @property
-    def queries(self) -> list[LocalQuery]:
-        return list(self._queries.values())
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -79,7 +74,7 @@ class LocalEngine(BaseEngine):
         """Put rows into a stream, and carry them through all queries.
 
         Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
-        are UTC) or ticks. Rows that do not fit or come too late are set aside: see `set_aside`.
+        are UTC) or ticks. Rows that do not fit or come too late are rejected: see `rejected_rows`.
         """
         self._host.push(self.declared_stream(stream).name, rows)
         self._host.run()
@@ -156,9 +151,9 @@ class LocalEngine(BaseEngine):
         `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
         (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
         """
-        ticks, timing = self.slack_in(name, slack)
+        ticks, timing = slack_in(name, slack)
         kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
-        found = self.columns_in(name, columns)
+        found = columns_in(name, columns)
         declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE), timing)
         self._stream_declared(self.catalog.add_stream(declared))
         self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
@@ -171,21 +166,16 @@ class LocalEngine(BaseEngine):
         for _ in self.read_files():
             pass
         self._host.finish()
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop all queries as they are: windows that are open give no answer."""
         for query in self._queries.values():
             query.close()
         for sink in self._late.values():
             sink.close()
 
     # -- looking ------------------------------------------------------------------------------
-
-    @property
-    def set_aside(self) -> list[SetAside]:
-        """Rows that did not go in, late or malformed, unless they went to a sink (LATE INTO)."""
-        return self._set_aside
-
-    def counts(self, stream: str) -> StreamCounts:
-        """How many rows went into a stream, and how many were set aside."""
-        return self._host.counts(self.declared_stream(stream).name)
 
     def state(self) -> list[tuple[str, str, int, int]]:
         """(operator, table, rows, bytes) of everything that is kept."""
@@ -195,18 +185,17 @@ class LocalEngine(BaseEngine):
         """How many rows wait between operators."""
         return self._host.graph.queued_rows()
 
-    def _stream_progress(self) -> dict[str, StreamProgress]:
+    def _stream_statuses(self) -> dict[str, StreamStatus]:
+        host = self._host
         return {
-            name: StreamProgress(
-                self._host.bound(name),
-                self._host.heard(name),
-                counts.rows,
-                counts.late,
-                counts.lateness,
+            name: self._with_rejected(
+                StreamStatus(name, host.counts(name), host.bound(name), host.heard(name))
             )
-            for name in self._host.streams
-            for counts in [self._host.counts(name)]
+            for name in host.streams
         }
+
+    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
+        return self._host.operators()
 
     def _releases(self, query: str) -> Releases:
         return self._host.releases(query)
@@ -254,17 +243,19 @@ class LocalEngine(BaseEngine):
         self._host.remove_stream(name)
         self._supplies.pop(name, None)
         self._reading.pop(name, None)
+        self._rejected.pop(name, None)
         late = self._late.pop(name, None)
         if late is not None:
             late.close()
 
-    def _keep_aside(self, aside: SetAside) -> None:
-        sink = self._late.get(aside.stream)
+    def _take_rejected(self, rejected: RejectedRows) -> None:
+        sink = self._late.get(rejected.stream)
         if sink is None:
-            self._set_aside.append(aside)
+            self._parts_rejected += 1
+            self._keep_rejected(rejected, self._parts_rejected)
             return
-        stream = self.declared_stream(aside.stream).stream
-        sink.write(as_late_rows(stream, aside.reason.value, aside.rows, self._host.clock.now()))
+        stream = self.declared_stream(rejected.stream).stream
+        sink.write(as_late_rows(stream, rejected.reason, rejected.rows, self._host.clock.now()))
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings

@@ -1,21 +1,17 @@
-"""LocalQuery: a handle on a standing query, its plan and what it has answered so far.
-
-Results show times as datetimes in UTC. They go to one place: a sink, if the query was declared INTO
-one; else its subscribers; else they wait here until somebody reads them.
-"""
+"""LocalQuery: a standing query in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from penstock.io.console import CONSOLE, ConsoleSink
 from penstock.io.files import FileSink
-from penstock.io.results import no_results, presented, readable
-from penstock.plan.blockers import Blockers
 from penstock.plan.nodes import Node
+from penstock.runtime.query import Query
+from penstock.runtime.status import RUNNING, STOPPED
 from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
@@ -29,84 +25,52 @@ def sink_of(name: str, sink: Sink) -> FileSink | ConsoleSink:
     return FileSink(sink.format, str(sink.path))
 
 
-class LocalQuery:
-    """One standing query."""
+class LocalQuery(Query):
+    """One standing query; what it fails with is raised where rows are pushed."""
 
     def __init__(self, engine: LocalEngine, name: str, plan: Node, sink: Sink | None) -> None:
-        self.name = name
-        self.plan = plan
-        self.sink = sink
-        self.rows = 0
-        self._engine = engine
-        self._waiting: list[pl.DataFrame] = []
-        self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        super().__init__(engine, name, plan, sink)
+        self._rows = self._parts = 0
         self._out = sink_of(name, sink) if sink else None
+        self._ended = threading.Event()
+
+    @property
+    def rows(self) -> int:
+        return self._rows
 
     @property
     def total_rows(self) -> int:
         """The same as `rows`: there is no earlier run to continue."""
-        return self.rows
-
-    def results(self) -> pl.DataFrame:
-        """Every row so far that has not been fetched."""
-        return pl.concat([no_results(self.plan.schema), *self._waiting])
-
-    def fetch(self) -> pl.DataFrame:
-        """The rows since the last time; they are handed out once."""
-        rows = self.results()
-        self._waiting = []
-        return rows
-
-    def iterate(self) -> Iterator[dict[str, Any]]:
-        """The rows so far that have not been fetched, one by one; they are handed out once."""
-        while self._waiting:
-            yield from readable(self._waiting.pop(0)).iter_rows(named=True)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self.iterate()
-
-    def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
-        """Have rows handed to `callback` the moment they exist."""
-        self._subscribers.append(callback)
-
-    def explain(self) -> str:
-        """The plan, with the operators chosen for it and why."""
-        return self._engine.explain(self.name, self.plan)
-
-    def why(self) -> Blockers:
-        """What holds it back: which input, its bound, its age, and what would release it."""
-        return self._engine.why(self.name)
+        return self._rows
 
     @property
-    def lastProgress(self) -> dict[str, Any]:  # as Spark calls it
-        """Rows so far, and the facts of `why`."""
-        return {"name": self.name, "rows": self.rows, "holding": self.why().as_json()}
+    def lastProgress(self) -> dict[str, Any]:
+        status = self.status
+        return {"name": self.name, "rows": status.rows, **status.facts}
 
     @property
-    def status(self) -> str:
-        """`running` or `stopped`."""
-        return "running" if self in self._engine.queries else "stopped"
+    def recentProgress(self) -> list[dict[str, Any]]:
+        """The present alone: there are no micro-batches."""
+        return [self.lastProgress]
 
-    def stop(self) -> None:
-        """End the query; what it shares with others goes on."""
-        if self.status == "running":
-            self._engine.sql(f"DROP QUERY `{self.name}`")
+    def exception(self) -> None:
+        return None
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:
+        return self._ended.wait(timeout)
 
     def close(self) -> None:
         """Nothing more comes: let others write where its results went."""
         if self._out is not None:
             self._out.close()
+        self._ended.set()
 
     def receive(self, rows: pl.DataFrame) -> None:
         """Take over rows that have just been computed."""
-        shown = presented(rows, self.plan.schema)
-        self.rows += shown.height
-        for callback in self._subscribers:
-            callback(shown)
-        if self._out is not None:
-            self._out.write(shown)
-        elif not self._subscribers:
-            self._waiting.append(shown)
+        self._parts += 1
+        self._rows += rows.height
+        self._hand_on(self._parts, rows, None if self._out is None else self._out.write)
 
-    def __repr__(self) -> str:
-        return f"<LocalQuery {self.name}: {self.status}, {self.rows} rows>"
+    def _doing(self) -> tuple[str, str]:
+        state = STOPPED if self._ended.is_set() else RUNNING
+        return state, state

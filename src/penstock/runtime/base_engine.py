@@ -7,36 +7,34 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
-from typing import Any, TypeAlias
+from dataclasses import replace
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import (
-    CannotWindow,
-    DuplicateName,
-    MalformedRow,
-    NotExecutable,
-    Position,
-    QueryError,
-    UnknownName,
-)
-from penstock.io.results import FILE_FORMATS, same_place
+from penstock.errors import NotExecutable, Position, QueryError, UnknownName
+from penstock.io.results import FILE_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
-from penstock.io.storage.places import would_read
 from penstock.model.releases import Releases
-from penstock.model.schema import Column, suggest
-from penstock.model.streams import Stream, Timing
+from penstock.model.schema import suggest
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
-from penstock.plan.blockers import Blockers, StreamProgress, blocked_by
+from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import QueryGraph, streams_of
 from penstock.plan.nodes import Node
+from penstock.runtime.check_places import check_place
+from penstock.runtime.counts import RejectedRows, StreamCounts
+from penstock.runtime.query import MAX_RESULTS, Query
+from penstock.runtime.row_buffer import RowBuffer
+from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
+from penstock.runtime.stream_arguments import columns_in
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     BareSelect,
@@ -49,10 +47,12 @@ from penstock.sql.parse.statements import (
     Sink,
     Statement,
 )
-from penstock.sql.parse.units import length_of
 
-#: How late rows may come: a length of time, ticks, or words; None: no promise at all.
-Slack: TypeAlias = timedelta | int | str | None
+#: Rejected rows of a stream that are kept to be looked at.
+MAX_REJECTED = 10_000
+
+Q = TypeVar("Q", bound=Query)
+Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
 @contextmanager
@@ -65,22 +65,55 @@ def _at(position: Position) -> Iterator[None]:
         raise
 
 
-class BaseEngine(ABC):
-    """Carries out statements; subclasses run what they declare."""
+class BaseEngine(ABC, Generic[Q]):
+    """Carries out statements; subclasses run what they declare.
 
-    def __init__(self) -> None:
+    As a context manager it stops everything at the end of the block.
+
+    `max_results`: rows kept of each query whose results nobody fetches; `max_rejected`: rejected
+    rows kept of each stream. Older ones are dropped, and counted in the status.
+    """
+
+    def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
         self.programs: dict[str, Program] = {}  # by query, as it was declared
+        self.max_results = max_results
+        self._max_rejected = max_rejected
+        self._queries: dict[str, Q] = {}
+        self._rejected: dict[str, RowBuffer[Any]] = {}  # by stream
 
-    def sql(self, text: str) -> Any:
+    def __enter__(self: Engine) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def sql(self, text: str) -> Q | Any:
         """Execute statements; gives what the last one gives.
 
-        A query gives its handle, EXPLAIN its text, everything else None.
+        A query gives its handle, EXPLAIN its text, everything else None. (The type says Any beside
+        the handle: which of them it is stands in the text.)
         """
         outcome = None
         for statement in parse(text):
             outcome = self.execute(statement)
         return outcome
+
+    def query(self, name: str) -> Q:
+        """A standing query by its name, whatever its case."""
+        entry = self.catalog.get(name)
+        if entry is None or entry.name not in self._queries:
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
+        return self._queries[entry.name]
+
+    @property
+    def queries(self) -> list[Q]:
+        return list(self._queries.values())
 
     @property
     def plans(self) -> dict[str, PhysicalPlan]:
@@ -99,21 +132,85 @@ class BaseEngine(ABC):
         """The operators that a query would get now; NotExecutable if there are none."""
         return optimize({name: plan}, self.catalog.settings.options, running=self.plans)
 
+    # -- looking ------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """What all queries, streams and operators have come to."""
+        streams = self._stream_statuses()
+        operators = self._operator_statuses()
+        return Status(
+            {q.name: self._status_of(q, streams, operators) for q in self.queries},
+            streams,
+            operators,
+        )
+
+    def query_status(self, query: Q) -> QueryStatus:
+        """What one query has come to, also one that is not declared any more."""
+        return self._status_of(query, self._stream_statuses(), self._operator_statuses())
+
+    def _status_of(
+        self,
+        query: Query,
+        streams: Mapping[str, StreamStatus],
+        operators: Iterable[OperatorStatus],
+    ) -> QueryStatus:
+        state, message = query._doing()
+        program = self.programs.get(query.name) if query._is_declared else None
+        mine = [each for each in operators if query._is_declared and query.name in each.queries]
+        return QueryStatus(
+            query.name,
+            state,
+            message,
+            query.rows,
+            query.total_rows,
+            query._waiting.rows,
+            query._waiting.dropped,
+            str(query.sink) if query.sink else None,
+            {name: streams[name].bound for name in streams_of(query.plan) if name in streams},
+            sum(each.state_rows for each in mine),
+            sum(each.state_bytes for each in mine),
+            query._batch(),
+            blocked_by(
+                query.name,
+                query.plan if program is None else program.queries[query.name],
+                {name: stream.progress for name, stream in streams.items()},
+                self._releases(query.name) if query._is_declared else None,
+                now=self.now(),
+                union=self.catalog.settings.union,
+                ets=self.catalog.settings.ets,
+            ),
+        )
+
     def why(self, name: str) -> Blockers:
         """What holds a running query back; printed, it is what EXPLAIN LIVE says."""
-        entry = self.catalog.get(name)
-        if not isinstance(entry, QueryEntry):
-            known = [entry.name for entry in self.catalog.queries]
-            raise UnknownName(f"no query `{name}`", hint=suggest(name, known))
-        return blocked_by(
-            entry.name,
-            self.programs[entry.name].queries[entry.name],
-            self._stream_progress(),
-            self._releases(entry.name),
-            now=self.now(),
-            union=self.catalog.settings.union,
-            ets=self.catalog.settings.ets,
-        )
+        return self.query(name).status.blockers
+
+    def counts(self, stream: str) -> StreamCounts:
+        """How many rows of a stream went in, and how many did not."""
+        return self._stream_statuses()[self.declared_stream(stream).name].counts
+
+    @property
+    def rejected_rows(self) -> list[RejectedRows]:
+        """The latest rows that did not go into their streams, late or malformed, oldest first.
+
+        Rows that went to a sink (LATE INTO) are not among them. All are counted: see `counts`.
+        """
+        return [
+            RejectedRows(stream, reason, rows)
+            for stream, buffer in list(self._rejected.items())
+            for (reason, *_), rows in buffer.parts()
+        ]
+
+    def _keep_rejected(self, rejected: RejectedRows, *key: Hashable) -> None:
+        """Keep rows to be looked at; those of the same key are replaced."""
+        buffer = self._rejected.setdefault(rejected.stream, RowBuffer(self._max_rejected))
+        buffer.put((rejected.reason, *key), rejected.rows)
+
+    def _with_rejected(self, status: StreamStatus) -> StreamStatus:
+        buffer = self._rejected.get(status.name)
+        if buffer is None:
+            return status
+        return replace(status, rejected_kept=buffer.rows, rejected_dropped=buffer.dropped)
 
     def query_graph(self) -> QueryGraph:
         """All standing queries as one graph, equal sub-plans drawn once."""
@@ -126,35 +223,6 @@ class BaseEngine(ABC):
             known = [entry.name for entry in self.catalog.streams]
             raise UnknownName(f"no stream `{name}`", hint=suggest(name, known))
         return entry
-
-    def columns_in(self, name: str, columns: str | None) -> tuple[Column, ...]:
-        """The columns of a stream that the program declares: "k BIGINT, ts TIMESTAMP"."""
-        if columns is None:
-            raise MalformedRow(
-                name,
-                f"the columns of stream `{name}` are not known",
-                hint='declare them: columns="k BIGINT, ts TIMESTAMP"',
-            )
-        [statement] = parse(f"CREATE STREAM s ({columns})")
-        assert isinstance(statement, CreateStream)
-        return statement.stream.columns
-
-    def slack_in(self, name: str, slack: Slack) -> tuple[int | None, Timing]:
-        """How late rows of a stream may come that the program declares, and what else it says.
-
-        A timedelta, a number of ticks, or words as in SQL: "5 seconds", "20 rows".
-        """
-        if isinstance(slack, str) and not slack.strip().isdecimal():
-            length, unit = length_of(slack)
-            return (None, Timing(rows_late=length)) if unit == "rows" else (length, Timing())
-        if isinstance(slack, timedelta):
-            return slack // timedelta(microseconds=1), Timing()
-        if slack is None or (isinstance(slack, (str, int)) and not isinstance(slack, bool)):
-            return None if slack is None else int(slack), Timing()
-        raise CannotWindow(
-            f"stream `{name}`: slack {slack!r} is not a duration",
-            hint='write slack="5 seconds", timedelta(seconds=5), or None for no promise',
-        )
 
     def passed_over(self, stream: str) -> list[str]:
         """Files of a stream's directory that are not read, each with the reason."""
@@ -170,14 +238,22 @@ class BaseEngine(ABC):
         directory of parquet, csv or json. `columns` declares them: "k BIGINT, name STRING"; a
         table and a parquet file bring their own.
         """
-        declared = None if columns is None else self.columns_in(name, columns)
+        declared = None if columns is None else columns_in(name, columns)
         self.catalog.add_table(table_of(name, rows, declared))
 
     # -- what subclasses do -------------------------------------------------------------------
 
     @abstractmethod
-    def _stream_progress(self) -> dict[str, StreamProgress]:
-        """How far each stream is."""
+    def stop(self) -> Any:
+        """Stop all queries; what they have put out stays."""
+
+    @abstractmethod
+    def _stream_statuses(self) -> dict[str, StreamStatus]:
+        """What each declared stream has come to."""
+
+    @abstractmethod
+    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
+        """What the operators that run have come to."""
 
     @abstractmethod
     def _releases(self, query: str) -> Releases | None:
@@ -187,7 +263,7 @@ class BaseEngine(ABC):
         """The clock by which streams are silent."""
         return to_ticks(datetime.now(timezone.utc))
 
-    def _check(self, entry: QueryEntry) -> None:  # noqa: B027  # most hosts run all there is
+    def _check(self, entry: QueryEntry) -> None:  # most hosts run all there is
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
@@ -195,7 +271,7 @@ class BaseEngine(ABC):
         """Refuse a sink that this host cannot write to; nothing has changed yet."""
 
     @abstractmethod
-    def _query_declared(self, entry: QueryEntry) -> Any:
+    def _query_declared(self, entry: QueryEntry) -> Q:
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
     @abstractmethod
@@ -214,7 +290,7 @@ class BaseEngine(ABC):
 
     # -----------------------------------------------------------------------------------------
 
-    def execute(self, statement: Statement) -> Any:
+    def execute(self, statement: Statement) -> Q | str | None:
         """Carry out one statement."""
         match statement:
             case Explain():
@@ -258,14 +334,14 @@ class BaseEngine(ABC):
             self.catalog.settings = before
             raise
 
-    def _declare(self, statement: CreateQuery) -> Any:
+    def _declare(self, statement: CreateQuery) -> Q:
         entry = self.catalog.bind_query(statement)
         try:
             program = self.optimized(entry.name, entry.plan)
             self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
-                self._check_place(entry.name, entry.sink, streams_of(entry.plan).values())
+                check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
         except QueryError as error:
             error.position = error.position or statement.position
             raise
@@ -282,34 +358,10 @@ class BaseEngine(ABC):
             return
         try:
             self._check_sink(statement.late)
-            self._check_place(statement.name, statement.late, [statement.stream])
+            check_place(self.catalog, statement.name, statement.late, [statement.stream])
         except QueryError as error:
             error.position = error.position or statement.position
             raise
-
-    def _check_place(self, name: str, sink: Sink, streams: Iterable[Stream]) -> None:
-        """Refuse a sink that would write over another one's files, or into its own streams."""
-        if sink.path is None:
-            return
-        for stream in streams:
-            source = stream.origin.path
-            is_path = source is not None and stream.origin.format != "workload"
-            if is_path and would_read(str(source), sink.path):
-                raise NotExecutable(
-                    f"stream `{stream.name}` reads what lies in `{sink.path}`: results written "
-                    "there would come back as rows",
-                    hint=f"name a directory after INTO that is not in `{source}`",
-                )
-        others = [(entry.kind, entry.name, entry.sink) for entry in self.catalog.queries]
-        others += [(entry.kind, entry.name, entry.late) for entry in self.catalog.streams]
-        for kind, other, taken in others:
-            if taken is None or taken.path is None or other.lower() == name.lower():
-                continue
-            if same_place(taken.path, sink.path):
-                raise DuplicateName(
-                    f"{kind} `{other}` writes into `{sink.path}` already",
-                    hint="name another directory after INTO",
-                )
 
     def _named(self, statement: BareSelect) -> CreateQuery:
         number = 1

@@ -40,9 +40,11 @@ from penstock.model.releases import Releases
 from penstock.model.schema import Schema, suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
+from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.query_output import QueryOutput
-from penstock.runtime.stream_input import SetAside, StreamCounts, StreamInput
+from penstock.runtime.status import OperatorStatus
+from penstock.runtime.stream_input import StreamInput
 
 T = TypeVar("T")
 
@@ -59,7 +61,8 @@ class SavedHost:
 class LocalHost:
     """Feeds, runs and drains one graph.
 
-    `aside` collects rows that could not go in; without one of your own they are in `set_aside`.
+    `rejected` collects rows that could not go in; without one of your own they are in
+    `rejected_rows`.
     On a virtual clock a step costs its operator's `cost` for each row it consumes, and
     `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps, and
     `ets_by_arcs` whether these skip the operators that only pass them on.
@@ -74,7 +77,7 @@ class LocalHost:
         table: SchedulingTable | None = None,
         rows_per_step: int | None = None,
         late: LatePolicy = LatePolicy.KEEP,
-        aside: Callable[[SetAside], None] | None = None,
+        rejected: Callable[[RejectedRows], None] | None = None,
         punctuation_cost: int = 0,
         ets: Ets = ON_DEMAND,
         ets_by_arcs: bool = False,
@@ -88,9 +91,9 @@ class LocalHost:
             after_step=self._after_step,
             at_empty_source=self._asked,
         )
-        self.set_aside: list[SetAside] = []
+        self.rejected_rows: list[RejectedRows] = []
         self._late = late
-        self._aside = aside or self.set_aside.append
+        self._rejected = rejected or self.rejected_rows.append
         self._punctuation_cost = punctuation_cost
         self._fed: list[Node] = []  # sources that got rows since the last step
         self._inputs: dict[str, StreamInput] = {}
@@ -163,7 +166,7 @@ class LocalHost:
         self._fed += [node for node in (fed.node, fed.node_of_all) if node is not None]
 
     def reject(self, stream: str, texts: list[str]) -> None:
-        """Set aside what was meant for a stream and is no row."""
+        """Reject what was meant for a stream and is no row."""
         self._stream(stream).reject(texts)
 
     def punctuate(
@@ -240,7 +243,7 @@ class LocalHost:
         return self._stream(stream).node
 
     def counts(self, stream: str) -> StreamCounts:
-        return self._stream(stream).counts
+        return counts_of({"": self._stream(stream).tally})
 
     def bound(self, stream: str) -> int:
         """What the stream has promised so far."""
@@ -255,6 +258,10 @@ class LocalHost:
     def heard(self, stream: str) -> int | None:
         """When the stream last brought rows, by the clock; None: never."""
         return self._stream(stream).heard
+
+    def operators(self) -> tuple[OperatorStatus, ...]:
+        """What all operators have come to."""
+        return operator_statuses(self.graph)
 
     def rows_out(self, query: str) -> int:
         return self._query(query).state.rows
@@ -304,13 +311,27 @@ class LocalHost:
                 self._outputs[name].drain()
 
     def _input(self, stream: Stream, node: Node) -> StreamInput:
-        return StreamInput(stream, node, self._late, self._aside)
+        return StreamInput(stream, node, self._late, self._rejected)
 
     def _stream(self, name: str) -> StreamInput:
         return _find(self._inputs, name, "stream")
 
     def _query(self, name: str) -> QueryOutput:
         return _find(self._outputs, name, "query")
+
+
+def operator_statuses(graph: Graph) -> tuple[OperatorStatus, ...]:
+    """What all operators of a graph have come to since it was built or restored."""
+    working: dict[Node, list[str]] = {}  # operator -> queries
+    for node in graph.nodes.values():
+        for name in node.sinks:
+            for each in _upstream(node):
+                working.setdefault(each, []).append(name)
+    return tuple(
+        OperatorStatus(node.name, tuple(working.get(node, ())), *node.figures())
+        for node in graph.nodes.values()
+        if node.operator is not None and not node.is_fork
+    )
 
 
 def _upstream(node: Node) -> set[Node]:

@@ -15,55 +15,51 @@ and cannot be continued.
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.errors import HostError, NotExecutable, UnknownName
+from penstock.errors import HostError, NotExecutable
 from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import FILE_FORMATS
 from penstock.model.punctuation import where_of
 from penstock.model.releases import Releases
-from penstock.model.schema import suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
-from penstock.runtime.base_engine import BaseEngine, Slack
-from penstock.spark.delivery.stream_counts import StreamCounts
-from penstock.spark.delivery.totals import query_counts
+from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.query import MAX_RESULTS
+from penstock.runtime.status import OperatorStatus, StreamStatus
+from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
+from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from penstock.spark.query import PAUSE, Query
+from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session, ship_package
 from penstock.spark.sources.conforming import fit
 from penstock.spark.sources.directories import odd_files
+from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.sources import columns_of, is_finite, read_stream
-from penstock.spark.sources.spool import Spool
 from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
 from penstock.sql.parse.statements import Sink
 
 
-class Engine(BaseEngine):
+class Engine(BaseEngine[SparkQuery]):
     """Streams and queries that live on a Spark session."""
 
     def __init__(
@@ -73,8 +69,10 @@ class Engine(BaseEngine):
         master: str | None = None,
         checkpoint: str | Path | None = None,
         conf: Mapping[str, str] | None = None,
+        max_results: int = MAX_RESULTS,
+        max_rejected: int = MAX_REJECTED,
     ) -> None:
-        super().__init__()
+        super().__init__(max_results=max_results, max_rejected=max_rejected)
         if spark is not None:
             if conf:
                 raise HostError(
@@ -90,14 +88,9 @@ class Engine(BaseEngine):
         self._master = master
         self._conf = dict(conf or {})
         self._checkpoint = Path(checkpoint) if checkpoint is not None else None
-        self._frames: dict[str, DataFrame] = {}
-        self._supplies: dict[str, Supply] = {}
-        self._spools: dict[str, Spool] = {}
-        self._temporary: list[Path] = []
-        self._queries: dict[str, Query] = {}
+        self._brought = ProgramStreams()
         self._running: list[RunningPipeline] = []
-        self._ended: dict[str, RunningPipeline] = {}  # by query: the last pipeline that it ran in
-        self._counts: dict[str, StreamCounts] = {}
+        self._tallies: dict[str, StreamTallies] = {}
 
     @property
     def spark(self) -> SparkSession:
@@ -112,17 +105,6 @@ class Engine(BaseEngine):
         if self._session is None:
             self._session = working_session(self.spark)
         return self._session
-
-    def query(self, name: str) -> Query:
-        """A standing query by its name."""
-        entry = self.catalog.get(name)
-        if entry is None or entry.name not in self._queries:
-            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
-        return self._queries[entry.name]
-
-    @property
-    def queries(self) -> list[Query]:
-        return list(self._queries.values())
 
     def explain(self, name: str, plan: Node) -> str:
         """The pipeline of a query: its operators, and how it runs on Spark."""
@@ -144,13 +126,19 @@ class Engine(BaseEngine):
     def start(self, *, interval: str = "0 seconds") -> None:
         """Start every query that is declared and not running."""
         planned = self._planned()
-        self._place_spools(planned)
+        self._brought.place(
+            (entry.stream for entry in self.catalog.streams if _readers(planned, entry.name)),
+            lambda name: [
+                place
+                for share in _readers(planned, name)
+                if (place := self.checkpoint_of(share)) is not None
+            ],
+        )
         for share in planned:
             running = RunningPipeline(self, share)
             running.start(interval)
             self._running.append(running)
-        for name in self._spools:
-            self._spools[name].start(partial(self._rows_read, name))
+        self._brought.start(self._rows_read)
 
     def _planned(self) -> list[PipelineGroup]:
         """The pipelines of all queries that are declared and not running."""
@@ -168,7 +156,7 @@ class Engine(BaseEngine):
         for running in self._running:
             with translated():
                 running.process_available()
-        self._check_spools()
+        self._brought.check()
 
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
@@ -195,12 +183,11 @@ class Engine(BaseEngine):
 
     def is_idle(self) -> bool:
         """Whether every pipeline has processed what is there, as far as can be seen now."""
-        spooled = all(spool.is_idle for spool in self._spools.values())
-        return spooled and all(running.is_idle() for running in self._running)
+        return self._brought.are_idle and all(running.is_idle() for running in self._running)
 
     def check(self) -> None:
         """Raise what a pipeline or an iterable failed with, if one did."""
-        self._check_spools()
+        self._brought.check()
         for running in self._running:
             running.check()
 
@@ -214,7 +201,7 @@ class Engine(BaseEngine):
 
         Iterables are waited for: all of them must come to an end.
         """
-        while not all(spool.is_over for spool in self._spools.values()):
+        while not self._brought.are_over:
             self.check()
             time.sleep(PAUSE)
         self.process_available()
@@ -226,15 +213,13 @@ class Engine(BaseEngine):
 
     def is_finite(self) -> bool:
         """Whether every stream that is read comes to an end."""
-        return all(spool.is_over for spool in self._spools.values()) and all(
+        return self._brought.are_over and all(
             is_finite(stream) for running in self._running for stream in running.program.streams
         )
 
     def stop(self) -> list[Path]:
         """Stop all pipelines after the batch that is running; gives where they can continue."""
-        for spool in self._spools.values():
-            spool.stop()
-        self._spools = {}
+        self._brought.stop()
         kept, failures = [], []
         for running in self._running:
             try:
@@ -243,24 +228,15 @@ class Engine(BaseEngine):
                 failures.append(failure)
             else:
                 kept += [place] if place is not None else []
-            self._ended |= dict.fromkeys(running.share.queries, running)
         self._running = []
-        for folder in self._temporary:
-            shutil.rmtree(folder, ignore_errors=True)
-        self._temporary = []
+        self._brought.clean_up()
         if failures:
             raise failures[0]
         return kept
 
-    def counts(self, stream: str) -> StreamCounts:
-        """Rows of a stream that were set aside since `start`."""
-        for running in self._running:
-            running.pipeline.refresh()
-        return self._counts.get(self.declared_stream(stream).name, StreamCounts())
-
-    def counting(self, stream: str, pipeline: str) -> StreamCounts:
-        """Where a pipeline counts the rows of a declared stream."""
-        return self._counts.setdefault(stream, StreamCounts(pipeline, stream=stream)).of(pipeline)
+    def tallies(self, stream: str) -> StreamTallies:
+        """Where pipelines count the rows of a declared stream."""
+        return self._tallies.setdefault(stream, StreamTallies(stream))
 
     def passed_over(self, stream: str) -> list[str]:
         """Files of a stream that are not read, also those that Spark cannot for their names."""
@@ -280,51 +256,32 @@ class Engine(BaseEngine):
         running = self._running_of(name)
         return running.query if running else None
 
-    def status(self, name: str) -> dict[str, Any]:
-        """What the pipeline of a query does, or did last."""
-        running = self._known_of(name)
-        if running is None:
-            return {"message": "Not started", "isDataAvailable": False, "isTriggerActive": False}
-        return running.status
+    def _stream_statuses(self) -> dict[str, StreamStatus]:
+        known: dict[str, StreamProgress] = {}
+        for running in self._pipelines():
+            known.update(running.enabling.progress())
+        return {
+            name: self._with_rejected(
+                StreamStatus(name, self.tallies(name).counts(), progress.bound, progress.heard)
+            )
+            for name in (entry.name for entry in self.catalog.streams)
+            for progress in [known.get(name, StreamProgress())]
+        }
 
-    def await_termination(self, name: str, timeout: float | None = None) -> bool:
-        """Wait until the pipeline of a query has ended."""
-        running = self._running_of(name)
-        with translated():
-            return running.await_termination(timeout) if running else True
-
-    def last_progress(self, name: str) -> dict[str, Any] | None:
-        """The last micro-batch of a query's pipeline, also when it has ended."""
-        running = self._known_of(name)
-        latest = running.spark_progress if running else None
-        if running is None or latest is None:
-            return None
-        facts = running.progress
-        if facts:  # one batch is over
-            facts = {**facts, "holding": self.why(name).as_json()}
-        return {**dict(latest), "penstock": facts}
-
-    def total_rows(self, name: str) -> int:
-        """How many rows a query has put out since its checkpoint began."""
-        running = self._known_of(name)
-        return 0 if running is None else running.totals.of(query_counts(name))["rows"]
-
-    def _stream_progress(self) -> dict[str, StreamProgress]:
-        found: dict[str, StreamProgress] = {}
-        for running in self._ended.values():
-            found.update(running.enabling.progress())
-        for running in self._running:
-            running.pipeline.refresh()
-            found.update(running.enabling.progress())
-        return {name: self._with_late(name, progress) for name, progress in found.items()}
-
-    def _with_late(self, stream: str, progress: StreamProgress) -> StreamProgress:
-        counts = self._counts.get(stream, StreamCounts())
-        return replace(progress, rows=counts.rows, late=counts.late, lateness=counts.lateness)
+    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
+        return tuple(each for running in self._pipelines() for each in running.operators.statuses())
 
     def _releases(self, query: str) -> Releases | None:
-        running = self._known_of(query)
-        return None if running is None else running.enabling.releases.get(query)
+        pipeline = self._queries[query].pipeline
+        return None if pipeline is None else pipeline.enabling.releases.get(query)
+
+    def _pipelines(self) -> list[RunningPipeline]:
+        """Those that have ended and that queries know of, and those that run, up to date."""
+        known = (query.pipeline for query in self.queries if query.pipeline is not None)
+        ended = dict.fromkeys(each for each in known if each not in self._running)
+        for running in self._running:
+            running.pipeline.refresh()
+        return [*ended, *self._running]
 
     # -- streams of the program ---------------------------------------------------------------
 
@@ -350,19 +307,19 @@ class Engine(BaseEngine):
         or table is passed over up to there, a function is called with their number, `rows(skip)`,
         and any other iterable must continue there by itself.
         """
-        ticks, timing = self.slack_in(name, slack)
+        ticks, timing = slack_in(name, slack)
         kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
         if isinstance(rows, DataFrame):
-            _check_streams(name, rows)
+            check_streams(name, rows)
             found, origin = columns_of(rows, name), Origin("dataframe")
         else:
-            found, origin = self.columns_in(name, columns), Origin(ITERABLE)
+            found, origin = columns_in(name, columns), Origin(ITERABLE)
         declared = Stream(name, found, kind, timestamp, ticks, origin, timing)
         self.catalog.add_stream(declared)
         if isinstance(rows, DataFrame):
-            self._frames[name] = fit(adopted(rows, self.session), declared)
+            self._brought.add_frame(name, fit(adopted(rows, self.session), declared))
         else:
-            self._supplies[name] = rows
+            self._brought.add_supply(name, rows)
 
     def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
         """Declare a static table, which streams can be joined with; every group gets all of it.
@@ -377,10 +334,9 @@ class Engine(BaseEngine):
 
     def frame_of(self, stream: Stream) -> DataFrame:
         """The stream as Spark reads it."""
-        if stream.name in self._frames:
-            return self._frames[stream.name]
-        if stream.name in self._spools:
-            return self._spools[stream.name].frame(self.session)
+        brought = self._brought.frame(stream.name, self.session)
+        if brought is not None:
+            return brought
         with translated():
             return read_stream(self.session, stream)
 
@@ -395,30 +351,11 @@ class Engine(BaseEngine):
                 return Path(sink.path) / "_checkpoint"
         return None
 
-    def _place_spools(self, planned: Sequence[PipelineGroup]) -> None:
-        """Give every iterable that is read a folder: in a checkpoint, if there is one."""
-        for name in self._supplies.keys() - self._spools.keys():
-            readers = [share for share in planned if name in share.keys]
-            if not readers:
-                continue
-            kept = (place for share in readers if (place := self.checkpoint_of(share)) is not None)
-            place = next(kept, None)
-            if place is None:
-                place = Path(tempfile.mkdtemp(prefix="penstock-"))
-                self._temporary.append(place)
-            stream = self.declared_stream(name).stream
-            folder = place / "streams" / quote(name, safe="")
-            self._spools[name] = Spool(stream, self._supplies[name], folder)
-
     def _rows_read(self, stream: str) -> int:
         """How many rows of a stream the slowest of its pipelines has processed."""
         return min(
             (r.rows_read[stream] for r in self._running if stream in r.share.keys), default=0
         )
-
-    def _check_spools(self) -> None:
-        for spool in self._spools.values():
-            spool.check()
 
     # -- following the catalog ----------------------------------------------------------------
 
@@ -434,18 +371,17 @@ class Engine(BaseEngine):
                 f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"
             )
 
-    def _query_declared(self, entry: QueryEntry) -> Query:
-        query = Query(self, entry.name, entry.plan, entry.sink)
+    def _query_declared(self, entry: QueryEntry) -> SparkQuery:
+        query = SparkQuery(self, entry.name, entry.plan, entry.sink)
         self._queries[entry.name] = query
         return query
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         del self._queries[name]
-        self._ended.pop(name, None)
         if running is not None:
             running.drop(name)
-            if not running.wanted:
+            if not running.delivery.wanted:
                 running.stop()
                 self._running.remove(running)
 
@@ -453,11 +389,9 @@ class Engine(BaseEngine):
         pass
 
     def _stream_dropped(self, name: str) -> None:
-        self._frames.pop(name, None)
-        self._supplies.pop(name, None)
-        spool = self._spools.pop(name, None)
-        if spool is not None:
-            spool.stop()
+        self._brought.remove(name)
+        self._tallies.pop(name, None)
+        self._rejected.pop(name, None)
 
     def _settings_changed(self) -> None:
         """They hold for pipelines that start from now on."""
@@ -465,17 +399,7 @@ class Engine(BaseEngine):
     def _running_of(self, name: str) -> RunningPipeline | None:
         return next((r for r in self._running if name in r.share.queries), None)
 
-    def _known_of(self, name: str) -> RunningPipeline | None:
-        """The pipeline of a query, or the last one, if none runs."""
-        return self._running_of(name) or self._ended.get(name)
 
-
-def _check_streams(name: str, frame: DataFrame) -> None:
-    """Refuse a DataFrame that is read once, whole."""
-    if not frame.isStreaming:
-        raise NotExecutable(
-            f"`{name}` is a batch DataFrame: it has no rows to come, and Spark cannot stream it",
-            hint="read it with spark.readStream; or hand its rows over: "
-            f'engine.stream("{name}", frame.toArrow(), columns=...); '
-            f'or make it a static table: engine.table("{name}", frame)',
-        )
+def _readers(planned: Iterable[PipelineGroup], stream: str) -> list[PipelineGroup]:
+    """The pipelines that read a stream."""
+    return [group for group in planned if stream in group.keys]

@@ -42,6 +42,7 @@ from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
 from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import can_reopen
 from penstock.optimizer.specs import SourceSpec
+from penstock.runtime.graph_host import operator_statuses
 
 
 @dataclass
@@ -98,6 +99,7 @@ class GroupHost:
         self._late = LatePolicy(options.late)
         # What comes between the end of a run and of the last window that it has answered.
         self._reopens = can_reopen(program.queries.values(), options)
+        self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
         self._behind = {name: waiting_prone(source) for name, source in sources.items()}
 
     def _source(self, spec: SourceSpec) -> KernelNode:
@@ -259,17 +261,30 @@ class GroupHost:
         streams = {source: name for name, source in self._sources.items()}
         return releases(self._ends[query], streams, lambda s, on: self.generators[s].promised(on))
 
+    def _figures(self) -> dict[str, list[Any]]:
+        """Of each operator its queries, rows in and out since this was asked last, and state."""
+        found = {}
+        for each in operator_statuses(self.graph):
+            rows_in, rows_out = self._told.get(each.name, (0, 0))
+            self._told[each.name] = (each.rows_in, each.rows_out)
+            found[each.name] = [
+                each.queries,
+                each.rows_in - rows_in,
+                each.rows_out - rows_out,
+                each.state_rows,
+                each.state_bytes,
+            ]
+        return found
+
     def progress(self) -> dict[str, Any]:
         """Bounds and sizes, for whoever watches."""
-        sizes = [size for _, state in self.states() for size in state.sizes()]
         return {
             "bounds": {name: g.state.bound for name, g in self.generators.items()},
             "own": {name: g.state.own for name, g in self.generators.items()},
             "newest": {name: g.state.newest for name, g in self.generators.items()},
             "awaited": [name for name, behind in self._behind.items() if is_awaited(behind)],
             "releases": {name: self._releases(name).as_json() for name in self._sinks},
-            "state_rows": sum(size.rows for size in sizes),
-            "state_bytes": sum(size.bytes for size in sizes),
+            "operators": self._figures(),
         }
 
 

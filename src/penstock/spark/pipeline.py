@@ -18,11 +18,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.kernel.state import from_ipc
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
-from penstock.spark.delivery.delivery import PASSED, Delivery, Report, largest, releases_of, summed
+from penstock.spark.delivery.delivery import (
+    PASSED,
+    PROGRESS,
+    BatchReport,
+    Delivery,
+    largest,
+    releases_of,
+    summed,
+)
+from penstock.spark.delivery.operator_figures import operators_of
 from penstock.spark.faults import reach
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.partitioning import Keys
-from penstock.spark.processor import OUTPUT_DDL, PROGRESS, GroupProcessor
+from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
 from penstock.spark.session import changed
 from penstock.spark.sources.sources import exchange
 from penstock.spark.state.checkpoint import Checkpoint
@@ -42,7 +51,7 @@ class Pipeline:
         frames: Mapping[str, DataFrame],
         checkpoint: Checkpoint,
         deliver: Callable[[Delivery], None],
-        report: Callable[[Report], None],
+        report: Callable[[BatchReport], None],
     ) -> None:
         self.program = program
         self._spark = spark
@@ -99,17 +108,16 @@ class Pipeline:
         self._deliver(Delivery(batch, lines))
         reach("deliver.over")
         self._report(
-            Report(
+            BatchReport(
                 batch,
                 progress[0]["rows"] if progress else {},
                 progress[0]["bounds"] if progress else {},
-                sum(group["state_rows"] for group in progress),
-                sum(group["state_bytes"] for group in progress),
                 progress[0]["newest"] if progress else {},
                 {name for group in progress for name in group["awaited"]},
                 releases_of(group["releases"] for group in progress),
                 {(name, PASSED): n for name, n in summed(g["passed"] for g in progress).items()},
                 largest(group["lateness"] for group in progress),
+                operators=operators_of(group["operators"] for group in progress),
                 own=progress[0]["own"] if progress else {},
             )
         )

@@ -20,13 +20,14 @@ import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from penstock.io.late_rows import CLOSED
+from penstock.kernel.rejected import Reason
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE
+from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Answers, Arrivals, GroupHost
@@ -34,7 +35,6 @@ from penstock.spark.state.segment_cache import SegmentCache, shared_folder
 from penstock.spark.state.spark_state_store import SparkStateStore
 
 OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
-RESULT, LATE, MALFORMED, PROGRESS = "result", "late", "malformed", "progress"
 
 #: Spark handles many lines of a few megabytes better than one of hundreds.
 ROWS_PER_LINE = 1 << 18
@@ -138,9 +138,9 @@ def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]
         (name, kind, part.height, to_ipc(part))
         for kind, by_name in (
             (RESULT, answers.results),
-            (LATE, answers.late),
-            (CLOSED, answers.closed),
-            (MALFORMED, answers.malformed),
+            (Reason.LATE.value, answers.late),
+            (Reason.CLOSED.value, answers.closed),
+            (Reason.MALFORMED.value, answers.malformed),
         )
         for name, rows in by_name.items()
         for part in rows.iter_slices(ROWS_PER_LINE)

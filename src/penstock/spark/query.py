@@ -1,63 +1,57 @@
-"""Query: a handle on a standing query that runs on Spark.
+"""SparkQuery: a standing query that runs on Spark.
 
 Results of a micro-batch arrive whole, after Spark has computed it. If Spark repeats a batch after a
-crash, what it put out the first time is replaced, in files as in memory.
+crash, what it put out the first time is replaced, in files as in memory; results that were fetched
+are not handed out again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from penstock.io.results import no_results, presented
-from penstock.kernel.readable import readable
-from penstock.plan.blockers import Blockers
+from penstock.errors import PenstockError
 from penstock.plan.nodes import Node
-from penstock.spark.delivery.batch_counts import BatchCounts
+from penstock.runtime.query import Query
+from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
+from penstock.spark.delivery.batch_counts import numbers_by_batch
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
+    from penstock.spark.running_pipeline import RunningPipeline
 
 
 #: Seconds between two looks at whether a query has ended.
 PAUSE = 0.2
 
 
-class Query:
-    """One standing query; names are Spark's own where Spark has one for it."""
+class SparkQuery(Query):
+    """One standing query."""
+
+    _engine: Engine
 
     def __init__(self, engine: Engine, name: str, plan: Node, sink: Sink | None) -> None:
-        self.name = name
-        self.plan = plan
-        self.sink = sink
-        self._engine = engine
-        self._rows = BatchCounts()
-        self._batches: dict[int, pl.DataFrame] = {}
-        self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        super().__init__(engine, name, plan, sink)
+        self._rows = numbers_by_batch()
         self._arrived = threading.Condition()
+        #: The pipeline that it runs in, or ran in last.
+        self.pipeline: RunningPipeline | None = None
 
     @property
     def rows(self) -> int:
-        """How many rows it has put out since it was started."""
         return self._rows.total
 
     @property
     def total_rows(self) -> int:
-        """How many since its checkpoint began, over all restarts."""
-        return self._engine.total_rows(self.name)
+        return 0 if self.pipeline is None else self.pipeline.total_rows(self.name)
 
     def rows_of(self, batch: int) -> int:
         """How many one batch has put out."""
-        return self._rows.get(batch)
-
-    def results(self) -> pl.DataFrame:
-        """Every row so far, unless it went to a sink or a subscriber."""
-        return pl.concat([no_results(self.plan.schema), *self._batches.values()])
+        return self._rows[batch]
 
     def toDF(self) -> Any:
         """The results so far as a Spark DataFrame, in the session of the engine.
@@ -68,73 +62,58 @@ class Query:
         rows = self.results().with_columns(instants)
         return self._engine.spark.createDataFrame(rows.to_arrow())
 
-    def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
-        """Have each micro-batch's rows handed to `callback`."""
-        self._subscribers.append(callback)
-
-    def iterate(self) -> Iterator[dict[str, Any]]:
-        """Rows as they come, from the first on, until the query ends; waits for those to come.
-
-        Rows are there for it only if the query has neither a sink nor a subscriber.
-        """
-        handed_out: set[int] = set()
-        while True:
-            spark_query = self._engine.spark_query(self.name)
-            for batch, rows in list(self._batches.items()):
-                if batch not in handed_out:
-                    handed_out.add(batch)
-                    yield from readable(rows).iter_rows(named=True)
-            is_over = spark_query is None or not spark_query.isActive
-            self._engine.check()
-            if is_over and self._engine.spark_query(self.name) is spark_query:
-                # What came since the last look is here by now: the query is over.
-                if handed_out.issuperset(list(self._batches)):
-                    return
-            else:
-                with self._arrived:
-                    self._arrived.wait(PAUSE)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self.iterate()
-
-    def explain(self) -> str:
-        """The plan, with the operators chosen for it and why."""
-        return self._engine.explain(self.name, self.plan)
-
-    def why(self) -> Blockers:
-        """What holds it back; printed, it is what EXPLAIN LIVE says."""
-        return self._engine.why(self.name)
-
-    @property
-    def status(self) -> dict[str, Any]:
-        """What its pipeline is doing, or did last, in Spark's words."""
-        return self._engine.status(self.name)
-
     @property
     def lastProgress(self) -> dict[str, Any] | None:
         """The latest micro-batch, the last in the end: Spark's figures, ours under `penstock`."""
-        return self._engine.last_progress(self.name)
+        latest = None if self.pipeline is None else self.pipeline.spark_progress
+        return None if latest is None else {**latest, "penstock": self._facts()}
 
-    def awaitTermination(self, timeout: int | None = None) -> bool:
-        return self._engine.await_termination(self.name, timeout)
+    @property
+    def recentProgress(self) -> list[dict[str, Any]]:
+        """Spark's figures of the latest micro-batches."""
+        return [] if self.pipeline is None else self.pipeline.recent_progress
+
+    def _facts(self) -> dict[str, Any]:
+        status = self.status
+        if status.batch is None:
+            return {}  # none is over yet
+        return {"batch": status.batch.number, "rows": dict(status.batch.rows), **status.facts}
+
+    def exception(self) -> PenstockError | None:
+        return None if self.pipeline is None else self.pipeline.failure()
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:
+        return self.pipeline is None or self.pipeline.await_termination(timeout)
 
     def forget(self) -> None:
         """Drop what it has put out: it starts again from the beginning."""
-        self._rows, self._batches = BatchCounts(), {}
+        self._forget()
+        self._rows = numbers_by_batch()
 
     def receive(self, batch: int, rows: pl.DataFrame, into: BatchSink | None = None) -> None:
         """Take over what a micro-batch computed, and write it where it goes."""
-        shown = presented(rows, self.plan.schema)
-        self._rows[batch] = shown.height
-        for callback in self._subscribers:
-            callback(shown)
-        if into is None:
-            if not self._subscribers:
-                self._batches[batch] = shown
-                with self._arrived:
-                    self._arrived.notify_all()
-        else:
-            into.write(batch, shown)
+        self._rows[batch] = rows.height
+        write = None if into is None else (lambda shown: into.write(batch, shown))
+        self._hand_on(batch, rows, write)
+        with self._arrived:
+            self._arrived.notify_all()
 
-    def __repr__(self) -> str:
-        return f"<Query {self.name}: {self.rows} rows>"
+    def _runs_by_itself(self) -> bool:
+        self._engine.check()
+        return self.pipeline is not None and self.pipeline.is_active
+
+    def _wait_for_rows(self) -> None:
+        with self._arrived:
+            self._arrived.wait(PAUSE)
+
+    def _doing(self) -> tuple[str, str]:
+        pipeline = self.pipeline
+        if pipeline is None:
+            return NOT_STARTED, "Not started"
+        message = str(pipeline.spark_status["message"])
+        if self._is_declared and pipeline.is_active:
+            return RUNNING, message
+        return (STOPPED if self.exception() is None else FAILED), message
+
+    def _batch(self) -> BatchStatus | None:
+        return None if self.pipeline is None else self.pipeline.last_batch

@@ -16,6 +16,7 @@ from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
+from penstock.spark.delivery.delivery import RESULT
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -25,7 +26,6 @@ from penstock.spark.in_memory.micro_batches import (
 )
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from penstock.spark.processor import RESULT
 from penstock.verification.case import Batch, Case, Row, rows_of
 from penstock.verification.script import Planned, Script
 from penstock.verification.ways import Way

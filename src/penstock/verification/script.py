@@ -16,10 +16,10 @@ from penstock.errors import QueryError
 from penstock.io.static_tables import read_table
 from penstock.model.streams import Origin, Stream, Timing
 from penstock.model.tables import StaticTable
-from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
+from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     BareSelect,
@@ -46,7 +46,7 @@ class Planned:
         return streams_of(self.plan)
 
 
-class _Dry(BaseEngine):
+class _Dry(BaseEngine[Any]):
     """Declares, and runs nothing."""
 
     def __init__(self) -> None:
@@ -59,8 +59,13 @@ class _Dry(BaseEngine):
     def _query_dropped(self, name: str) -> None:
         del self.planned[name]
 
-    def _stream_progress(self) -> dict[str, StreamProgress]:
+    def stop(self) -> None: ...
+
+    def _stream_statuses(self) -> dict[str, StreamStatus]:
         return {}
+
+    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
+        return ()
 
     def _releases(self, query: str) -> None:
         return None
@@ -105,7 +110,7 @@ class Script:
 
     def on(
         self,
-        engine: BaseEngine,
+        engine: BaseEngine[Any],
         settings: Mapping[str, str],
         *,
         queries: Sequence[str] | None = None,
@@ -146,7 +151,7 @@ class Script:
         return self._tables[statement.table]
 
 
-def _declare(engine: BaseEngine, query: CreateQuery, settings: Mapping[str, str]) -> None:
+def _declare(engine: BaseEngine[Any], query: CreateQuery, settings: Mapping[str, str]) -> None:
     """Declare a query under settings of ours, or as the file has it if it refuses those."""
     as_written = engine.catalog.settings
     try:

@@ -25,7 +25,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.control.enabling import Enabling, EnablingTimer
 from penstock.spark.control.spark_progress import BatchTimes
-from penstock.spark.delivery.delivery import Report, releases_of
+from penstock.spark.delivery.delivery import BatchReport, releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -113,12 +113,10 @@ class Driver:
         said = {**promises, "nobody": 0} if heard else {}  # an empty promise is heard as well
         self.pipeline.process(MicroBatch(rows, said), lambda group: self._worker)
         facts = self._facts()
-        report = Report(
+        report = BatchReport(
             self.batches,
             {name: len(part) for name, part in taken.items()},
             facts[0]["bounds"] if facts else {},
-            0,
-            0,
             facts[0]["newest"] if facts else {},
             {name for group in facts for name in group["awaited"]},
             releases_of(group["releases"] for group in facts),
@@ -226,7 +224,7 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     enabling = Enabling({"s": stream}, {"q": plan}, ON_DEMAND, "meld")
     assert not enabling.can_help
     enabling.is_prompt = True
-    enabling.heard(Report(0, {"s": 1}, {"s": START}, 1, 1, {"s": START}, {"s"}), START)
+    enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
     assert enabling.promises(START + 60 * SECOND) is None
     assert enabling.progress()["s"].bound == START
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.spark.delivery.stream_counts import StreamCounts
-from penstock.spark.delivery.totals import FILE, Totals, stream_counts
+from penstock.spark.delivery.totals import FILE, Totals
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -46,17 +45,3 @@ def test_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("5", "6"))
     with pytest.raises(HostError, match="was changed since it was written"):
         Totals(tmp_path)
-
-
-def test_a_stream_shows_this_run_and_all_of_them(tmp_path: Path) -> None:
-    for run in range(3):
-        counts = StreamCounts(stream="s", totals=Totals(tmp_path))
-        for batch in (2 * run, 2 * run + 1):
-            counts.rows_by_batch[batch] = 10
-            counts.count("late", batch, 2)
-            counts.count("malformed", batch, 1)
-            assert counts.totals is not None
-            counts.totals.note(batch, {stream_counts("s"): counts.of_batch(batch)})
-    assert (counts.rows, counts.late, counts.malformed) == (14, 4, 2)
-    total = counts.total
-    assert (total.rows, total.late, total.malformed) == (42, 12, 6)

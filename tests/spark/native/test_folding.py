@@ -18,8 +18,6 @@ from penstock.model.types import Type
 from penstock.optimizer.optimize import optimize
 from penstock.spark.group_host import Arrivals, GroupHost
 from penstock.spark.native.books import (
-    LATE,
-    MALFORMED,
     Books,
     Standing,
     lateness_after,
@@ -82,10 +80,10 @@ class Folded:
                 self._take(lines, watermark)
         note = self.books.noted(self._number)
         self.late.append(
-            sorted(t for rows in note.aside.get(LATE, []) for t in rows.get_column("ts"))
+            sorted(t for rows in note.aside.get("late", []) for t in rows.get_column("ts"))
         )
         self.lateness.append(lateness_after(before, note, self.stream))
-        self.malformed += sum(rows.height for rows in note.aside.get(MALFORMED, []))
+        self.malformed += sum(rows.height for rows in note.aside.get("malformed", []))
         self._standing = standing_after(before, note, self.stream)
         self.books.close(self._number, self._standing)
         self._number += 1

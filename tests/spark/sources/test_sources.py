@@ -112,5 +112,5 @@ def test_lines_of_a_socket_are_rows_and_rows_an_iterator(spark: SparkSession) ->
         ("lamp", 1),
     ]
     assert {"item": "sofa", "price": None} in found
-    reasons = [r for kind, rows in engine.counts("wire").latest for r in rows["reason"]]
+    reasons = [r for each in engine.rejected_rows for r in each.rows["reason"]]
     assert sorted(reasons) == ["no row: no row at all", "price: 'dear' is no INT"]

@@ -19,7 +19,7 @@ from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.engine import Engine
 from penstock.spark.sources import spool as module
-from penstock.spark.sources.conforming import MALFORMED
+from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.spool import Spool, rows_spooled
 
 COLUMNS = "k BIGINT, ts TIMESTAMP"
@@ -156,7 +156,7 @@ def test_misfits_are_marked_as_the_exchange_wants_them(tmp_path: Path) -> None:
     spool = Spool(STREAM, [row(1), row("many"), row(2)], tmp_path)
     spool.start(lambda: 0)
     until(lambda: spool.is_over)
-    [bad] = spooled(tmp_path)[MALFORMED].drop_nulls()
+    [bad] = spooled(tmp_path)[MALFORMED_COLUMN].drop_nulls()
     assert bad == '["many", "2026-01-01 00:00:00", "k: \'many\' is no BIGINT"]'
     assert rows_spooled(tmp_path) == 3
 

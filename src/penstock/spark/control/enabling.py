@@ -39,7 +39,7 @@ from penstock.plan.nodes import Node
 from penstock.plan.releasing import forgets, lets_out
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.control.spark_progress import BatchTimes
-from penstock.spark.delivery.delivery import Report
+from penstock.spark.delivery.delivery import BatchReport
 
 #: Seconds between two looks at the clock while nothing comes.
 BEAT = 0.25
@@ -89,7 +89,7 @@ class Enabling:
             for stream in self._streams.values()
         )
 
-    def heard(self, report: Report, now: int) -> None:
+    def heard(self, report: BatchReport, now: int) -> None:
         """Take note of what a batch came to, at `now`."""
         self._awaited = frozenset(report.awaited)
         self._brought_rows = any(report.rows.values())
@@ -203,7 +203,7 @@ class EnablingTimer:
     def start(self) -> None:
         self._thread.start()
 
-    def report(self, report: Report) -> None:
+    def report(self, report: BatchReport) -> None:
         """Hear what a batch came to; its promises are on the pulse before the next one begins."""
         with self._lock:
             self._reported = report.batch

@@ -1,30 +1,69 @@
-"""BatchCounts: a number for each micro-batch, and their sum.
+"""Counts for each micro-batch, and their sum.
 
-Spark may repeat a batch that it has not committed; its number then replaces the earlier one. A
+Spark may repeat a batch that it has not committed; its counts then replace the earlier ones. A
 batch that is long over does not come again, so only the sum remembers it: memory and time stay the
 same however long a query runs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from penstock.runtime.counts import Tally
+
 #: Batches that may still be counted again. Spark repeats the last one only; with native lowering, a
 #: batch is heard of when the next has begun.
 KEPT = 100
 
+T = TypeVar("T")
 
-class BatchCounts:
-    """Counts by batch; `total` is their sum."""
+
+class ByBatch(Generic[T]):
+    """A value for each of the last batches; `before` is what the others came to."""
+
+    def __init__(self, nothing: Callable[[], T], plus: Callable[[T, T], T]) -> None:
+        self._plus = plus
+        self._nothing = nothing
+        self._before = nothing()
+        self._latest: dict[int, T] = {}
+
+    def __setitem__(self, batch: int, value: T) -> None:
+        self._latest[batch] = value
+        if len(self._latest) > KEPT:
+            oldest = next(iter(self._latest))
+            self._before = self._plus(self._before, self._latest.pop(oldest))
+
+    def __getitem__(self, batch: int) -> T:
+        """The value of one of the last batches."""
+        return self._latest.get(batch) or self._nothing()
+
+    @property
+    def total(self) -> T:
+        """All batches together."""
+        found = self._plus(self._nothing(), self._before)
+        for value in list(self._latest.values()):  # a batch may be counted in another thread
+            found = self._plus(found, value)
+        return found
+
+
+def numbers_by_batch() -> ByBatch[int]:
+    return ByBatch(int, int.__add__)
+
+
+class TallyByBatch(ByBatch[Tally]):
+    """The tally of one stream in one pipeline."""
 
     def __init__(self) -> None:
-        self.total = 0
-        self._latest: dict[int, int] = {}
+        super().__init__(Tally, _together)
 
-    def __setitem__(self, batch: int, count: int) -> None:
-        self.total += count - self._latest.pop(batch, 0)
-        self._latest[batch] = count
-        if len(self._latest) > KEPT:
-            del self._latest[next(iter(self._latest))]
+    def of(self, batch: int) -> Tally:
+        """Where one batch is counted; what it counts replaces what it counted before."""
+        if batch not in self._latest:
+            self[batch] = Tally()
+        return self._latest[batch]
 
-    def get(self, batch: int) -> int:
-        """The count of one of the last batches; 0 if it has none."""
-        return self._latest.get(batch, 0)
+
+def _together(one: Tally, other: Tally) -> Tally:
+    one.add(other)
+    return one

@@ -10,7 +10,10 @@ from typing import Any
 import polars as pl
 
 from penstock.model.releases import Releases
+from penstock.runtime.status import OperatorStatus
 
+#: What the lines are that groups put out, besides rejected rows (`Reason`).
+RESULT, PROGRESS = "result", "progress"
 #: Late rows that went in, because no query that reads them has windows.
 PASSED = "passed"
 
@@ -24,14 +27,12 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Report:
+class BatchReport:
     """What became known about one micro-batch."""
 
     batch: int
     rows: Mapping[str, int]  # of each stream
     bounds: Mapping[str, int]  # of each stream
-    state_rows: int
-    state_bytes: int
     newest: Mapping[str, int]  # timestamp of each stream so far
     awaited: Collection[str]  # streams that something is held for
     #: query -> what lets its next row out; a query that is not here has not said
@@ -40,6 +41,7 @@ class Report:
     aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
     #: stream -> how far its latest row lay behind the newest before it, where rows were late
     lateness: Mapping[str, int] = field(default_factory=dict)
+    operators: tuple[OperatorStatus, ...] = ()
     #: what each stream has promised, but for what the ends of runs have
     own: Mapping[str, int] = field(default_factory=dict)
 

@@ -42,7 +42,7 @@ from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import Keys
-from penstock.spark.sources.conforming import MALFORMED, texts
+from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 
 GROUP = "penstock_group"
@@ -123,7 +123,7 @@ class Packer:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
             rows = rows.drop(NOW, strict=False)
-            good, bad = _apart(rows) if MALFORMED in rows.columns else (rows, None)
+            good, bad = _apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)
             yield self._not_ahead(good, bad, now)
 
     def _not_ahead(
@@ -168,8 +168,8 @@ class Packer:
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows that fit, and the malformed ones as text."""
-    marks = rows.get_column(MALFORMED)
-    good = rows.drop(MALFORMED)
+    marks = rows.get_column(MALFORMED_COLUMN)
+    good = rows.drop(MALFORMED_COLUMN)
     if marks.null_count() == rows.height:
         return good, texts((), good.columns)
     return good.filter(marks.is_null()), texts(marks.drop_nulls(), good.columns)

@@ -27,14 +27,13 @@ from pathlib import Path
 import polars as pl
 
 from penstock.io.storage.sealed import read_sealed, write_sealed
+from penstock.kernel.rejected import Reason
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 
 #: As many batches as Spark keeps itself.
 KEPT = 100
-
-LATE, MALFORMED = "late", "malformed"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Note:
     bound: int = BEGINNING  # promised from outside
     aside: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # by kind
 
-    def set_aside(self, kind: str, rows: pl.DataFrame | None) -> None:
+    def reject(self, kind: str, rows: pl.DataFrame | None) -> None:
         if rows is not None and rows.height:
             self.aside.setdefault(kind, []).append(rows)
 
@@ -73,7 +72,8 @@ def lateness_after(before: Standing, note: Note, stream: Stream) -> int:
     if before.bound >= END:
         return 0  # the stream was over
     # A promise from outside may be ahead of all rows, and a late row the newest of them.
-    oldest = [rows.get_column(str(stream.timestamp)).min() for rows in note.aside.get(LATE, ())]
+    late = note.aside.get(Reason.LATE.value, ())
+    oldest = [rows.get_column(str(stream.timestamp)).min() for rows in late]
     return max([0, *(before.newest - time for time in oldest if isinstance(time, int))])
 
 
@@ -119,10 +119,10 @@ class Books:
             whole.rows += said["rows"]
             whole.newest = max(whole.newest, said["newest"])
             whole.bound = max(whole.bound, said["bound"])
-            for kind in (LATE, MALFORMED):
+            for kind in (Reason.LATE.value, Reason.MALFORMED.value):
                 rows = file.with_suffix(f".{kind}")
                 if rows.exists():
-                    whole.set_aside(kind, from_ipc(rows.read_bytes()))
+                    whole.reject(kind, from_ipc(rows.read_bytes()))
         return whole
 
     def close(self, batch: int, after: Standing) -> None:

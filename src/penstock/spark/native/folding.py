@@ -31,13 +31,14 @@ from pyspark.sql import functions as F
 from penstock.kernel.conform import Fitted, timeless_as_text
 from penstock.kernel.expressions import compile_columns, compile_expression
 from penstock.kernel.progress.late import split
+from penstock.kernel.rejected import Reason
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.faults import reach
-from penstock.spark.native.books import LATE, MALFORMED, Books, Note
+from penstock.spark.native.books import Books, Note
 from penstock.spark.native.parts import names, parts_of
 from penstock.spark.native.promises import PROMISE, watermarked
 from penstock.spark.native.sliding import PANE, pane_length
@@ -150,15 +151,17 @@ class Folder:
         """The lines of a block; rows below `bound` are late."""
         on = str(self.stream.timestamp)
         note.rows += block.rows.height + (block.misfits.height if block.misfits is not None else 0)
-        note.set_aside(MALFORMED, block.misfits)
+        note.reject(Reason.MALFORMED.value, block.misfits)
         parts = split(block.rows, on, bound, None)
         if parts.timeless.height:
-            note.set_aside(MALFORMED, timeless_as_text(self.stream, parts.timeless))
-        note.set_aside(LATE, parts.late)
+            note.reject(Reason.MALFORMED.value, timeless_as_text(self.stream, parts.timeless))
+        note.reject(Reason.LATE.value, parts.late)
         rows = parts.on_time
         too_early = rows.get_column(on) < FIRST
         if too_early.any():
-            note.set_aside(MALFORMED, timeless_as_text(self.stream, rows.filter(too_early)))
+            note.reject(
+                Reason.MALFORMED.value, timeless_as_text(self.stream, rows.filter(too_early))
+            )
             rows = rows.filter(~too_early)
         newest = rows.get_column(on).max()
         if not isinstance(newest, int):

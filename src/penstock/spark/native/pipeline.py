@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockBug
-from penstock.io.late_rows import CLOSED
+from penstock.kernel.rejected import Reason
 from penstock.kernel.types import polars_type
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream
@@ -31,9 +31,10 @@ from penstock.optimizer.closing import closing_bounds
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.releasing import next_window
+from penstock.runtime.status import OperatorStatus
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.control.spark_progress import reports_behind
-from penstock.spark.delivery.delivery import Delivery, Report
+from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
 from penstock.spark.faults import reach
 from penstock.spark.native import sliding
 from penstock.spark.native.books import Books, Note, Standing, lateness_after, standing_after
@@ -41,7 +42,6 @@ from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
 from penstock.spark.native.promises import promising
 from penstock.spark.native.times import SHIFT, bound_of, watched
-from penstock.spark.processor import LATE, MALFORMED, RESULT
 from penstock.spark.session import changed
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.spark_files import damaged, last_finished, watermark
@@ -60,7 +60,7 @@ class NativePipeline:
         frames: Mapping[str, DataFrame],
         checkpoint: Checkpoint,
         deliver: Callable[[Delivery], None],
-        report: Callable[[Report], None],
+        report: Callable[[BatchReport], None],
     ) -> None:
         ((self._name, self._plan),) = program.queries.items()
         self._spark = spark
@@ -179,12 +179,12 @@ class NativePipeline:
     ) -> list[tuple[int, str, str, pl.DataFrame]]:
         """Rows that did not go in; late ones apart that are so only since a run has ended."""
         closed = self._closed.get(stream.name, BEGINNING)
-        if kind != LATE or closed <= BEGINNING or stream.slack is None:
+        if kind != Reason.LATE or closed <= BEGINNING or stream.slack is None:
             return [(0, stream.name, kind, rows)]
         own = before.newest - stream.slack
         is_closed = rows.get_column(str(stream.timestamp)).is_between(own, closed, closed="left")
-        parts = {LATE: rows.filter(~is_closed), CLOSED: rows.filter(is_closed)}
-        return [(0, stream.name, why, part) for why, part in parts.items() if part.height]
+        parts = {Reason.LATE: rows.filter(~is_closed), Reason.CLOSED: rows.filter(is_closed)}
+        return [(0, stream.name, why.value, part) for why, part in parts.items() if part.height]
 
     def _pass_on(self, progress: Mapping[str, Any]) -> None:
         batch = int(progress["batchId"])
@@ -192,6 +192,7 @@ class NativePipeline:
         kept = sum(int(part["numRowsTotal"]) for part in state)
         size = sum(int(part["memoryUsedBytes"]) for part in state)
         dropped = sum(int(part["numRowsDroppedByWatermark"]) for part in state)
+        operators = (OperatorStatus("Spark SQL", (self._name,), 0, 0, kept, size),)
         names = [stream.name for stream in self._streams]
         awaited = names if kept else ()
         if self._books is not None:
@@ -205,13 +206,13 @@ class NativePipeline:
             bounds = {names[0]: after.bound}
             releases = {self._name: next_window(self._plan, bounds) if kept else Releases()}
             late = {names[0]: lateness}
-            facts = (rows, bounds, kept, size, newest, awaited, releases)
-            self._report(Report(batch, *facts, lateness=late))
+            facts = (rows, bounds, newest, awaited, releases)
+            self._report(BatchReport(batch, *facts, lateness=late, operators=operators))
             return
         observed = progress.get("observedMetrics", {})
         bound = bound_of(progress.get("eventTime", {}).get("watermark"))
         aside = {
-            (name, MALFORMED): int(counts["timeless"])
+            (name, Reason.MALFORMED.value): int(counts["timeless"])
             for name, counts in observed.items()
             if counts["timeless"]
         }
@@ -219,22 +220,21 @@ class NativePipeline:
             # Spark tells how many, not which: those below where a run has ended, until rows of
             # this one have come as far.
             is_closed = bound <= self._closed.get(names[0], BEGINNING)
-            aside[names[0], CLOSED if is_closed else LATE] = dropped
+            aside[names[0], (Reason.CLOSED if is_closed else Reason.LATE).value] = dropped
         said = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
         for name, time in said.items():
             self._newest[name] = max(self._newest.get(name, BEGINNING), time)
         bounds = self._bounds(said, bound)
         self._report(
-            Report(
+            BatchReport(
                 batch,
                 {name: int(counts["rows"]) for name, counts in observed.items()},
                 bounds,
-                kept,
-                size,
                 said,
                 awaited,
                 {self._name: next_window(self._plan, bounds) if kept else Releases()},
                 aside,
+                operators=operators,
             )
         )
 

@@ -3,8 +3,8 @@
 What `kernel/conform.py` does in this process, as Spark expressions: a value fits if it can be had
 in the column's type without changing what it says. Text fits where it can be read as the type. A
 row with a value that does not fit, or a line that is no row at all, is *malformed*: it travels
-beside the good rows, in the column MALFORMED, as a JSON array of its values as text and the reason.
-The exchange takes it out there. A frame whose columns all fit by their types has no such column.
+beside the good rows, in MALFORMED_COLUMN, as a JSON array of its values as text and the reason. The
+exchange takes it out there. A frame whose columns all fit by their types has no such column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 
-MALFORMED = "penstock_malformed"
+MALFORMED_COLUMN = "penstock_malformed"
 
 _RAW, _FITTED = "penstock_raw_", "penstock_fitted_"
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -37,7 +37,7 @@ def fit(
     formats: Mapping[Type, str] | None = None,
     ticks: bool = False,
 ) -> DataFrame:
-    """The stream's columns of a frame in their types, and MALFORMED if any row may not fit.
+    """The stream's columns of a frame in their types, and MALFORMED_COLUMN if any row may not fit.
 
     `no_row` names a column that holds the text of what is no row. `formats` says how times are
     written where they are text, in Spark's patterns; `ticks`: whether a text may also be a number
@@ -72,7 +72,7 @@ def fit(
             F.col(f"{_FITTED}{place}").alias(column.name)
             for place, column in enumerate(stream.arriving)
         ),
-        _malformed(stream, doubtful).alias(MALFORMED),
+        _malformed(stream, doubtful).alias(MALFORMED_COLUMN),
     )
 
 

@@ -25,7 +25,7 @@ from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
 from penstock.spark.exchange.messages import LINES, read_lines
 from penstock.spark.placement.partitioning import Keys
-from penstock.spark.sources.conforming import MALFORMED, fit
+from penstock.spark.sources.conforming import MALFORMED_COLUMN, fit
 from penstock.spark.sources.direct_files import is_direct, new_files
 from penstock.spark.sources.directories import check_names, place_of, reading_all
 from penstock.spark.sources.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
@@ -150,7 +150,7 @@ def exchange(
         ticks = [_ticks(c.name, c.type) for c in stream.arriving]
         if stream.kind is TimestampKind.INTERNAL:
             ticks.append(_batch_time().alias(str(stream.timestamp)))
-        aside = [F.col(MALFORMED)] if MALFORMED in frame.columns else []
+        aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)
     if stream.timing.max_ahead is not None:
         ready = ready.withColumn(NOW, _batch_time())

@@ -12,8 +12,8 @@ here. What was taken and not yet written is not: the iterable is asked for it ag
 list beside the folder says what was written into it, so that a file that was lost or changed is
 noticed: its rows would be neither read nor asked for again.
 
-Rows that do not fit stand among the others with NULLs, and in the column MALFORMED what `fitting`
-would have made of them.
+Rows that do not fit stand among the others with NULLs, and in MALFORMED_COLUMN what `fitting` would
+have made of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from penstock.io.storage.manifest import Manifest
 from penstock.kernel.conform import Rows, fit
 from penstock.model.streams import Stream
 from penstock.model.types import Type
-from penstock.spark.sources.conforming import MALFORMED
+from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.directories import own_folder
 
 #: Rows of a file at most, but for tables that come as they are.
@@ -70,7 +70,7 @@ class Spool:
         """What is spooled, as Spark reads it."""
         columns = [f"`{c.name}` {c.type}" for c in self._stream.arriving]
         reader, place = own_folder(spark, self.folder)
-        return reader.schema(", ".join([*columns, f"{MALFORMED} STRING"])).parquet(place)
+        return reader.schema(", ".join([*columns, f"{MALFORMED_COLUMN} STRING"])).parquet(place)
 
     def start(self, rows_read: Callable[[], int]) -> None:
         """Begin; `rows_read` tells how many rows Spark has processed since."""
@@ -175,10 +175,10 @@ def spoolable(stream: Stream, taken: Sequence[Rows]) -> pl.DataFrame:
     times = [c.name for c in stream.arriving if c.type is Type.TIMESTAMP]
     good = pl.concat([part.rows for part in fitted]).with_columns(
         pl.col(times).cast(pl.Datetime("us", "UTC")),
-        pl.lit(None, dtype=pl.String()).alias(MALFORMED),
+        pl.lit(None, dtype=pl.String()).alias(MALFORMED_COLUMN),
     )
     misfits = [json.dumps(row) for f in fitted if f.misfits is not None for row in f.misfits.rows()]
-    bad = pl.DataFrame({MALFORMED: misfits}, schema={MALFORMED: pl.String()})
+    bad = pl.DataFrame({MALFORMED_COLUMN: misfits}, schema={MALFORMED_COLUMN: pl.String()})
     return pl.concat([good, bad], how="diagonal")
 
 

@@ -1,0 +1,190 @@
+"""Query: a handle on a standing query, the same on every host.
+
+Results show times as datetimes in UTC. They go to one place: a sink, if the query was declared INTO
+one; else its subscribers; else they wait here until somebody fetches them. Of those that wait, the
+latest are kept, as many as the engine's `max_results`; older ones are dropped, which the status
+counts and a warning says once.
+
+Names are Spark's own where Spark has one for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from penstock.errors import PenstockError
+from penstock.io.results import no_results, presented, readable
+from penstock.plan.blockers import Blockers
+from penstock.plan.nodes import Node
+from penstock.runtime.row_buffer import RowBuffer
+from penstock.runtime.status import RUNNING, BatchStatus, QueryStatus
+from penstock.sql.parse.statements import Sink
+
+if TYPE_CHECKING:
+    from penstock.runtime.base_engine import BaseEngine
+
+#: Results that are kept for a query which nobody reads.
+MAX_RESULTS = 1_000_000
+
+_LOG = logging.getLogger("penstock")
+
+
+class Query(ABC):
+    """One standing query."""
+
+    def __init__(self, engine: BaseEngine[Any], name: str, plan: Node, sink: Sink | None) -> None:
+        self.name = name
+        self.plan = plan
+        self.sink = sink
+        self._engine = engine
+        self._waiting: RowBuffer[int] = RowBuffer(engine.max_results)
+        self._subscribers: list[Callable[[pl.DataFrame], None]] = []
+        self._fetched = -1  # the last batch that was handed out
+
+    # -- results ------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows it has put out since it was started."""
+
+    @property
+    @abstractmethod
+    def total_rows(self) -> int:
+        """How many since its checkpoint began, over all restarts."""
+
+    def results(self) -> pl.DataFrame:
+        """Every row so far that has not been fetched, unless it went to a sink or a subscriber."""
+        return self._together(rows for _, rows in self._waiting.parts())
+
+    def fetch(self) -> pl.DataFrame:
+        """The rows since the last time; they are handed out once."""
+        return self._together(self._taken())
+
+    def iterate(self) -> Iterator[dict[str, Any]]:
+        """The rows one by one; they are handed out once. While the query runs by itself, this waits
+        for those to come."""
+        goes_on = True
+        while goes_on:
+            # Asked first: what came before the end is there when the end is seen.
+            goes_on = self._runs_by_itself()
+            for rows in self._taken():
+                yield from readable(rows).iter_rows(named=True)
+            if goes_on:
+                self._wait_for_rows()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.iterate()
+
+    def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
+        """Have rows handed to `callback` the moment they exist."""
+        self._subscribers.append(callback)
+
+    def _together(self, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat([no_results(self.plan.schema), *parts])
+
+    def _taken(self) -> Iterator[pl.DataFrame]:
+        while (part := self._waiting.take_first()) is not None:
+            self._fetched, rows = part
+            yield rows
+
+    def _runs_by_itself(self) -> bool:
+        """Whether rows may come while nobody calls the engine."""
+        return False
+
+    def _wait_for_rows(self) -> None:
+        """Wait until rows may have come."""
+        raise NotImplementedError
+
+    def _hand_on(
+        self, batch: int, rows: pl.DataFrame, write: Callable[[pl.DataFrame], None] | None
+    ) -> None:
+        """Give rows to whoever wants them."""
+        shown = presented(rows, self.plan.schema)
+        for callback in self._subscribers:
+            callback(shown)
+        if write is not None:
+            write(shown)
+        elif not self._subscribers and batch > self._fetched:  # else it is repeated
+            was_full = self._waiting.dropped > 0
+            self._waiting.put(batch, shown)
+            if self._waiting.dropped and not was_full:
+                _LOG.warning(
+                    "%s: nobody fetches its results; the latest %s rows are kept, older ones are "
+                    "dropped. Write them INTO a sink, subscribe(), fetch() or iterate(), or raise "
+                    "max_results of the engine.",
+                    self.name,
+                    f"{self._waiting.limit:,}",
+                )
+
+    def _forget(self) -> None:
+        """Drop what it has put out: it starts again from the beginning."""
+        self._waiting = RowBuffer(self._waiting.limit)
+        self._fetched = -1
+
+    # -- what it does -------------------------------------------------------------------------
+
+    @property
+    def status(self) -> QueryStatus:
+        """What it does and has come to."""
+        return self._engine.query_status(self)
+
+    @property
+    def isActive(self) -> bool:
+        """Whether it runs."""
+        return self._doing()[0] == RUNNING
+
+    @property
+    @abstractmethod
+    def lastProgress(self) -> dict[str, Any] | None:
+        """How far it has come, with the facts of its status."""
+
+    @property
+    @abstractmethod
+    def recentProgress(self) -> list[dict[str, Any]]:
+        """The same of the last few micro-batches, where there are any."""
+
+    @abstractmethod
+    def exception(self) -> PenstockError | None:
+        """What it has failed with; None: it has not."""
+
+    @abstractmethod
+    def awaitTermination(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended, so many seconds; gives whether it has."""
+
+    def explain(self) -> str:
+        """The plan, with the operators chosen for it and why."""
+        return self._engine.explain(self.name, self.plan)
+
+    def why(self) -> Blockers:
+        """What holds it back: which input, its bound, its age, and what would release it.
+
+        Printed, it is what EXPLAIN LIVE says.
+        """
+        return self._engine.why(self.name)
+
+    def stop(self) -> None:
+        """End the query; what it shares with others goes on."""
+        if self._is_declared:
+            self._engine.sql(f"DROP QUERY `{self.name}`")
+
+    @property
+    def _is_declared(self) -> bool:
+        """Whether it was neither dropped nor replaced by another of its name."""
+        return self._engine._queries.get(self.name) is self
+
+    @abstractmethod
+    def _doing(self) -> tuple[str, str]:
+        """Whether it runs (`runtime/status.py`), and in more words."""
+
+    def _batch(self) -> BatchStatus | None:
+        """The last micro-batch, where there are any."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self._doing()[0]}, {self.rows} rows>"

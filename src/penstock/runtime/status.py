@@ -1,0 +1,101 @@
+"""Status: what an engine, its queries, streams and operators have come to, as a value.
+
+The live table, `--json`, EXPLAIN LIVE, `why()` and `lastProgress` all read it; so they cannot tell
+different things. It is a picture of one moment: ask again for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock.model.timestamps import BEGINNING
+from penstock.plan.blockers import Blockers, StreamProgress
+from penstock.runtime.counts import StreamCounts
+
+#: What a query may be doing.
+NOT_STARTED, RUNNING, STOPPED, FAILED = "not started", "running", "stopped", "failed"
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """One stream. `bound`: nothing below it will come; `heard`: when it last brought a row."""
+
+    name: str
+    counts: StreamCounts = field(default_factory=StreamCounts)
+    bound: int = BEGINNING
+    heard: int | None = None
+    rejected_kept: int = 0  # rejected rows that can be looked at
+    rejected_dropped: int = 0  # older ones that were dropped
+
+    @property
+    def progress(self) -> StreamProgress:
+        """What is to be known of it to say what a query waits for."""
+        counts = self.counts
+        return StreamProgress(self.bound, self.heard, counts.rows, counts.late, counts.lateness)
+
+
+@dataclass(frozen=True)
+class OperatorStatus:
+    """One operator, over all its groups; `queries` are those it works for."""
+
+    name: str
+    queries: tuple[str, ...]
+    rows_in: int
+    rows_out: int
+    state_rows: int
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class BatchStatus:
+    """The last micro-batch; `seconds` is None if the last trigger found nothing to do."""
+
+    number: int
+    rows: Mapping[str, int]  # that each stream brought
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """One query. `rows` came out since it was started, `total_rows` since its checkpoint began.
+
+    `kept` results wait to be fetched; `dropped` ones did so for too long.
+    """
+
+    name: str
+    state: str
+    message: str
+    rows: int
+    total_rows: int
+    kept: int
+    dropped: int
+    sink: str | None
+    bounds: Mapping[str, int]  # of its streams
+    state_rows: int
+    state_bytes: int
+    batch: BatchStatus | None
+    blockers: Blockers
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `lastProgress` says of it."""
+        return {
+            "bounds": dict(self.bounds),
+            "state_rows": self.state_rows,
+            "state_bytes": self.state_bytes,
+            "holding": self.blockers.as_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Status:
+    """An engine: its queries and streams by name, and the operators that run."""
+
+    queries: Mapping[str, QueryStatus]
+    streams: Mapping[str, StreamStatus]
+    operators: tuple[OperatorStatus, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,175 @@
+"""BatchDelivery: where the rows of a pipeline's micro-batches go, and how they are counted.
+
+Everything is under the number of its batch: a batch that Spark repeats replaces what it put out and
+counted before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import polars as pl
+
+from penstock.io.late_rows import as_late_rows
+from penstock.kernel.rejected import Reason
+from penstock.model.timestamps import to_ticks
+from penstock.optimizer.physical import Program
+from penstock.plan.nodes import Node, Ordered
+from penstock.runtime.counts import RejectedRows, Tally
+from penstock.spark.delivery.batch_sink import BatchSink
+from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
+from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
+from penstock.spark.delivery.totals import Totals, query_counts, stream_counts
+from penstock.spark.faults import step
+from penstock.spark.state.checkpoint import Checkpoint
+from penstock.sql.parse.statements import Sink
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
+    from penstock.spark.query import SparkQuery
+
+
+class BatchDelivery:
+    """The way out of one pipeline; its directories are held until `release`.
+
+    `first_of` are the streams of which this pipeline hands in malformed rows: of those that several
+    pipelines read, one does. `place` is None if no checkpoint is to be kept.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        program: Program,
+        checkpoint: Checkpoint,
+        place: Path | None,
+        first_of: frozenset[str],
+    ) -> None:
+        self._engine = engine
+        self._program = program
+        self._pipeline = ", ".join(program.queries)
+        self._first_of = first_of
+        # Held here: one may be dropped by another thread while a batch is delivered to it.
+        self._queries: dict[str, SparkQuery] = {
+            name: engine.query(name) for name in program.queries
+        }
+        #: Queries that are still declared.
+        self.wanted = set(program.queries)
+        sinks = self._sinks()
+        self._outputs = Outputs(checkpoint, {whose: sink for whose, (_, sink) in sinks.items()})
+        self._into = {
+            whose: BatchSink(engine, name, sink, self._outputs.manifest(whose))
+            for whose, (name, sink) in sinks.items()
+        }
+        self.totals = Totals(place)
+
+    def _sinks(self) -> dict[str, tuple[str, Sink]]:
+        """Where rows go, by whose they are, and what to call them."""
+        found = {query_rows(name): (name, query.sink) for name, query in self._queries.items()}
+        found |= {
+            late_rows(stream.name): (stream.name, self._late_sink(stream.name))
+            for stream in self._program.streams
+        }
+        return {whose: (name, sink) for whose, (name, sink) in found.items() if sink is not None}
+
+    def _late_sink(self, stream: str) -> Sink | None:
+        """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
+        sink = self._engine.declared_stream(stream).late
+        if sink is None or sink.path is None or stream in self._first_of:
+            return sink
+        return replace(sink, path=str(Path(sink.path) / quote(next(iter(self._queries)))))
+
+    def begin_anew(self) -> None:
+        """Batches are numbered from 0 again: those of an earlier run would stand among them."""
+        for query in self._queries.values():
+            query.forget()
+        for stream in self._program.streams:
+            self._engine.tallies(stream.name).forget(self._pipeline)
+
+    def release(self) -> None:
+        """Leave the directories to others."""
+        self._outputs.release()
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Hand on what a batch put out."""
+        answers: dict[str, list[pl.DataFrame]] = {}
+        rejected: dict[tuple[str, Reason], list[pl.DataFrame]] = {}
+        for _, name, kind, rows in sorted(delivery.lines, key=lambda line: line[0]):
+            if kind == RESULT:
+                answers.setdefault(name, []).append(rows)
+            else:
+                rejected.setdefault((name, Reason(kind)), []).append(rows)
+        for name, parts in answers.items():
+            if name in self.wanted:
+                answer = _in_order(self._program.queries[name], pl.concat(parts))
+                into = self._into.get(query_rows(name))
+                for _ in step("deliver.query"):
+                    self._queries[name].receive(delivery.batch, answer, into)
+        for stream in self._program.streams:
+            self._tally(stream.name, delivery.batch, anew=True)
+        wanted = {}
+        for (name, reason), parts in rejected.items():
+            rows = pl.concat(parts)
+            if self._take_rejected(delivery.batch, RejectedRows(name, reason, rows)):
+                wanted[name, reason] = rows
+        self._write_late(delivery.batch, wanted)
+
+    def _take_rejected(self, batch: int, rejected: RejectedRows) -> bool:
+        """Count rows that did not go in; gives whether somebody is to see them."""
+        tally, is_malformed = (
+            self._tally(rejected.stream, batch),
+            rejected.reason is Reason.MALFORMED,
+        )
+        if is_malformed and rejected.stream not in self._first_of:
+            tally.malformed = rejected.rows.height
+            return False
+        tally.reject(rejected.reason, rejected.rows)
+        if not is_malformed and self._program.options.late != "keep":
+            return False
+        self._engine._keep_rejected(rejected, self._pipeline, batch)
+        return True
+
+    def count(self, report: BatchReport) -> None:
+        """Count what became known of a batch; before it is committed, so that it counts once."""
+        for stream, rows in report.rows.items():
+            self._tally(stream, report.batch).read = rows
+        for stream, lateness in report.lateness.items():
+            self._tally(stream, report.batch).lateness = lateness
+        for (stream, kind), number in report.aside.items():
+            setattr(self._tally(stream, report.batch), kind, number)
+        counts = {
+            stream_counts(stream.name): self._tally(stream.name, report.batch).for_totals()
+            for stream in self._program.streams
+        }
+        for name in sorted(self.wanted):  # which another thread may change
+            counts[query_counts(name)] = {"rows": self._queries[name].rows_of(report.batch)}
+        self.totals.note(report.batch, counts)
+
+    def _tally(self, stream: str, batch: int, *, anew: bool = False) -> Tally:
+        tallies = self._engine.tallies(stream).of(self._pipeline, self.totals)
+        if anew:
+            tallies[batch] = Tally()
+        return tallies.of(batch)
+
+    def _write_late(self, batch: int, rejected: Mapping[tuple[str, Reason], pl.DataFrame]) -> None:
+        """Write rows that did not go in to their streams' sinks."""
+        now = to_ticks(datetime.now(timezone.utc))
+        for stream in self._program.streams:
+            sink = self._into.get(late_rows(stream.name))
+            found = [
+                as_late_rows(stream, reason, rows, now)
+                for (name, reason), rows in sorted(rejected.items(), key=lambda item: item[0])
+                if name == stream.name
+            ]
+            if sink is not None and found:
+                for _ in step("deliver.late"):
+                    sink.write(batch, pl.concat(found))
+
+
+def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:
+    """What all groups have put out up to one bound, as one answer."""
+    return rows.sort(plan.on, maintain_order=True) if isinstance(plan, Ordered) else rows

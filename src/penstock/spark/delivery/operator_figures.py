@@ -1,0 +1,54 @@
+"""What the operators of a pipeline have come to: rows by micro-batch, and what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from penstock.runtime.status import OperatorStatus
+from penstock.spark.delivery.batch_counts import ByBatch, numbers_by_batch
+
+
+def operators_of(groups: Iterable[Mapping[str, Any]]) -> tuple[OperatorStatus, ...]:
+    """The figures of operators over all groups, each of which says the same names.
+
+    A group says of each operator the queries that it works for, and the numbers.
+    """
+    found: dict[str, OperatorStatus] = {}
+    for group in groups:
+        for name, (queries, *numbers) in group.items():
+            known = found.get(name) or OperatorStatus(name, tuple(queries), 0, 0, 0, 0)
+            found[name] = OperatorStatus(
+                name,
+                known.queries,
+                known.rows_in + numbers[0],
+                known.rows_out + numbers[1],
+                known.state_rows + numbers[2],
+                known.state_bytes + numbers[3],
+            )
+    return tuple(found.values())
+
+
+class OperatorFigures:
+    """The operators of one pipeline; of rows, all since it was started."""
+
+    def __init__(self) -> None:
+        self._latest: tuple[OperatorStatus, ...] = ()
+        self._rows: dict[str, tuple[ByBatch[int], ByBatch[int]]] = {}
+
+    def note(self, batch: int, operators: tuple[OperatorStatus, ...]) -> None:
+        """Take the figures of a batch, perhaps again."""
+        for each in operators:
+            rows_in, rows_out = self._rows.setdefault(
+                each.name, (numbers_by_batch(), numbers_by_batch())
+            )
+            rows_in[batch], rows_out[batch] = each.rows_in, each.rows_out
+        self._latest = operators or self._latest
+
+    def statuses(self) -> tuple[OperatorStatus, ...]:
+        return tuple(
+            replace(each, rows_in=rows_in.total, rows_out=rows_out.total)
+            for each in self._latest
+            for rows_in, rows_out in [self._rows[each.name]]
+        )

@@ -1,0 +1,108 @@
+"""ProgramStreams: streams that the program brings itself, as DataFrames of Spark or as iterables.
+
+A DataFrame is read as it is. What an iterable gives is spooled into a folder (`spool`): of a
+checkpoint, if a pipeline that reads it has one, else a temporary one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import NotExecutable
+from penstock.io.iterables import Supply
+from penstock.model.streams import Stream
+from penstock.spark.sources.spool import Spool
+
+
+class ProgramStreams:
+    """The streams of one engine that have no place of their own to be read from."""
+
+    def __init__(self) -> None:
+        self._frames: dict[str, DataFrame] = {}
+        self._supplies: dict[str, Supply] = {}
+        self._spools: dict[str, Spool] = {}
+        self._temporary: list[Path] = []
+
+    def add_frame(self, name: str, frame: DataFrame) -> None:
+        self._frames[name] = frame
+
+    def add_supply(self, name: str, rows: Supply) -> None:
+        self._supplies[name] = rows
+
+    def remove(self, name: str) -> None:
+        self._frames.pop(name, None)
+        self._supplies.pop(name, None)
+        spool = self._spools.pop(name, None)
+        if spool is not None:
+            spool.stop()
+
+    def frame(self, name: str, session: SparkSession) -> DataFrame | None:
+        """A stream as Spark reads it; None: it is none of these."""
+        if name in self._frames:
+            return self._frames[name]
+        return self._spools[name].frame(session) if name in self._spools else None
+
+    def place(
+        self,
+        read: Iterable[Stream],
+        checkpoints: Callable[[str], Sequence[Path]],
+    ) -> None:
+        """Give every iterable that is read a folder, in one of the checkpoints of its readers."""
+        for stream in read:
+            name = stream.name
+            if name not in self._supplies or name in self._spools:
+                continue
+            place = next(iter(checkpoints(name)), None)
+            if place is None:
+                place = Path(tempfile.mkdtemp(prefix="penstock-"))
+                self._temporary.append(place)
+            folder = place / "streams" / quote(name, safe="")
+            self._spools[name] = Spool(stream, self._supplies[name], folder)
+
+    def start(self, rows_read: Callable[[str], int]) -> None:
+        """Begin to spool, no faster than rows are read."""
+        for name, spool in self._spools.items():
+            spool.start(partial(rows_read, name))
+
+    @property
+    def are_idle(self) -> bool:
+        return all(spool.is_idle for spool in self._spools.values())
+
+    @property
+    def are_over(self) -> bool:
+        return all(spool.is_over for spool in self._spools.values())
+
+    def check(self) -> None:
+        """Raise what an iterable failed with, if one did."""
+        for spool in self._spools.values():
+            spool.check()
+
+    def stop(self) -> None:
+        """Take no more rows."""
+        for spool in self._spools.values():
+            spool.stop()
+        self._spools = {}
+
+    def clean_up(self) -> None:
+        """Remove what was kept nowhere for good, once nobody reads it."""
+        for folder in self._temporary:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._temporary = []
+
+
+def check_streams(name: str, frame: DataFrame) -> None:
+    """Refuse a DataFrame that is read once, whole."""
+    if not frame.isStreaming:
+        raise NotExecutable(
+            f"`{name}` is a batch DataFrame: it has no rows to come, and Spark cannot stream it",
+            hint="read it with spark.readStream; or hand its rows over: "
+            f'engine.stream("{name}", frame.toArrow(), columns=...); '
+            f'or make it a static table: engine.table("{name}", frame)',
+        )

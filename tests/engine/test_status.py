@@ -1,0 +1,97 @@
+"""What a query's handle and an engine say of themselves."""
+
+from __future__ import annotations
+
+import logging
+import re
+from datetime import datetime
+
+import pytest
+
+import penstock
+from penstock import LocalEngine, Query, Status, errors
+from penstock.errors import DuplicateName
+from tests.engine.bids import BIDS, bid, prices
+
+COUNTS = "CREATE QUERY n AS SELECT count(*) AS n FROM bids [RANGE 1 DAY]"
+
+
+def test_a_status_says_what_became_of_rows_and_what_is_kept_and_waited_for() -> None:
+    engine = LocalEngine()
+    engine.sql(f"{BIDS}; CREATE QUERY cheap AS SELECT price FROM bids WHERE price < 10; {COUNTS}")
+    engine.push("bids", [bid(5), bid(50), bid(7)])
+    engine.push("bids", [{**bid(6), "ts": datetime(2025, 1, 1)}, {**bid(0), "price": "dear"}])
+    status = engine.status()
+    assert isinstance(status, Status)
+    stream = status.streams["bids"]
+    assert (stream.counts.rows, stream.counts.late, stream.counts.malformed) == (3, 1, 1)
+    assert (stream.rejected_kept, stream.rejected_dropped) == (2, 0)
+    cheap, n = status.queries["cheap"], status.queries["n"]
+    assert (cheap.state, cheap.rows, cheap.kept, cheap.dropped) == ("running", 3, 3, 0)
+    assert (n.rows, n.state_rows) == (0, 1)
+    assert n.state_bytes > 0 and n.bounds == {"bids": stream.bound}
+    assert n.blockers.summary == engine.why("n").summary == engine.query("n").why().summary
+    select = next(each for each in status.operators if each.name == "Select")
+    assert (select.queries, select.rows_in, select.rows_out) == (("cheap",), 4, 3)
+    assert status.as_json()["queries"]["n"]["blockers"]["query"] == "n"
+    engine.finish()
+
+
+def test_a_query_is_active_until_it_or_its_engine_is_stopped() -> None:
+    with LocalEngine() as engine:
+        engine.sql(BIDS)
+        first, second = (engine.sql(f"CREATE QUERY {n} AS SELECT price FROM bids") for n in "ab")
+        assert isinstance(first, Query) and first.isActive and not first.awaitTermination(0)
+        first.stop()
+        first.stop()
+        assert (first.isActive, second.isActive) == (False, True)
+        assert [query.name for query in engine.queries] == ["b"]
+        engine.push("bids", [bid(1)])
+        assert [each["rows"] for each in (second.lastProgress, *second.recentProgress)] == [1, 1]
+    assert not second.isActive and second.awaitTermination() and second.exception() is None
+    assert second.status.state == "stopped"
+    assert prices(second) == [1]  # what came out stays
+
+
+def test_an_engine_stops_its_queries_where_the_block_fails() -> None:
+    with pytest.raises(DuplicateName), LocalEngine() as engine:
+        query = engine.sql(f"{BIDS}; SELECT price FROM bids")
+        engine.sql(BIDS)
+    assert not query.isActive
+
+
+def test_results_that_nobody_fetches_are_kept_up_to_a_limit_and_that_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine = LocalEngine(max_results=3)
+    query = engine.sql(f"{BIDS}; SELECT price FROM bids")
+    with caplog.at_level(logging.WARNING, logger="penstock"):
+        for price in range(10):
+            engine.push("bids", [bid(price)])
+    assert prices(query) == [7, 8, 9]
+    assert (query.rows, query.status.kept, query.status.dropped) == (10, 3, 7)
+    [said] = caplog.messages
+    assert "the latest 3 rows are kept" in said and "max_results" in said
+    assert [row["price"] for row in query] == [7, 8, 9]
+    engine.push("bids", [bid(10)])
+    assert query.fetch()["price"].to_list() == [10]
+    assert query.status.dropped == 7
+
+
+def test_rejected_rows_are_kept_up_to_a_limit_and_all_are_counted() -> None:
+    engine = LocalEngine(max_rejected=2)
+    engine.sql(f"{BIDS}; {COUNTS}")
+    engine.push("bids", [bid(1)])
+    for day in range(1, 6):
+        engine.push("bids", [{**bid(day), "ts": datetime(2025, 1, day)}])
+    assert [rows["price"][0] for rows in (each.rows for each in engine.rejected_rows)] == [4, 5]
+    stream = engine.status().streams["bids"]
+    assert (stream.counts.late, stream.rejected_kept, stream.rejected_dropped) == (5, 2, 3)
+
+
+def test_the_package_gives_engines_handles_and_every_error_that_is_documented() -> None:
+    for name in penstock.__all__:
+        assert getattr(penstock, name) is not None
+    words = re.findall(r"\w+", str(errors.__doc__))
+    drawn = {word for word in words if isinstance(getattr(errors, word, None), type)}
+    assert len(drawn) > 15 and drawn <= set(penstock.__all__)
