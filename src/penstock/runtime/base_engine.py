@@ -305,7 +305,8 @@ class BaseEngine(ABC, Generic[Q]):
                     self.catalog.add_table(table, replace=statement.replace)
                 return None
         if isinstance(statement, Set):
-            return self._set(statement)
+            self._set(statement)
+            return None
         replaced = None
         if isinstance(statement, CreateStream):
             replaced = self.catalog.get(statement.name)
