@@ -10,12 +10,13 @@ from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
-from penstock.optimizer.joins.flatten_joins import flatten_joins
-from penstock.optimizer.lower_join import BASELINES, MJOIN, TACTICS, inputs_of
+from penstock.optimizer.joins.mjoin import mjoin_spec
+from penstock.optimizer.joins.two_by_two import MJOIN, shape_joins
+from penstock.optimizer.lower_join import BASELINES, TACTICS
 from penstock.optimizer.optimize import choose, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
-from penstock.plan.nodes import Project, Union, WindowJoin
+from penstock.plan.nodes import Node, Project, Union, WindowJoin
 from tests.optimizer.plans import STREAMS, Built, plan
 
 # --- what has no operator -----------------------------------------------------------------------
@@ -330,17 +331,22 @@ def test_a_baseline_with_other_answers_cannot_be_set() -> None:
 THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s ON b.v = s.v {}"
 
 
+def shaped(node: Node, join: str) -> Node:
+    return shape_joins({"q": node}, Options(join=join))["q"]
+
+
 def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).children
     assert isinstance(top, WindowJoin)
-    at_once = choose(top, Options(join="mjoin"))
+    at_once = choose(shaped(top, "mjoin"), Options(join="mjoin"))
     assert at_once.names == ("MJoin",)
     assert "3 inputs meet at once" in at_once.reason
-    assert [node.label.split()[1] for node in inputs_of(top, "mjoin")] == ["a", "b", "slack"]
-    two_by_two = choose(top, Options())
+    tree = shaped(top, "auto")
+    two_by_two = choose(tree, Options())
     assert two_by_two.names == ("OAJoin",)
     assert "two by two" in two_by_two.reason
-    assert inputs_of(top, "auto") == top.children
+    assert tree.schema == top.schema
+    assert [len(node.children) for node in (tree, tree.children[0])] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -357,13 +363,13 @@ def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list
     inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
     [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").children
     assert isinstance(top, WindowJoin)
-    found = flatten_joins(top)
-    assert found is not None
+    spec = mjoin_spec(top)
+    assert spec is not None
     assert [
         f"{edge.ends[0]}-{edge.ends[1]} {' '.join(ref.name[-1] for ref, _ in edge.keys)}"
-        for edge in found.spec.edges
+        for edge in spec.edges
     ] == edges
-    assert [edge.ends for edge in found.spec.bands] == [(0, 1), (0, 2)]
+    assert [edge.ends for edge in spec.bands] == [(0, 1), (0, 2)]
 
 
 def test_an_outer_join_is_no_part_of_an_mjoin() -> None:

@@ -20,6 +20,7 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, evaluate_window_aggregate, same_rows
 from penstock.plan.nodes import (
+    Edge,
     Project,
     Result,
     Select,
@@ -279,13 +280,11 @@ def test_joins_equal_those_of_duckdb(kind, band):
     left, right = random_rows(1), random_rows(2)
     smaller = Call("<", (Ref("l.len", Type.INT), Ref("r.len", Type.INT)))
     plan = WindowJoin(
-        without_row_num(packets("p")),
-        without_row_num(packets("q")),
+        (without_row_num(packets("p")), without_row_num(packets("q"))),
         names=("l", "r"),
-        on=("ts", "ts"),
-        band=BANDS[band],
-        equalities=(("src", "src"),),
-        residual=smaller,
+        edges=(Edge("l.ts", "r.ts", BANDS[band]),),
+        equalities=(("l.src", "r.src"),),
+        conditions=(smaller,),
         kind=kind,
     )
     selected = ", ".join(f'{name} AS "{name}"' for name in plan.schema.names)
@@ -295,6 +294,28 @@ def test_joins_equal_those_of_duckdb(kind, band):
     )
     assert theirs
     assert same_rows(evaluate(plan, {"p": left, "q": right}), theirs)
+
+
+def test_a_join_of_three_equals_that_of_duckdb():
+    rows = [random_rows(seed) for seed in (1, 2, 3)]
+    larger = Call("<", (Ref("b.len", Type.INT), Ref("c.len", Type.INT)))
+    plan = WindowJoin(
+        tuple(without_row_num(packets(name)) for name in "pqr"),
+        names=("a", "b", "c"),
+        edges=(Edge("a.ts", "b.ts", Band(-2, 3)), Edge("b.ts", "c.ts", Band(1, 4))),
+        equalities=(("a.src", "b.src"), ("a.src", "c.src")),
+        conditions=(larger,),
+    )
+    selected = ", ".join(f'{name} AS "{name}"' for name in plan.schema.names)
+    theirs = duck(
+        f"SELECT {selected} FROM p AS a, q AS b, r AS c WHERE a.src = b.src AND a.src = c.src AND "
+        "b.len < c.len AND b.ts - a.ts BETWEEN -2 AND 3 AND c.ts - b.ts BETWEEN 1 AND 4",
+        p=rows[0],
+        q=rows[1],
+        r=rows[2],
+    )
+    assert theirs
+    assert same_rows(evaluate(plan, dict(zip("pqr", rows, strict=True))), theirs)
 
 
 # --- comparing answers --------------------------------------------------------------------------

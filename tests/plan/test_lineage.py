@@ -44,8 +44,16 @@ COUNTED = nodes.WindowAggregate(
     A, Sliding("ts", 10, 10), ("k",), (nodes.Result("total", Aggregate("sum", V)),)
 )
 UNEQUAL = Call("<", (Ref("a.v", Type.INT), Ref("b.v", Type.INT)))
+BAND = sliding_band(5, 5)
 JOIN = nodes.WindowJoin(
-    A, B, ("a", "b"), ("ts", "ts"), sliding_band(5, 5), (("k", "k"),), residual=UNEQUAL
+    (A, B), ("a", "b"), (nodes.Edge("a.ts", "b.ts", BAND),), (("a.k", "b.k"),), (UNEQUAL,)
+)
+THREE = nodes.WindowJoin(
+    (A, B, LATE),
+    ("a", "b", "c"),
+    (nodes.Edge("a.ts", "b.ts", BAND), nodes.Edge("b.ts", "c.ts", BAND)),
+    (("a.k", "b.k"), ("b.k", "c.k")),
+    (Call("<", (Ref("a.v", Type.INT), Ref("c.v", Type.INT))),),
 )
 LOOKED_UP = nodes.TableJoin(A, TABLE, ("a", "t"), (("k", "id"),))
 
@@ -68,6 +76,7 @@ def kind(join: nodes.WindowJoin | nodes.TableJoin, of: JoinKind) -> Node:
         (COUNTED, "window_end", ()),
         (JOIN, "a.v", ((0, "v"),)),
         (JOIN, "b.k", ((1, "k"), (0, "k"))),
+        (THREE, "c.k", ((2, "k"), (0, "k"), (1, "k"))),
         (kind(JOIN, JoinKind.LEFT), "a.k", ((0, "k"), (1, "k"))),
         (kind(JOIN, JoinKind.LEFT), "b.k", ()),
         (kind(JOIN, JoinKind.FULL), "a.v", ()),
@@ -115,7 +124,9 @@ def test_a_node_knows_the_order_of_its_rows(node: Node, order: str | None) -> No
         (RENAMED, {"x"}, [{"x"}, {"y"}]),
         (COUNTED, {"window_end"}, [{"k", "v", "ts"}]),
         (JOIN, {"b.ts"}, [{"k", "v", "ts"}, {"k", "v", "ts"}]),
-        (replace(JOIN, residual=None), {"b.v"}, [{"k", "ts"}, {"k", "v", "ts"}]),
+        (replace(JOIN, conditions=()), {"b.v"}, [{"k", "ts"}, {"k", "v", "ts"}]),
+        (THREE, {"b.v"}, [{"k", "v", "ts"}, {"k", "v", "ts"}, {"k", "v", "ts"}]),
+        (replace(THREE, conditions=()), {"b.v"}, [{"k", "ts"}, {"k", "v", "ts"}, {"k", "ts"}]),
         (LOOKED_UP, {"t.name"}, [{"k"}]),
     ],
 )
@@ -124,7 +135,9 @@ def test_a_node_knows_what_it_reads(node: Node, used: set[str], reads: list[set[
 
 
 @pytest.mark.parametrize(
-    "node", [SELECT, PROJECT, UNION, ORDERED, COUNTED, JOIN, LOOKED_UP], ids=lambda n: n.label
+    "node",
+    [SELECT, PROJECT, UNION, ORDERED, COUNTED, JOIN, THREE, LOOKED_UP],
+    ids=lambda n: n.label,
 )
 def test_a_node_can_stand_over_other_children(node: Node) -> None:
     assert node.with_children(node.children) is node

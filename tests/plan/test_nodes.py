@@ -14,6 +14,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.nodes import (
+    Edge,
     Project,
     Result,
     Select,
@@ -105,20 +106,29 @@ def test_behind_a_union_row_numbers_promise_nothing() -> None:
     assert Union((BIDS, BIDS)).schema.progressing == {"ts"}
 
 
-def test_a_join_names_its_sides_apart() -> None:
-    band = sliding_band(5, 5)
-    with pytest.raises(CannotJoin, match="both sides"):
-        WindowJoin(BIDS, BIDS, ("b", "b"), ("ts", "ts"), band)
-    join = WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), band, (("item", "item"),))
+EDGE = (Edge("a.ts", "b.ts", sliding_band(5, 5)),)
+
+
+def test_a_join_names_its_inputs_apart() -> None:
+    with pytest.raises(CannotJoin, match="two inputs"):
+        WindowJoin((BIDS, BIDS), ("b", "b"), EDGE)
+    join = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.item"),))
     assert join.schema.progressing == {"a.ts", "b.ts"}
     assert "b.price" in join.schema
 
 
+def test_a_join_of_a_join_calls_columns_as_that_does() -> None:
+    inner = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE)
+    outer = WindowJoin((inner, BIDS), ("", "c"), (Edge("b.ts", "c.ts", sliding_band(5, 5)),))
+    assert outer.schema.names == tuple(f"{n}.{c}" for n in "abc" for c in BIDS.schema.names)
+    assert outer.schema.progressing == {"b.ts", "c.ts"}
+
+
 def test_a_semi_join_gives_the_left_side_only() -> None:
-    join = WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), sliding_band(5, 5), kind=JoinKind.SEMI)
+    join = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, kind=JoinKind.SEMI)
     assert all(name.startswith("a.") for name in join.schema.names)
 
 
 def test_join_keys_must_be_comparable() -> None:
     with pytest.raises(TypeMismatch, match="cannot compare"):
-        WindowJoin(BIDS, BIDS, ("a", "b"), ("ts", "ts"), sliding_band(5, 5), (("item", "price"),))
+        WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.price"),))

@@ -26,7 +26,7 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import Program
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import rewrite, walk
 from penstock.spark.control.attempts import Attempts
 from penstock.spark.delivery.delivery import RESULT, Delivery
 from penstock.spark.engine import Engine
@@ -67,14 +67,9 @@ def write_stream(folder: Path, stream: Stream, rows: Rows, files: int) -> Stream
 
 def moved(node: nodes.Node, streams: Mapping[str, Stream]) -> nodes.Node:
     """The plan over other streams."""
-    if isinstance(node, nodes.Source):
-        return nodes.Source(streams[node.stream.name])
-    if isinstance(node, nodes.Union):
-        return nodes.Union(tuple(moved(part, streams) for part in node.parts))
-    if isinstance(node, nodes.WindowJoin):
-        return replace(node, left=moved(node.left, streams), right=moved(node.right, streams))
-    below: Any = moved(node.children[0], streams)
-    return replace(node, input=below)  # type: ignore[call-arg]
+    return rewrite(
+        node, lambda n: nodes.Source(streams[n.stream.name]) if isinstance(n, nodes.Source) else n
+    )
 
 
 def files_with_streams() -> Iterator[tuple[str, LocalEngine, dict[str, list[dict[str, Any]]]]]:

@@ -36,11 +36,11 @@ def test_the_ranges_of_a_sliding_join_belong_to_their_own_sides() -> None:
     """Q5-8: Main1's packet at most 2 min after Main2's; Main2's at most 3 min after Main1's."""
     join = plan_of(QUERIES["Q5-8"].sql).children[0]
     assert isinstance(join, WindowJoin)
-    minute = 60_000_000
-    assert join.band.joins(10 * minute, 8 * minute)
-    assert not join.band.joins(10 * minute, 8 * minute - 1)
-    assert join.band.joins(10 * minute, 13 * minute)
-    assert not join.band.joins(10 * minute, 13 * minute + 1)
+    minute, [edge] = 60_000_000, join.edges
+    assert edge.band.joins(10 * minute, 8 * minute)
+    assert not edge.band.joins(10 * minute, 8 * minute - 1)
+    assert edge.band.joins(10 * minute, 13 * minute)
+    assert not edge.band.joins(10 * minute, 13 * minute + 1)
 
 
 def test_partition_then_window_is_not_window_then_group() -> None:

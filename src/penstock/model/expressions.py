@@ -11,9 +11,9 @@ bad row must not end a standing query.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from math import isfinite
 from typing import Any
 
@@ -266,3 +266,11 @@ class Named(Expression):
         if isinstance(self.value, Ref) and self.value.name == self.name:
             return self.name
         return f"{self.value} AS {self.name}"
+
+
+def conjunction(parts: Iterable[Expression]) -> Expression | None:
+    """All of the parts as one condition; None where there are none."""
+    found = list(parts)
+    if not found:
+        return None
+    return reduce(lambda left, right: Call("and", (left, right)), found)

@@ -27,9 +27,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
-from penstock.optimizer.lower_join import MJOIN
+from penstock.optimizer.joins.two_by_two import MJOIN, two_by_two
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
@@ -83,8 +84,8 @@ def _is_row_number(node: nodes.Node, on: str) -> bool:
         case nodes.WindowAggregate():
             return _counts_rows(node)
         case nodes.WindowJoin():
-            side = _side(node, on)
-            return _is_row_number(node.children[side], node.on[side])
+            child, own = node.origin(on)
+            return _is_row_number(node.children[child], own)
         case nodes.Project():
             return any(_is_row_number(node.input, c) for c in node.progress[on].columns)
     return any(_is_row_number(*each) for each in _below(node, on))
@@ -157,11 +158,13 @@ class _Reached:
         return bound > latest  # ranked below the bound, and windows end with a row
 
     def _lets_lone_rows_out(self, node: nodes.WindowJoin) -> bool:
+        if node.kind is JoinKind.INNER:
+            return True
         for side in (0, 1):
             latest = self.latest(node.children[side], node.on[side])
             other = self.bound(node.children[1 - side], node.on[1 - side])
             waits = node.kind.keeps_alone(side) and latest > BEGINNING
-            if waits and keep_from(node.band, side, other) <= latest:
+            if waits and keep_from(node.edges[0].band, side, other) <= latest:
                 return False
         return True
 
@@ -174,7 +177,8 @@ class _Reached:
             return True
         trigger = min(self.bound(*given) for given in inputs)
         return trigger >= max(latest) and all(
-            output_bound(node.band, side, trigger, trigger) > latest[side] for side in (0, 1)
+            output_bound(node.edges[0].band, side, trigger, trigger) > latest[side]
+            for side in (0, 1)
         )
 
     # -- columns ------------------------------------------------------------------------------
@@ -190,8 +194,8 @@ class _Reached:
                 latest = self.latest(node.input, node.window.on)
                 return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
             case nodes.WindowJoin():
-                side = _side(node, on)
-                return self.latest(node.children[side], node.on[side])
+                child, own = node.origin(on)
+                return self.latest(node.children[child], own)
             case nodes.Project():
                 computed = node.progress[on]
                 return computed.highest({c: self.latest(node.input, c) for c in computed.columns})
@@ -208,12 +212,14 @@ class _Reached:
                 if not BEGINNING < bound < END:
                     return bound
                 return self._bound_of_window(node, on, bound)
+            case nodes.WindowJoin() if len(node.inputs) > 2:
+                return self.bound(two_by_two(node), on)
             case nodes.WindowJoin():
-                side = _side(node, on)
+                side = node.origin(on).child
                 mine, other = (self.bound(node.children[s], node.on[s]) for s in (side, 1 - side))
                 if self.options.join not in _PROMPT_JOINS:
                     mine = other = min(mine, other)
-                return output_bound(node.band, side, mine, other)
+                return output_bound(node.edges[0].band, side, mine, other)
             case nodes.Project():
                 computed = node.progress[on]
                 return computed.bound({c: self.bound(node.input, c) for c in computed.columns})
@@ -246,10 +252,6 @@ def _window_of_last(node: nodes.WindowAggregate, on: str, latest: int) -> int:
         return BEGINNING
     start, end = window.covers(_last_window(window, latest))
     return end if on == WINDOW_END or start is None else start
-
-
-def _side(node: nodes.WindowJoin, on: str) -> int:
-    return 0 if on == f"{node.names[0]}.{node.on[0]}" else 1
 
 
 def _below(node: nodes.Node, on: str) -> Iterable[tuple[nodes.Node, str]]:

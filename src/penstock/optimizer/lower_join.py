@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from penstock.errors import NotExecutable
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.model.expressions import conjunction
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.flatten_joins import flatten_joins, joins_several
+from penstock.optimizer.joins.mjoin import mjoin_spec
+from penstock.optimizer.joins.two_by_two import MJOIN
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import PLAIN, WindowJoinSpec
@@ -63,43 +65,42 @@ TACTICS = {
 BASELINES = ("global_order",)
 #: Those that count on inputs which are in order themselves.
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
-#: For joins of three inputs and more.
-MJOIN = "mjoin"
 
 
 def lower_window_join(node: nodes.WindowJoin, options: Options) -> Chosen:
-    if options.join == MJOIN:
+    if len(node.inputs) > 2:
         return _lower_mjoin(node)
+    if options.join == MJOIN:
+        spec = WindowJoinSpec(PLAIN, join_spec(node))
+        return Chosen((spec,), "an MJoin of two inputs is an OA-Join")
     tactic, reason = TACTICS[options.join]
     alpha = options.join_alpha if options.join == "adaptive" else None
     if options.join not in (AUTO, "oa"):
         _check(node, options.join, options.union)
-    elif joins_several(node):
+    elif _is_join(node.inputs[0]):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
     spec = WindowJoinSpec(tactic, join_spec(node), alpha=alpha)
     return Chosen((spec,), reason.format(alpha=alpha))
 
 
+def _is_join(node: nodes.Node) -> bool:
+    """Whether the columns that are read of a node are those of a join."""
+    below = node.input if isinstance(node, nodes.Project) else node
+    return isinstance(below, nodes.WindowJoin)
+
+
 def _lower_mjoin(node: nodes.WindowJoin) -> Chosen:
-    found = flatten_joins(node)
-    if found is None:
-        reason = "an MJoin of two inputs is an OA-Join; where a third is joined, it is part of that"
-        return Chosen((WindowJoinSpec(PLAIN, join_spec(node)),), reason)
+    spec = mjoin_spec(node)
+    assert spec is not None  # or else it would be joins of two
     return Chosen(
-        (WindowJoinSpec(PLAIN, found.spec),),
-        f"asked for; {len(found.inputs)} inputs meet at once, the smallest store first: only their "
+        (WindowJoinSpec(PLAIN, spec),),
+        f"asked for; {len(node.inputs)} inputs meet at once, the smallest store first: only their "
         "own rows are kept, where binary joins would keep the results of those below as well",
     )
 
 
-def inputs_of(node: nodes.WindowJoin, join: str) -> tuple[nodes.Node, ...]:
-    """What the operator of a join reads: for MJoin all inputs of the joins below it too."""
-    found = flatten_joins(node) if join == MJOIN else None
-    return node.children if found is None else found.inputs
-
-
 def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
-    names = " and ".join(f"`{name}`" for name in node.names)
+    names = " and ".join(f"`{name}`" for name in node.titles)
     if node.kind is not JoinKind.INNER:
         raise NotExecutable(
             f"cannot run the {node.kind.value} join of {names} by {join}, which finds pairs only",
@@ -117,9 +118,11 @@ def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
 
 
 def join_spec(node: nodes.WindowJoin) -> JoinSpec:
-    """What the node asks for, in the kernel's words."""
+    """What a join of two asks for, in the kernel's words."""
     left, right = (
         SideSpec(name, side.schema.columns, on)
-        for name, side, on in zip(node.names, node.children, node.on, strict=True)
+        for name, side, on in zip(node.names, node.inputs, node.on, strict=True)
     )
-    return JoinSpec((left, right), node.band, node.equalities, node.residual, node.kind)
+    equalities = tuple((node.origin(a).column, node.origin(b).column) for a, b in node.equalities)
+    residual = conjunction(node.conditions)
+    return JoinSpec((left, right), node.edges[0].band, equalities, residual, node.kind)

@@ -13,6 +13,7 @@ from penstock.kernel.joins.purge import keep_from
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
+from penstock.optimizer.joins.two_by_two import two_by_two
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import OrderSpec
@@ -66,19 +67,20 @@ def price(node: nodes.Node, on: str) -> Price | None:
         case nodes.WindowAggregate():
             return None
         case nodes.WindowJoin():
-            return _price_of_join(node, 0 if on == f"{node.names[0]}.{node.on[0]}" else 1)
+            binary = two_by_two(node)
+            return _price_of_join(binary, binary.origin(on).child)
     return _longest([price(*each) for each in below(node, on)])
 
 
 def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
     """A row comes out with its last partner, which may lie so much later as the band reaches."""
     mine, theirs = (price(node.children[s], node.on[s]) for s in (side, 1 - side))
-    band = node.band
+    band = node.edges[0].band
     reach = -keep_from(band, side, 0) if isinstance(band, Band) else band.width
     if theirs is not None:
         length = _length(abs(reach), node.children[side].schema[node.on[side]].type)
         sign = "-" if reach < 0 else ""
-        theirs = theirs.further(reach, f"band {sign}{length} to {node.names[1 - side]}")
+        theirs = theirs.further(reach, f"band {sign}{length} to {node.titles[1 - side]}")
     return _longest([mine, theirs])
 
 

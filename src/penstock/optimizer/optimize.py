@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
+from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import goes_beyond_rows, lower_window_aggregate
-from penstock.optimizer.lower_join import inputs_of, lower_window_join
+from penstock.optimizer.lower_join import lower_window_join
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_project, lower_select
 from penstock.optimizer.lower_table_join import lower_table_join
@@ -38,7 +39,7 @@ from penstock.plan.waiting import waits
 from penstock.windows import Sliding
 
 #: Rewrites of logical plans, in their order.
-RULES = (in_order, late_rows, adapt_union_inputs, prune)
+RULES = (in_order, late_rows, adapt_union_inputs, shape_joins, prune)
 #: Changes of physical plans, in their order.
 FITTING = (tag_union_inputs, joint_punctuation, share_panes)
 
@@ -120,8 +121,6 @@ class _Chooser:
         return replace(last, label=node.label, reason=chosen.reason, cost=chosen.cost)
 
     def _inputs(self, node: nodes.Node) -> Iterable[nodes.Node]:
-        if isinstance(node, nodes.WindowJoin):
-            return inputs_of(node, self._options.join)
         if isinstance(node, nodes.WindowAggregate) and node.has_several_windows:
             return node.apart
         return node.children

@@ -25,7 +25,7 @@ import polars as pl
 
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
-from penstock.model.joins import JoinKind
+from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
 from penstock.oracle.casts import cast
@@ -75,7 +75,7 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             # The order is a contract on how rows come, which whoever sees them come must check.
             return evaluate(plan.input, inputs)
         case nodes.WindowJoin():
-            return join(plan, evaluate(plan.left, inputs), evaluate(plan.right, inputs))
+            return join(plan, [evaluate(child, inputs) for child in plan.inputs])
         case nodes.TableJoin():
             return table_join(plan, evaluate(plan.input, inputs))
     raise AssertionError(f"no such node: {plan!r}")
@@ -294,31 +294,57 @@ WITH_PARAMETER: dict[str, Callable[..., Any]] = {
 # --- joins --------------------------------------------------------------------------------------
 
 
-def join(plan: nodes.WindowJoin, left: Sequence[Row], right: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every pair is tried; rows without a partner follow where the kind keeps them."""
-    pairs = [
-        (i, j)
-        for i, mine in enumerate(left)
-        for j, theirs in enumerate(right)
-        if within_band(plan, mine, theirs)
-        and equal_keys(plan, mine, theirs)
-        and holds(plan.residual, paired(plan, mine, theirs))
+def join(plan: nodes.WindowJoin, sides: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
+    """A row of each input is tried with those of all others; rows without a partner follow."""
+    named = [
+        [prefixed(name, row) for row in rows] for name, rows in zip(plan.names, sides, strict=True)
     ]
-    matched_left, matched_right = {i for i, _ in pairs}, {j for _, j in pairs}
-    if plan.kind in (JoinKind.SEMI, JoinKind.ANTI):
+    found: list[tuple[int, ...]] = [(i,) for i in range(len(named[0]))]
+    for step, rows in enumerate(named[1:], start=1):
+        # Whatever does not hold of some inputs does not hold of all.
+        found = [
+            (*tried, i)
+            for tried in found
+            for i in range(len(rows))
+            if matches(plan, step, together(named, (*tried, i)))
+        ]
+    matched = [{tried[side] for tried in found} for side in range(len(named))]
+    if plan.kind.is_one_sided:
         wanted = plan.kind is JoinKind.SEMI
-        kept = [row for i, row in enumerate(left) if (i in matched_left) is wanted]
-        return [prefixed(plan.names[0], row) for row in kept]
-    answer = [paired(plan, left[i], right[j]) for i, j in pairs]
-    if plan.kind in (JoinKind.LEFT, JoinKind.FULL):
-        nothing = dict.fromkeys(plan.right.schema.names)
-        alone = [row for i, row in enumerate(left) if i not in matched_left]
-        answer += [paired(plan, row, nothing) for row in alone]
-    if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        nothing = dict.fromkeys(plan.left.schema.names)
-        alone = [row for j, row in enumerate(right) if j not in matched_right]
-        answer += [paired(plan, nothing, row) for row in alone]
+        return [row for i, row in enumerate(named[0]) if (i in matched[0]) is wanted]
+    answer = [together(named, tried) for tried in found]
+    nothing = dict.fromkeys(plan.schema.names)
+    for side, rows in enumerate(named[:2]):
+        if plan.kind.keeps_alone(side):
+            answer += [{**nothing, **row} for i, row in enumerate(rows) if i not in matched[side]]
     return answer
+
+
+def together(named: Sequence[Sequence[Row]], tried: tuple[int, ...]) -> dict[str, Any]:
+    """One row of each of the first inputs, as one."""
+    return {k: v for rows, i in zip(named, tried, strict=False) for k, v in rows[i].items()}
+
+
+def matches(plan: nodes.WindowJoin, step: int, row: Row) -> bool:
+    """Whether rows of the first inputs satisfy all that the last of them brings."""
+    edge = plan.edges[step - 1]
+    mine, theirs = row[edge.left], row[edge.right]
+    return (
+        mine is not None
+        and theirs is not None
+        and edge.band.joins(mine, theirs)
+        and all(
+            equal(row[a], type_in(plan, a), row[b], type_in(plan, b))
+            for a, b in plan.equalities
+            if plan.step(frozenset((a, b))) == step
+        )
+        and all(holds(each, row) for each in plan.conditions if plan.step(each.refs) == step)
+    )
+
+
+def type_in(plan: nodes.WindowJoin, column: str) -> Type:
+    child, own = plan.origin(column)
+    return plan.inputs[child].schema[own].type
 
 
 def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -352,29 +378,12 @@ def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any
     return answer
 
 
-def within_band(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
-    mine, theirs = left[plan.on[0]], right[plan.on[1]]
-    return mine is not None and theirs is not None and plan.band.joins(mine, theirs)
-
-
-def equal_keys(plan: nodes.WindowJoin, left: Row, right: Row) -> bool:
-    """As `=` has it: NULL equals nothing, and numbers of different types are compared in one."""
-    return all(
-        equal(left[a], plan.left.schema[a].type, right[b], plan.right.schema[b].type)
-        for a, b in plan.equalities
-    )
-
-
 def equal(mine: Any, my_type: Type, theirs: Any, their_type: Type) -> bool:
     return value_of(Call("=", (Literal(mine, my_type), Literal(theirs, their_type))), {}) is True
 
 
-def paired(plan: nodes.WindowJoin, left: Row, right: Row) -> dict[str, Any]:
-    return {**prefixed(plan.names[0], left), **prefixed(plan.names[1], right)}
-
-
 def prefixed(name: str, row: Row) -> dict[str, Any]:
-    return {f"{name}.{column}": value for column, value in row.items()}
+    return {qualified(name, column): value for column, value in row.items()}
 
 
 # --- comparing ----------------------------------------------------------------------------------

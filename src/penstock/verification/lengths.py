@@ -82,12 +82,13 @@ def _grids(node: nodes.Node) -> Iterator[Grid]:
                     for name in _LENGTHS:
                         yield Grid(getattr(window, name, 0), origin, is_time)
         case nodes.WindowJoin():
-            is_time = _is_time(node.left, node.on[0])
-            if isinstance(node.band, Band):
-                yield Grid(abs(node.band.low), 0, is_time)
-                yield Grid(abs(node.band.high), 0, is_time)
-            else:
-                yield Grid(node.band.width, node.band.origin, is_time)
+            is_time = _is_time(node.inputs[0], node.on[0])
+            for edge in node.edges:
+                if isinstance(edge.band, Band):
+                    yield Grid(abs(edge.band.low), 0, is_time)
+                    yield Grid(abs(edge.band.high), 0, is_time)
+                else:
+                    yield Grid(edge.band.width, edge.band.origin, is_time)
         case nodes.Source() if node.stream.timestamp is not None:
             yield Grid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
 

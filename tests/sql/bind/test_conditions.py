@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from penstock.model.expressions import Call, Expression, Literal, Ref
+from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction
 from penstock.model.types import Type
-from penstock.sql.bind.conditions import Bound, bound_of, conjunction, conjuncts
+from penstock.sql.bind.conditions import Bound, bound_of, conjuncts
 
 A, B = Ref("a", Type.BIGINT), Ref("b", Type.BIGINT)
 OPERATORS = {

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.model.expressions import Ref
+from penstock.model.joins import qualified
 from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
 from penstock.optimizer.specs import (
     PLAIN,
@@ -73,7 +74,7 @@ def _origin(plan: PhysicalPlan, column: str) -> tuple[PhysicalPlan, int] | None:
             value = next(c.value for c in columns if c.name == column)
             return _origin(plan.inputs[0], value.name) if isinstance(value, Ref) else None
         case StaticJoinSpec(join=table):
-            own = column.removeprefix(f"{table.names[0]}.")
+            own = column.removeprefix(qualified(table.names[0], ""))
             is_own = own in (c.name for c in table.columns)
             return _origin(plan.inputs[0], own) if is_own else None
         case WindowJoinSpec(join=JoinSpec() as join) if not join.kind.is_one_sided:

@@ -1,4 +1,10 @@
-"""WindowJoin: pairs of rows that lie near each other in time."""
+"""WindowJoin: rows of several inputs that lie near each other in time.
+
+All columns come out as `name.column`, however many inputs there are. An inner join has as many
+inputs as were written; in which order they meet, and how many at once, is not said here. Joins that
+keep rows without a partner have two inputs. A join or a table join that is an input has no name of
+its own: its columns have theirs already.
+"""
 
 from __future__ import annotations
 
@@ -6,105 +12,170 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.errors import CannotJoin, TypeMismatch
-from penstock.model.expressions import Expression
-from penstock.model.joins import JoinKind
+from penstock.model.expressions import Call, Expression
+from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.types import common_type
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, check_refs
-from penstock.windows import Band, TumblingBand
+from penstock.windows import JoinBand
+
+
+@dataclass(frozen=True)
+class Edge:
+    """How far apart two inputs may lie: the columns that carry their time, as the join has them."""
+
+    left: str
+    right: str
+    band: JoinBand
 
 
 @dataclass(frozen=True)
 class WindowJoin(Node):
-    """Pairs of rows that lie within a band of time and match.
+    """One row of each input, such that all lie within bands of time and match.
 
-    Columns come out as `name.column`. Both timestamps stay, and both progress.
+    Edges make a tree: each brings in one input more, the inputs in their order. Of the timestamps
+    those of the last edge progress.
     """
 
-    left: Node
-    right: Node
-    names: tuple[str, str]
-    on: tuple[str, str]  # the progressing column of each side
-    band: Band | TumblingBand
-    equalities: tuple[tuple[str, str], ...] = ()
-    residual: Expression | None = None  # over the output columns
+    inputs: tuple[Node, ...]
+    names: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    equalities: tuple[tuple[str, str], ...] = ()  # a column of one input and one of a later input
+    conditions: tuple[Expression, ...] = ()
     kind: JoinKind = JoinKind.INNER
 
     def __post_init__(self) -> None:
-        if self.names[0] == self.names[1]:
-            raise CannotJoin(
-                f"both sides of the join are called `{self.names[0]}`",
-                hint=f"name one of them: {self.names[0]} AS other",
-            )
-        for side, on in zip(self.children, self.on, strict=True):
-            check_progress(side, on)
-        for left, right in self.equalities:
-            mine, theirs = self.left.schema[left], self.right.schema[right]
+        assert self.kind is JoinKind.INNER or len(self.inputs) == 2, f"{self.kind} of several"
+        for name in self.names:
+            if name and self.names.count(name) > 1:
+                raise CannotJoin(
+                    f"two inputs of the join are called `{name}`",
+                    hint=f"name one of them: {name} AS other",
+                )
+        for number, edge in enumerate(self.edges, start=1):
+            for column, inputs in ((edge.left, range(number)), (edge.right, [number])):
+                child, own = self.origin(column)
+                assert child in inputs, f"{edge} does not bring in input {number}"
+                check_progress(self.inputs[child], own)
+        for pair in self.equalities:
+            mine, theirs = (self._column(column) for column in pair)
             if common_type(mine.type, theirs.type) is None:
                 raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
-        if self.residual is not None:
-            check_refs(self._both, self.residual)
+        for condition in self.conditions:
+            check_refs(self._all, condition)
 
     @cached_property
-    def _both(self) -> Schema:
+    def _all(self) -> Schema:
+        last = self.edges[-1]
         return Schema.of(
             (
-                Column(f"{name}.{column.name}", column.type)
-                for name, side in zip(self.names, self.children, strict=True)
-                for column in side.schema
+                Column(qualified(name, column.name), column.type)
+                for name, child in zip(self.names, self.inputs, strict=True)
+                for column in child.schema
             ),
-            (f"{name}.{on}" for name, on in zip(self.names, self.on, strict=True)),
-            (
-                f"{self.names[side]}.{self.on[side]}"
-                for side in (0, 1)
-                if self.kind.keeps_alone(1 - side)
-                or self.on[side] in self.children[side].schema.nullable
-            ),
+            (last.left, last.right),
+            filter(self._may_be_null, (last.left, last.right)),
         )
 
     @cached_property
     def schema(self) -> Schema:
-        if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
-            on = f"{self.names[0]}.{self.on[0]}"
-            left = self._both.columns[: len(self.left.schema)]
-            return Schema.of(left, (on,), (on,) if self.on[0] in self.left.schema.nullable else ())
-        return self._both
+        if self.kind.is_one_sided:
+            on = self.edges[0].left
+            left = self._all.columns[: len(self.inputs[0].schema)]
+            return Schema.of(left, (on,), filter(self._may_be_null, (on,)))
+        return self._all
+
+    # -- columns ------------------------------------------------------------------------------
+
+    @cached_property
+    def _origins(self) -> dict[str, ChildColumn]:
+        return {
+            qualified(name, column): ChildColumn(number, column)
+            for number, (name, child) in enumerate(zip(self.names, self.inputs, strict=True))
+            for column in child.schema.names
+        }
+
+    def origin(self, column: str) -> ChildColumn:
+        """The input that a column is of, and what it is called there."""
+        _ = self._all[column]
+        return self._origins[column]
+
+    def _may_be_null(self, column: str) -> bool:
+        child, own = self._origins[column]
+        return own in self.inputs[child].schema.nullable or self._is_padded(child)
+
+    def _is_padded(self, child: int) -> bool:
+        """Whether rows may have NULL in place of a child's, for want of a partner."""
+        return self.kind is not JoinKind.INNER and self.kind.keeps_alone(1 - child)
+
+    def _column(self, column: str) -> Column:
+        child, own = self.origin(column)
+        return self.inputs[child].schema[own]
+
+    def step(self, columns: frozenset[str]) -> int:
+        """The edge, counted from 1, behind which inputs are there that have all these columns."""
+        return max((1, *(self.origin(column).child for column in columns)))
+
+    @cached_property
+    def on(self) -> tuple[str, ...]:
+        """The column of each input that carries its time, as that calls it."""
+        times = (self.edges[0].left, *(edge.right for edge in self.edges))
+        return tuple(self.origin(time).column for time in times)
+
+    @cached_property
+    def keys(self) -> tuple[tuple[ChildColumn, ...], ...]:
+        """Columns of one type that must be equal to each other, directly or through others."""
+        groups: list[list[str]] = []
+        for pair in self.equalities:
+            if self._column(pair[0]).type is self._column(pair[1]).type:
+                met = [group for group in groups if set(group) & set(pair)]
+                columns = dict.fromkeys((*(each for group in met for each in group), *pair))
+                groups = [group for group in groups if group not in met] + [list(columns)]
+        return tuple(tuple(map(self.origin, group)) for group in groups)
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
-        [(child, own)] = (
-            (number, column.removeprefix(f"{name}."))
-            for number, name in enumerate(self.names)
-            if column.startswith(f"{name}.")
-        )
-        if self.kind.keeps_alone(1 - child):
-            return ()  # NULL where there is no partner
-        mine, theirs = self.children[child].schema, self.children[1 - child].schema
-        equal = (
-            ChildColumn(1 - child, pair[1 - child])
-            for pair in self.equalities
-            if pair[child] == own and mine[own].type is theirs[pair[1 - child]].type
-        )
-        return (ChildColumn(child, own), *equal)
+        own = self.origin(column)
+        if self._is_padded(own.child):
+            return ()
+        equal = next((group for group in self.keys if own in group), ())
+        return (own, *(each for each in equal if each != own))
 
     @property
     def order(self) -> str | None:
         return None
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
-        tested = frozenset() if self.residual is None else self.residual.refs
-        sides = []
-        for number, (name, child) in enumerate(zip(self.names, self.children, strict=True)):
-            read = {c for c in child.schema.names if f"{name}.{c}" in used | tested}
-            keys = {pair[number] for pair in self.equalities}
-            sides.append(frozenset(read | keys | {self.on[number]}))
-        return tuple(sides)
+        times = (column for edge in self.edges for column in (edge.left, edge.right))
+        equal = (column for pair in self.equalities for column in pair)
+        needed = used.union(times, equal, *(condition.refs for condition in self.conditions))
+        return tuple(
+            frozenset(c for c in child.schema.names if qualified(name, c) in needed)
+            for name, child in zip(self.names, self.inputs, strict=True)
+        )
 
     @property
     def label(self) -> str:
-        left, right = self.names
-        terms = [f"{left}.{a} = {right}.{b}" for a, b in self.equalities]
-        if self.residual is not None:
-            terms.append(str(self.residual))
-        where = f" where {' AND '.join(terms)}" if terms else ""
+        edges = (
+            f"{_qualifier(edge.left)}, {_qualifier(edge.right)} {edge.band}" for edge in self.edges
+        )
+        terms = [f"{left} = {right}" for left, right in self.equalities]
+        where = " AND ".join([*terms, *map(_in_conjunction, self.conditions)])
         kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
-        return f"WindowJoin {kind}{left}, {right} {self.band}{where}"
+        return f"WindowJoin {kind}{'; '.join(edges)}{' where ' if where else ''}{where}"
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What messages call the inputs."""
+        return tuple(
+            name or ", ".join(dict.fromkeys(map(_qualifier, child.schema.names)))
+            for name, child in zip(self.names, self.inputs, strict=True)
+        )
+
+
+def _qualifier(column: str) -> str:
+    return column.rpartition(".")[0]
+
+
+def _in_conjunction(condition: Expression) -> str:
+    binds_less = isinstance(condition, Call) and condition.function == "or"
+    return f"({condition})" if binds_less else str(condition)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from penstock.errors import CannotJoin, TypeMismatch
 from penstock.model.expressions import Expression
-from penstock.model.joins import JoinKind
+from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.tables import StaticTable
 from penstock.model.types import common_type
@@ -43,7 +43,8 @@ class Table(Node):
 class TableJoin(Node):
     """Rows of a stream with the rows of a static table that match them; there is no window.
 
-    Columns come out as `name.column`. All that progresses goes on progressing.
+    Columns come out as `name.column`; a stream without a name is a join, whose columns have such
+    names already. All that progresses goes on progressing.
     """
 
     input: Node
@@ -73,9 +74,9 @@ class TableJoin(Node):
     def _both(self) -> Schema:
         sides = zip(self.names, (self.input.schema, self.table.schema), strict=True)
         return Schema.of(
-            (Column(f"{name}.{c.name}", c.type) for name, schema in sides for c in schema),
-            (f"{self.names[0]}.{on}" for on in self.input.schema.progressing),
-            (f"{self.names[0]}.{on}" for on in self.input.schema.nullable),
+            (Column(qualified(name, c.name), c.type) for name, schema in sides for c in schema),
+            (qualified(self.names[0], on) for on in self.input.schema.progressing),
+            (qualified(self.names[0], on) for on in self.input.schema.nullable),
         )
 
     @cached_property
@@ -88,7 +89,7 @@ class TableJoin(Node):
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         stream, table = self.names
         for own in self.input.schema.names:
-            if column == f"{stream}.{own}":
+            if column == qualified(stream, own):
                 return (ChildColumn(0, own),)
         if self.kind is not JoinKind.INNER:
             return ()  # NULL where there is no partner
@@ -106,15 +107,16 @@ class TableJoin(Node):
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         name = self.names[0]
         tested = frozenset() if self.residual is None else self.residual.refs
-        read = {c for c in self.input.schema.names if f"{name}.{c}" in used | tested}
+        read = {c for c in self.input.schema.names if qualified(name, c) in used | tested}
         return (frozenset(read | {mine for mine, _ in self.equalities}),)
 
     @property
     def label(self) -> str:
         left, right = self.names
-        terms = [f"{left}.{a} = {right}.{b}" for a, b in self.equalities]
+        terms = [f"{qualified(left, a)} = {right}.{b}" for a, b in self.equalities]
         terms += [str(c) for c in (self.filter, self.residual) if c is not None]
         where = f" where {' AND '.join(terms)}" if terms else ""
         kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
         of = "" if right == self.table.name else f" ({self.table.name})"
-        return f"TableJoin {kind}{left}, table {right}{of}{where}"
+        stream = f"{left}, " if left else ""
+        return f"TableJoin {kind}{stream}table {right}{of}{where}"

@@ -16,7 +16,7 @@ streams, place by place: if one stream has to give one up, so have all that it m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -84,10 +84,7 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
                 )
             case nodes.WindowJoin():
-                keys = (
-                    _trace_all(node, enumerate(pair), node.left.schema[pair[0]].type)
-                    for pair in node.equalities
-                )
+                keys = (_trace_key(node, group) for group in node.keys)
                 yield Meeting(
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
                 )
@@ -112,21 +109,23 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
         # What is stamped on entry is not there yet when rows are spread.
         arriving = (c.name for c in node.stream.arriving)
         return {node.stream.name: column} if column in arriving else None
-    # Of columns that are equal within one input, any will do.
-    origins = {each.child: each.column for each in reversed(node.lineage(column))}
-    if len(origins) != len(node.children):
-        return None  # rows of some input could not be told apart by it
-    return _trace_all(node, sorted(origins.items()), node.schema[column].type)
+    return _trace_key(node, node.lineage(column), node.schema[column].type)
 
 
-def _trace_all(node: nodes.Node, columns: Iterable[tuple[int, str]], of: Type) -> Key | None:
-    """Columns of several children as one key."""
+def _trace_key(
+    node: nodes.Node, columns: Sequence[nodes.ChildColumn], of: Type | None = None
+) -> Key | None:
+    """Columns of all children of a node, which have equal values there, as one key."""
+    # Of columns that are equal within one child, any will do.
+    first = {each.child: each.column for each in reversed(columns)}
+    if len(first) != len(node.children):
+        return None  # rows of some child could not be told apart by it
     traced: Key = {}
-    for number, column in columns:
+    for number, column in sorted(first.items()):
         child = node.children[number]
         key = _trace(child, column)
         # Equal values of different types do not have equal hashes.
-        if key is None or child.schema[column].type is not of:
+        if key is None or child.schema[column].type is not (of or child.schema[column].type):
             return None
         if any(traced.get(stream, name) != name for stream, name in key.items()):
             return None  # one stream, twice, by different columns

@@ -10,9 +10,8 @@ however it is spelled: `a.ts >= b.ts - INTERVAL 5 SECONDS`, `b.ts - a.ts <= …`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 
 from penstock.model.expressions import Call, Expression, Literal, Ref
 from penstock.model.types import Type
@@ -27,14 +26,6 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
             yield from conjuncts(part)
     elif not (isinstance(condition, Literal) and condition.value is True):
         yield condition
-
-
-def conjunction(parts: Iterable[Expression]) -> Expression | None:
-    """All of the parts as one condition; None where there are none."""
-    found = list(parts)
-    if not found:
-        return None
-    return reduce(lambda left, right: Call("and", (left, right)), found)
 
 
 @dataclass(frozen=True)

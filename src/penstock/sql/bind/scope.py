@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import UnknownName
 from penstock.model.expressions import Cast, Named, Ref
+from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM, suggest
 from penstock.model.types import Type
 from penstock.plan.nodes import Node, Ordered, Project, Source
@@ -93,7 +94,7 @@ class Scope:
 
     def prefixed(self, name: str) -> Scope:
         """The same fields behind a join, which calls them `name.column`."""
-        return Scope(tuple(replace(f, column=f"{name}.{f.column}") for f in self.fields))
+        return Scope(tuple(replace(f, column=qualified(name, f.column)) for f in self.fields))
 
     def beginning_with(self, qualifier: str) -> Scope:
         """The same fields, those of one input first."""

@@ -1,4 +1,4 @@
-"""Joins: inputs and conditions -> a left-deep tree of window joins.
+"""Joins: inputs and conditions -> window joins, one of all inputs where rows need a partner.
 
 Every join needs a bound on how far apart partners can lie. It comes from, in this order:
 
@@ -17,14 +17,15 @@ move only as far as that leaves the answer the same.  Spec: window-queries 2.6.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from penstock.errors import CannotJoin, NotExecutable
+from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
-from penstock.plan.nodes import Node, WindowJoin
-from penstock.sql.bind.conditions import conjunction
+from penstock.plan.nodes import Edge, Node, WindowJoin
+from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
@@ -33,19 +34,14 @@ from penstock.sql.bind.join.parts import (
     Left,
     as_progressing,
     divided,
+    equal_columns,
     equalities_of,
     filtered,
-    joined_name,
-    name_of,
     split,
-    unprefixed,
 )
 from penstock.sql.bind.join.table_join import bind_table_join, is_table, stream_first
-from penstock.sql.bind.scope import Scope, unique
+from penstock.sql.bind.scope import Scope
 from penstock.sql.parse.syntax import StreamJoin
-
-#: The result is made of left rows only.
-_ONE_SIDED = (JoinKind.SEMI, JoinKind.ANTI)
 
 
 def bind_joins(
@@ -59,7 +55,7 @@ def bind_joins(
     kinds = {join.args["kind"] for join, _ in joins}
     waiting = _Waiting(split(where), inputs, context)
     left = Left(first.node, first.scope, str(first.name), (first,))
-    if kinds <= {JoinKind.INNER, JoinKind.LEFT, *_ONE_SIDED}:
+    if kinds <= {JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}:
         left = replace(left, node=filtered(first.node, first.scope, waiting.alone(0), context))
     for step, (join, right) in enumerate(joins, start=1):
         with context.located(join):
@@ -67,8 +63,10 @@ def bind_joins(
             # An outer join adds rows; a condition of WHERE must see them, so it waits.
             if kinds == {JoinKind.INNER}:
                 extra = [*waiting.alone(step), *waiting.completed_by(step)]
-            bind = bind_table_join if is_table(right) else _join
-            left = bind(left, right, join, extra, streams, context)
+            if is_table(right):
+                left = bind_table_join(left, right, join, extra, context)
+            else:
+                left = _join(left, right, join, extra, streams, context)
     scope = left.scope if written_first is None else left.scope.beginning_with(written_first)
     return filtered(left.node, left.scope, waiting.trees, context), scope
 
@@ -117,26 +115,64 @@ def _join(
         left.inputs, right, both, parts, join.args.get("within"), inputs, left.absent, context
     )
     parts = [part for part in parts if part not in pairing.used] + list(pairing.residual)
-    equalities = equalities_of(parts, sides, names)
+    equalities = equalities_of(parts, sides)
+    begun = _begun(left, kind, below[0], context)
     node = WindowJoin(
-        filtered(left.node, left.scope, below[0], context),
-        filtered(right.node, right.scope, below[1], context),
-        names,
-        (unprefixed(pairing.on[0], names[0]), unprefixed(pairing.on[1], names[1])),
-        pairing.band,
-        tuple(equalities.values()),
-        conjunction(part for part in parts if part not in equalities),
+        (*begun.inputs, filtered(right.node, right.scope, below[1], context)),
+        (*begun.names, names[1]),
+        (*begun.edges, Edge(*pairing.on, pairing.band)),
+        (*begun.equalities, *equalities.values()),
+        (*begun.conditions, *(part for part in parts if part not in equalities)),
         kind,
     )
-    members = left.inputs if kind in _ONE_SIDED else (*left.inputs, right)
-    scope = as_progressing(sides[0] if kind in _ONE_SIDED else both, node)
-    name = unique(joined_name([str(member.name) for member in members]), map(name_of, inputs))
+    members = left.inputs if kind.is_one_sided else (*left.inputs, right)
+    scope = as_progressing(sides[0] if kind.is_one_sided else both, node)
     absent = left.absent
     if kind.keeps_alone(1):
         absent |= {str(input_.name) for input_ in left.inputs}
     if kind.keeps_alone(0):
         absent |= {str(right.name)}
-    return Left(node, scope, name, members, absent)
+    return Left(node, scope, "", members, absent)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A join to which the next input is added."""
+
+    inputs: tuple[Node, ...]
+    names: tuple[str, ...]
+    edges: tuple[Edge, ...] = ()
+    equalities: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[Expression, ...] = ()
+
+
+def _begun(left: Left, kind: JoinKind, trees: list[exp.Expr], context: Context) -> _Begun:
+    """What stands left of an input, with conditions on it, as part of the join with that.
+
+    Inner joins become one.
+    """
+    join = left.node
+    if not isinstance(join, WindowJoin) or {kind, join.kind} != {JoinKind.INNER}:
+        return _Begun((filtered(left.node, left.scope, trees, context),), (left.name,))
+    inputs, equalities, conditions = list(join.inputs), list(join.equalities), [*join.conditions]
+    for tree in trees:
+        condition = ExpressionBinder(context, left.scope).bind(tree)
+        of = {join.origin(column).child for column in condition.refs}
+        if len(of) == 1:
+            number = of.pop()
+            named = (input_.scope for input_ in left.inputs if input_.name == join.names[number])
+            scope = next(named, left.scope)  # one without a name has the columns of the join
+            inputs[number] = filtered(inputs[number], scope, [tree], context)
+            continue
+        with context.located(tree):
+            for part in conjuncts(condition):
+                equal = sorted(ref.name for ref in equal_columns(part) or ())
+                equal.sort(key=lambda column: join.origin(column).child)
+                if equal:
+                    equalities.append((equal[0], equal[1]))
+                else:
+                    conditions.append(part)
+    return _Begun(tuple(inputs), join.names, join.edges, tuple(equalities), tuple(conditions))
 
 
 def _check_inputs(inputs: list[Input], context: Context) -> None:

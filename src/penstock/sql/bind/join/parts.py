@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.model.expressions import Call, Expression, Ref
+from penstock.model.expressions import Call, Expression, Ref, conjunction
 from penstock.model.joins import JoinKind
 from penstock.plan.nodes import Node, Select
-from penstock.sql.bind.conditions import conjunction, conjuncts
+from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
@@ -37,10 +37,9 @@ class Left:
 
     node: Node
     scope: Scope
-    name: str
+    name: str  # none, once it is a join
     inputs: tuple[Input, ...]
     absent: frozenset[str] = frozenset()  # inputs of which an outer join may give no row
-    tables: tuple[str, ...] = ()  # those that stand behind the last stream
 
 
 def filtered(node: Node, scope: Scope, trees: list[exp.Expr], context: Context) -> Node:
@@ -84,10 +83,10 @@ def divided(
 
 
 def equalities_of(
-    parts: list[Expression], sides: tuple[Scope, Scope], names: tuple[str, str]
+    parts: list[Expression], sides: tuple[Scope, Scope]
 ) -> dict[Expression, tuple[str, str]]:
-    """Conditions that say that two columns are equal -> the columns."""
-    return {part: pair for part in parts if (pair := _equality(part, sides, names))}
+    """Conditions that say that two columns are equal -> the columns, as the join calls them."""
+    return {part: pair for part in parts if (pair := _equality(part, sides))}
 
 
 def as_progressing(scope: Scope, node: Node) -> Scope:
@@ -104,43 +103,16 @@ def _side_of(condition: Expression, sides: tuple[Scope, Scope]) -> int | None:
     return None
 
 
-def _equality(
-    part: Expression, sides: tuple[Scope, Scope], names: tuple[str, str]
-) -> tuple[str, str] | None:
-    """The two columns of `left.a = right.b`, as their own sides call them."""
-    if not isinstance(part, Call) or part.function != "=":
-        return None
-    first, second = part.args
-    if not isinstance(first, Ref) or not isinstance(second, Ref):
-        return None
-    order = (_side_of(first, sides), _side_of(second, sides))
-    if order == (1, 0):
-        first, second = second, first
-    elif order != (0, 1):
-        return None
-    return unprefixed(first.name, names[0]), unprefixed(second.name, names[1])
+def equal_columns(part: Expression) -> tuple[Ref, Ref] | None:
+    """The columns of `a = b`."""
+    if isinstance(part, Call) and part.function == "=":
+        first, second = part.args
+        if isinstance(first, Ref) and isinstance(second, Ref):
+            return first, second
+    return None
 
 
-def unprefixed(column: str, name: str) -> str:
-    return column.removeprefix(f"{name}.")
-
-
-#: So many inputs are named in the name of their join.
-_NAMED = 4
-
-
-def joined_name(names: list[str]) -> str:
-    """What the join of these is called.
-
-    Every further join puts it before all columns once more, so it must not grow with them.
-
-    >>> joined_name(["a", "b", "c"])
-    'a_b_c'
-    >>> joined_name(["a", "b", "c", "d", "e"])
-    'a_to_e'
-    """
-    return "_".join(names) if len(names) <= _NAMED else f"{names[0]}_to_{names[-1]}"
-
-
-def name_of(input_: Input) -> str:
-    return str(input_.name)
+def _equality(part: Expression, sides: tuple[Scope, Scope]) -> tuple[str, str] | None:
+    """The two columns of `left.a = right.b`."""
+    by_side = {_side_of(ref, sides): ref.name for ref in equal_columns(part) or ()}
+    return (by_side[0], by_side[1]) if by_side.keys() == {0, 1} else None

@@ -12,9 +12,9 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.errors import CannotJoin
-from penstock.model.joins import JoinKind
+from penstock.model.expressions import conjunction
+from penstock.model.joins import JoinKind, qualified
 from penstock.plan.nodes import Table, TableJoin
-from penstock.sql.bind.conditions import conjunction
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
@@ -24,10 +24,7 @@ from penstock.sql.bind.join.parts import (
     divided,
     equalities_of,
     filtered,
-    joined_name,
-    name_of,
 )
-from penstock.sql.bind.scope import unique
 from penstock.sql.parse.syntax import StreamJoin
 
 Joins: TypeAlias = list[tuple[StreamJoin, Input]]
@@ -48,7 +45,6 @@ def bind_table_join(
     right: Input,
     join: StreamJoin,
     extra: list[exp.Expr],
-    streams: list[Input],
     context: Context,
 ) -> Left:
     """A static table as one more input; `extra` are conditions of WHERE that belong here."""
@@ -62,22 +58,22 @@ def bind_table_join(
     names = (left.name, str(right.name))
     sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
     below, parts = divided(join, extra, sides, context)
-    equalities = equalities_of(parts, sides, names)
+    equalities = equalities_of(parts, sides)
     in_table = ExpressionBinder(context, sides[1])
     node = TableJoin(
         filtered(left.node, left.scope, below[0], context),
         right.node.table,
         names,
-        tuple(equalities.values()),
+        tuple(
+            (mine.removeprefix(qualified(names[0], "")), theirs.removeprefix(f"{names[1]}."))
+            for mine, theirs in equalities.values()
+        ),
         conjunction(part for part in parts if part not in equalities),
         conjunction(map(in_table.bind, below[1])),
         kind,
     )
     scope = as_progressing(sides[0] if kind.is_one_sided else sides[0] + sides[1], node)
-    tables = (*left.tables, names[1])
-    name = joined_name([*map(name_of, left.inputs), *tables])
-    name = unique(name, map(name_of, streams))
-    return Left(node, scope, name, left.inputs, left.absent, tables)
+    return Left(node, scope, "", left.inputs, left.absent)
 
 
 def is_table(input_: Input) -> bool:

@@ -1,0 +1,118 @@
+"""MJoin: all inputs of a join at once.
+
+By which edge an input finds the others is a choice: by the one that shares most keys with it. Keys
+that are equal to a third are equal to each other; and where two inputs have no band of their own,
+the bands on the way between them add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec, equality
+from penstock.model.expressions import Call, Expression, Literal, Ref
+from penstock.model.joins import qualified
+from penstock.model.types import Type
+from penstock.plan import nodes
+from penstock.windows import Band, JoinBand, TumblingBand
+
+
+def mjoin_spec(join: nodes.WindowJoin) -> MJoinSpec | None:
+    """What MJoin is asked for; None: an input is timed by two columns, which it cannot do."""
+    times = [qualified(name, on) for name, on in zip(join.names, join.on, strict=True)]
+    if any(edge.left not in times for edge in join.edges):
+        return None
+    owner = {column: join.origin(column).child for column in join.schema.names}
+    bands = [MEdge((owner[edge.left], owner[edge.right]), edge.band) for edge in join.edges]
+    refs = {column.name: Ref(column.name, column.type) for column in join.schema}
+    equalities = [(refs[left], refs[right]) for left, right in join.equalities]
+    edges, conditions = [], [*map(equality, equalities), *join.conditions]
+    for edge in bands:
+        best = _best(edge, bands, equalities, join, owner)
+        edges.append(best)
+        if best.ends != edge.ends and isinstance(edge.band, Band):
+            left, right = (refs[times[end]] for end in edge.ends)
+            conditions += _within(left, right, edge.band)
+    inputs = tuple(
+        MInput(qualified(name, ""), child.schema.columns, on)
+        for name, child, on in zip(join.names, join.inputs, join.on, strict=True)
+    )
+    promised = tuple(sorted(join.schema.progressing))
+    output = join.schema.names
+    return MJoinSpec(inputs, tuple(edges), tuple(conditions), output, promised, tuple(bands))
+
+
+def _best(
+    edge: MEdge,
+    bands: list[MEdge],
+    equalities: list[tuple[Ref, Ref]],
+    join: nodes.WindowJoin,
+    owner: dict[str, int],
+) -> MEdge:
+    """The edge by which its second input is found: its own, or one that shares more keys."""
+    first, last = edge.ends
+    best = replace(edge, keys=_keys(first, last, equalities, join, owner))
+    for other in range(last):
+        keys = _keys(other, last, equalities, join, owner)
+        band = _added_up(other, last, bands) if len(keys) > len(best.keys) else None
+        if band is not None:
+            best = MEdge((other, last), band, keys)
+    return best
+
+
+def _keys(
+    left: int,
+    right: int,
+    equalities: list[tuple[Ref, Ref]],
+    join: nodes.WindowJoin,
+    owner: dict[str, int],
+) -> tuple[tuple[Ref, Ref], ...]:
+    """The columns of two inputs that must be equal, directly or through others."""
+    found = []
+    for one, other in equalities:
+        if one.type is not other.type and (owner[one.name], owner[other.name]) == (left, right):
+            found.append((one, other))
+    for group in join.keys:
+        mine, theirs = (
+            sorted(each.column for each in group if each.child == end) for end in (left, right)
+        )
+        if mine and theirs:
+            found.append((_ref(join, left, mine[0]), _ref(join, right, theirs[0])))
+    return tuple(found)
+
+
+def _ref(join: nodes.WindowJoin, child: int, column: str) -> Ref:
+    return Ref(qualified(join.names[child], column), join.inputs[child].schema[column].type)
+
+
+def _added_up(start: int, goal: int, bands: list[MEdge]) -> JoinBand | None:
+    """The band between two inputs that follows from those on the way; None: none does."""
+    found: dict[int, JoinBand] = {start: Band(0, 0)}
+    reached = [start]
+    for at in reached:
+        for edge in bands:
+            for side in (0, 1):
+                next_ = edge.ends[1 - side]
+                if edge.ends[side] == at and next_ not in found:
+                    band = _further(found[at], edge.band, side, is_first=at == start)
+                    if band is not None:
+                        found[next_] = band
+                        reached.append(next_)
+    return found.get(goal)
+
+
+def _further(band: JoinBand, by: JoinBand, side: int, *, is_first: bool) -> JoinBand | None:
+    if isinstance(by, TumblingBand):
+        # Who shares a window with one shares it with all who do.
+        return by if is_first or band == by else None
+    if isinstance(band, TumblingBand):
+        return None
+    low, high = (by.low, by.high) if side == 0 else (-by.high, -by.low)
+    return Band(band.low + low, band.high + high)
+
+
+def _within(left: Ref, right: Ref, band: Band) -> list[Expression]:
+    """The band of two timestamps as conditions."""
+    of = Type.INTERVAL if left.type is Type.TIMESTAMP else Type.BIGINT
+    low, high = (Call("+", (left, Literal(end, of))) for end in (band.low, band.high))
+    return [Call(">=", (right, low)), Call("<=", (right, high))]
