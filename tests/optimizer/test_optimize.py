@@ -16,7 +16,7 @@ from penstock.optimizer.lower_join import BASELINES, TACTICS
 from penstock.optimizer.optimize import choose, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
-from penstock.plan.nodes import Node, Project, Union, WindowJoin
+from penstock.plan.nodes import Join, Node, Project, Union
 from tests.optimizer.plans import STREAMS, Built, plan
 
 # --- what has no operator -----------------------------------------------------------------------
@@ -337,7 +337,7 @@ def shaped(node: Node, join: str) -> Node:
 
 def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).children
-    assert isinstance(top, WindowJoin)
+    assert isinstance(top, Join)
     at_once = choose(shaped(top, "mjoin"), Options(join="mjoin"))
     assert at_once.names == ("MJoin",)
     assert "3 inputs meet at once" in at_once.reason
@@ -362,7 +362,7 @@ def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
 def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list[str]) -> None:
     inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
     [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").children
-    assert isinstance(top, WindowJoin)
+    assert isinstance(top, Join)
     spec = mjoin_spec(top)
     assert spec is not None
     assert [

@@ -21,13 +21,13 @@ from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, evaluate_window_aggregate, same_rows
 from penstock.plan.nodes import (
     Edge,
+    Join,
     Project,
     Result,
     Select,
     Source,
     Union,
     WindowAggregate,
-    WindowJoin,
 )
 from penstock.windows import (
     Band,
@@ -279,7 +279,7 @@ BANDS: dict[str, JoinBand] = {
 def test_joins_equal_those_of_duckdb(kind, band):
     left, right = random_rows(1), random_rows(2)
     smaller = Call("<", (Ref("l.len", Type.INT), Ref("r.len", Type.INT)))
-    plan = WindowJoin(
+    plan = Join(
         (without_row_num(packets("p")), without_row_num(packets("q"))),
         names=("l", "r"),
         edges=(Edge("l.ts", "r.ts", BANDS[band]),),
@@ -299,7 +299,7 @@ def test_joins_equal_those_of_duckdb(kind, band):
 def test_a_join_of_three_equals_that_of_duckdb():
     rows = [random_rows(seed) for seed in (1, 2, 3)]
     larger = Call("<", (Ref("b.len", Type.INT), Ref("c.len", Type.INT)))
-    plan = WindowJoin(
+    plan = Join(
         tuple(without_row_num(packets(name)) for name in "pqr"),
         names=("a", "b", "c"),
         edges=(Edge("a.ts", "b.ts", Band(-2, 3)), Edge("b.ts", "c.ts", Band(1, 4))),

@@ -45,10 +45,10 @@ COUNTED = nodes.WindowAggregate(
 )
 UNEQUAL = Call("<", (Ref("a.v", Type.INT), Ref("b.v", Type.INT)))
 BAND = sliding_band(5, 5)
-JOIN = nodes.WindowJoin(
+JOIN = nodes.Join(
     (A, B), ("a", "b"), (nodes.Edge("a.ts", "b.ts", BAND),), (("a.k", "b.k"),), (UNEQUAL,)
 )
-THREE = nodes.WindowJoin(
+THREE = nodes.Join(
     (A, B, LATE),
     ("a", "b", "c"),
     (nodes.Edge("a.ts", "b.ts", BAND), nodes.Edge("b.ts", "c.ts", BAND)),
@@ -58,7 +58,7 @@ THREE = nodes.WindowJoin(
 LOOKED_UP = nodes.TableJoin(A, TABLE, ("a", "t"), (("k", "id"),))
 
 
-def kind(join: nodes.WindowJoin | nodes.TableJoin, of: JoinKind) -> Node:
+def kind(join: nodes.Join | nodes.TableJoin, of: JoinKind) -> Node:
     return replace(join, kind=of)
 
 

@@ -15,13 +15,13 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.nodes import (
     Edge,
+    Join,
     Project,
     Result,
     Select,
     Source,
     Union,
     WindowAggregate,
-    WindowJoin,
 )
 from penstock.windows import Sliding, sliding_band
 
@@ -111,24 +111,24 @@ EDGE = (Edge("a.ts", "b.ts", sliding_band(5, 5)),)
 
 def test_a_join_names_its_inputs_apart() -> None:
     with pytest.raises(CannotJoin, match="two inputs"):
-        WindowJoin((BIDS, BIDS), ("b", "b"), EDGE)
-    join = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.item"),))
+        Join((BIDS, BIDS), ("b", "b"), EDGE)
+    join = Join((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.item"),))
     assert join.schema.progressing == {"a.ts", "b.ts"}
     assert "b.price" in join.schema
 
 
 def test_a_join_of_a_join_calls_columns_as_that_does() -> None:
-    inner = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE)
-    outer = WindowJoin((inner, BIDS), ("", "c"), (Edge("b.ts", "c.ts", sliding_band(5, 5)),))
+    inner = Join((BIDS, BIDS), ("a", "b"), EDGE)
+    outer = Join((inner, BIDS), ("", "c"), (Edge("b.ts", "c.ts", sliding_band(5, 5)),))
     assert outer.schema.names == tuple(f"{n}.{c}" for n in "abc" for c in BIDS.schema.names)
     assert outer.schema.progressing == {"b.ts", "c.ts"}
 
 
 def test_a_semi_join_gives_the_left_side_only() -> None:
-    join = WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, kind=JoinKind.SEMI)
+    join = Join((BIDS, BIDS), ("a", "b"), EDGE, kind=JoinKind.SEMI)
     assert all(name.startswith("a.") for name in join.schema.names)
 
 
 def test_join_keys_must_be_comparable() -> None:
     with pytest.raises(TypeMismatch, match="cannot compare"):
-        WindowJoin((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.price"),))
+        Join((BIDS, BIDS), ("a", "b"), EDGE, (("a.item", "b.price"),))

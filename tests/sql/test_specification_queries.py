@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.nodes import WindowAggregate, WindowJoin
+from penstock.plan.nodes import Join, WindowAggregate
 from penstock.windows import Partitioned, Sliding
 from tests.sql.declared import plan_of
 from tests.sql.golden import Case, compared
@@ -35,7 +35,7 @@ def test_a_query_of_the_specification_has_this_plan(case: Case) -> None:
 def test_the_ranges_of_a_sliding_join_belong_to_their_own_sides() -> None:
     """Q5-8: Main1's packet at most 2 min after Main2's; Main2's at most 3 min after Main1's."""
     join = plan_of(QUERIES["Q5-8"].sql).children[0]
-    assert isinstance(join, WindowJoin)
+    assert isinstance(join, Join)
     minute, [edge] = 60_000_000, join.edges
     assert edge.band.joins(10 * minute, 8 * minute)
     assert not edge.band.joins(10 * minute, 8 * minute - 1)

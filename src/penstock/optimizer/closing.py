@@ -83,7 +83,7 @@ def _is_row_number(node: nodes.Node, on: str) -> bool:
             return on == ROW_NUM
         case nodes.WindowAggregate():
             return _counts_rows(node)
-        case nodes.WindowJoin():
+        case nodes.Join():
             child, own = node.origin(on)
             return _is_row_number(node.children[child], own)
         case nodes.Project():
@@ -138,7 +138,7 @@ class _Reached:
             case nodes.WindowAggregate():
                 latest = self.latest(node.input, node.window.on)
                 return latest <= BEGINNING or self._closes(node, latest)
-            case nodes.WindowJoin():
+            case nodes.Join():
                 return self._lets_lone_rows_out(node) and self._lets_pairs_out(node)
             case nodes.Ordered():
                 latest = self.latest(node.input, node.on)
@@ -157,7 +157,7 @@ class _Reached:
                 return bound > latest + window.gap
         return bound > latest  # ranked below the bound, and windows end with a row
 
-    def _lets_lone_rows_out(self, node: nodes.WindowJoin) -> bool:
+    def _lets_lone_rows_out(self, node: nodes.Join) -> bool:
         if node.kind is JoinKind.INNER:
             return True
         for side in (0, 1):
@@ -168,7 +168,7 @@ class _Reached:
                 return False
         return True
 
-    def _lets_pairs_out(self, node: nodes.WindowJoin) -> bool:
+    def _lets_pairs_out(self, node: nodes.Join) -> bool:
         if self.options.join in _PROMPT_JOINS:
             return True
         inputs = list(zip(node.children, node.on, strict=True))
@@ -193,7 +193,7 @@ class _Reached:
             case nodes.WindowAggregate():
                 latest = self.latest(node.input, node.window.on)
                 return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
-            case nodes.WindowJoin():
+            case nodes.Join():
                 child, own = node.origin(on)
                 return self.latest(node.children[child], own)
             case nodes.Project():
@@ -212,9 +212,9 @@ class _Reached:
                 if not BEGINNING < bound < END:
                     return bound
                 return self._bound_of_window(node, on, bound)
-            case nodes.WindowJoin() if len(node.inputs) > 2:
+            case nodes.Join() if len(node.inputs) > 2:
                 return self.bound(two_by_two(node), on)
-            case nodes.WindowJoin():
+            case nodes.Join():
                 side = node.origin(on).child
                 mine, other = (self.bound(node.children[s], node.on[s]) for s in (side, 1 - side))
                 if self.options.join not in _PROMPT_JOINS:

@@ -1,4 +1,4 @@
-"""WindowJoin: OA-Join, unless `SET join` names another algorithm.
+"""Join: OA-Join, unless `SET join` names another algorithm.
 
 OA-Join needs no order and makes nothing wait. The others keep an order, and pay for it; those that
 order by the later timestamp need inputs that are ordered themselves.
@@ -67,7 +67,7 @@ BASELINES = ("global_order",)
 _NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
 
 
-def lower_window_join(node: nodes.WindowJoin, options: Options) -> Chosen:
+def lower_join(node: nodes.Join, options: Options) -> Chosen:
     if len(node.inputs) > 2:
         return _lower_mjoin(node)
     if options.join == MJOIN:
@@ -86,10 +86,10 @@ def lower_window_join(node: nodes.WindowJoin, options: Options) -> Chosen:
 def _is_join(node: nodes.Node) -> bool:
     """Whether the columns that are read of a node are those of a join."""
     below = node.input if isinstance(node, nodes.Project) else node
-    return isinstance(below, nodes.WindowJoin)
+    return isinstance(below, nodes.Join)
 
 
-def _lower_mjoin(node: nodes.WindowJoin) -> Chosen:
+def _lower_mjoin(node: nodes.Join) -> Chosen:
     spec = mjoin_spec(node)
     assert spec is not None  # or else it would be joins of two
     return Chosen(
@@ -99,7 +99,7 @@ def _lower_mjoin(node: nodes.WindowJoin) -> Chosen:
     )
 
 
-def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
+def _check(node: nodes.Join, join: str, union: str) -> None:
     names = " and ".join(f"`{name}`" for name in node.titles)
     if node.kind is not JoinKind.INNER:
         raise NotExecutable(
@@ -117,7 +117,7 @@ def _check(node: nodes.WindowJoin, join: str, union: str) -> None:
                 )
 
 
-def join_spec(node: nodes.WindowJoin) -> JoinSpec:
+def join_spec(node: nodes.Join) -> JoinSpec:
     """What a join of two asks for, in the kernel's words."""
     left, right = (
         SideSpec(name, side.schema.columns, on)

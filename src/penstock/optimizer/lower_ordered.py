@@ -66,13 +66,13 @@ def price(node: nodes.Node, on: str) -> Price | None:
             return Price(stream.slack, parts)
         case nodes.WindowAggregate():
             return None
-        case nodes.WindowJoin():
+        case nodes.Join():
             binary = two_by_two(node)
             return _price_of_join(binary, binary.origin(on).child)
     return _longest([price(*each) for each in below(node, on)])
 
 
-def _price_of_join(node: nodes.WindowJoin, side: int) -> Price | None:
+def _price_of_join(node: nodes.Join, side: int) -> Price | None:
     """A row comes out with its last partner, which may lie so much later as the band reaches."""
     mine, theirs = (price(node.children[s], node.on[s]) for s in (side, 1 - side))
     band = node.edges[0].band

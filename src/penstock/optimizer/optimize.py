@@ -18,7 +18,7 @@ from dataclasses import replace
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import goes_beyond_rows, lower_window_aggregate
-from penstock.optimizer.lower_join import lower_window_join
+from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_project, lower_select
 from penstock.optimizer.lower_table_join import lower_table_join
@@ -75,8 +75,8 @@ def choose(node: nodes.Node, options: Options) -> Chosen:
             return lower_union(node, options)
         case nodes.WindowAggregate():
             return lower_window_aggregate(node, options)
-        case nodes.WindowJoin():
-            return lower_window_join(node, options)
+        case nodes.Join():
+            return lower_join(node, options)
         case nodes.TableJoin():
             return lower_table_join(node)
         case nodes.Ordered():

@@ -74,7 +74,7 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.Ordered():
             # The order is a contract on how rows come, which whoever sees them come must check.
             return evaluate(plan.input, inputs)
-        case nodes.WindowJoin():
+        case nodes.Join():
             return join(plan, [evaluate(child, inputs) for child in plan.inputs])
         case nodes.TableJoin():
             return table_join(plan, evaluate(plan.input, inputs))
@@ -294,7 +294,7 @@ WITH_PARAMETER: dict[str, Callable[..., Any]] = {
 # --- joins --------------------------------------------------------------------------------------
 
 
-def join(plan: nodes.WindowJoin, sides: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
+def join(plan: nodes.Join, sides: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
     """A row of each input is tried with those of all others; rows without a partner follow."""
     named = [
         [prefixed(name, row) for row in rows] for name, rows in zip(plan.names, sides, strict=True)
@@ -325,7 +325,7 @@ def together(named: Sequence[Sequence[Row]], tried: tuple[int, ...]) -> dict[str
     return {k: v for rows, i in zip(named, tried, strict=False) for k, v in rows[i].items()}
 
 
-def matches(plan: nodes.WindowJoin, step: int, row: Row) -> bool:
+def matches(plan: nodes.Join, step: int, row: Row) -> bool:
     """Whether rows of the first inputs satisfy all that the last of them brings."""
     edge = plan.edges[step - 1]
     mine, theirs = row[edge.left], row[edge.right]
@@ -342,7 +342,7 @@ def matches(plan: nodes.WindowJoin, step: int, row: Row) -> bool:
     )
 
 
-def type_in(plan: nodes.WindowJoin, column: str) -> Type:
+def type_in(plan: nodes.Join, column: str) -> Type:
     child, own = plan.origin(column)
     return plan.inputs[child].schema[own].type
 

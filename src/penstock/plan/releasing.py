@@ -16,6 +16,7 @@ from penstock.model.releases import Release, Releases
 from penstock.model.timestamps import BEGINNING, END
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of, walk
+from penstock.plan.waiting import passes
 from penstock.windows import Sliding
 
 
@@ -45,7 +46,7 @@ def next_window(plan: nodes.Node, bounds: Mapping[str, int]) -> Releases:
 
 def forgets(plan: nodes.Node) -> bool:
     """Whether a promise may let a join forget rows."""
-    return any(isinstance(node, nodes.WindowJoin) for node in walk(plan))
+    return any(isinstance(node, nodes.Join) for node in walk(plan))
 
 
 def lets_out(
@@ -67,7 +68,7 @@ def _changes_bounds(node: nodes.Node) -> bool:
     """Whether bounds behind a node may be others than those of the streams."""
     if isinstance(node, nodes.Project):
         return any(not node.lineage(name) for name in node.progress)
-    return isinstance(node, nodes.WindowJoin | nodes.WindowAggregate)
+    return isinstance(node, nodes.Join | nodes.WindowAggregate)
 
 
 def _lets_out(node: nodes.Node, low: int, raised: int, union: str) -> bool:
@@ -81,10 +82,6 @@ def _lets_out(node: nodes.Node, low: int, raised: int, union: str) -> bool:
                 return True
             first, last = ((b - window.origin) // window.slide for b in (low, raised))
             return first != last
-        case nodes.WindowAggregate() | nodes.Ordered():
-            return True
-        case nodes.WindowJoin():
+        case nodes.Join():
             return any(node.kind.keeps_alone(side) for side in (0, 1))
-        case nodes.Union():
-            return union == "merge"
-    return False
+    return not passes(node, union)

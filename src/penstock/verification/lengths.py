@@ -81,7 +81,7 @@ def _grids(node: nodes.Node) -> Iterator[Grid]:
                     origin = getattr(window, "origin", 0) or usual_origin("time")
                     for name in _LENGTHS:
                         yield Grid(getattr(window, name, 0), origin, is_time)
-        case nodes.WindowJoin():
+        case nodes.Join():
             is_time = _is_time(node.inputs[0], node.on[0])
             for edge in node.edges:
                 if isinstance(edge.band, Band):
@@ -114,7 +114,7 @@ def most_rows(plans: Sequence[nodes.Node], wanted: int) -> dict[str, int]:
     for plan in plans:
         most = wanted
         for node in walk(plan):
-            if isinstance(node, nodes.WindowJoin):
+            if isinstance(node, nodes.Join):
                 inputs = sum(isinstance(below, nodes.Source) for below in _leaves(node))
                 most = min(most, int(MOST_PAIRS ** (1 / max(2, inputs))))
             if isinstance(node, nodes.WindowAggregate):

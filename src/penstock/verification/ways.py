@@ -115,7 +115,7 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
             }
             for size, flush in (("1", "slow"), ("3", "lazy"), ("100", "in_order"))
         ]
-    if nodes.WindowJoin in kinds:
+    if nodes.Join in kinds:
         found += [{"join": name} for name in SETTINGS["join"].words]
     if nodes.Union in kinds:
         found += [{"union": name} for name in SETTINGS["union"].words]

@@ -37,8 +37,8 @@ def plans() -> dict[str, nodes.Node]:
     return {entry.name: entry.plan for entry in engine.catalog.queries}
 
 
-def join_of(plan: nodes.Node) -> nodes.WindowJoin:
-    return next(node for node in walk(plan) if isinstance(node, nodes.WindowJoin))
+def join_of(plan: nodes.Node) -> nodes.Join:
+    return next(node for node in walk(plan) if isinstance(node, nodes.Join))
 
 
 @pytest.mark.parametrize("seed", range(5))

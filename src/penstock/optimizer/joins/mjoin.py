@@ -17,7 +17,7 @@ from penstock.plan import nodes
 from penstock.windows import Band, JoinBand, TumblingBand
 
 
-def mjoin_spec(join: nodes.WindowJoin) -> MJoinSpec | None:
+def mjoin_spec(join: nodes.Join) -> MJoinSpec | None:
     """What MJoin is asked for; None: an input is timed by two columns, which it cannot do."""
     times = [qualified(name, on) for name, on in zip(join.names, join.on, strict=True)]
     if any(edge.left not in times for edge in join.edges):
@@ -46,7 +46,7 @@ def _best(
     edge: MEdge,
     bands: list[MEdge],
     equalities: list[tuple[Ref, Ref]],
-    join: nodes.WindowJoin,
+    join: nodes.Join,
     owner: dict[str, int],
 ) -> MEdge:
     """The edge by which its second input is found: its own, or one that shares more keys."""
@@ -64,7 +64,7 @@ def _keys(
     left: int,
     right: int,
     equalities: list[tuple[Ref, Ref]],
-    join: nodes.WindowJoin,
+    join: nodes.Join,
     owner: dict[str, int],
 ) -> tuple[tuple[Ref, Ref], ...]:
     """The columns of two inputs that must be equal, directly or through others."""
@@ -81,7 +81,7 @@ def _keys(
     return tuple(found)
 
 
-def _ref(join: nodes.WindowJoin, child: int, column: str) -> Ref:
+def _ref(join: nodes.Join, child: int, column: str) -> Ref:
     return Ref(qualified(join.names[child], column), join.inputs[child].schema[column].type)
 
 

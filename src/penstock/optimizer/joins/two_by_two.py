@@ -12,7 +12,7 @@ from penstock.optimizer.joins.mjoin import mjoin_spec
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
 from penstock.plan.graph import rewrite
-from penstock.plan.nodes import Node, WindowJoin
+from penstock.plan.nodes import Join, Node
 
 #: The setting by which all inputs meet at once.
 MJOIN = "mjoin"
@@ -24,16 +24,16 @@ def shape_joins(queries: Queries, options: Options) -> Queries:
 
 
 def _shaped(join: str, node: Node) -> Node:
-    if not isinstance(node, WindowJoin) or len(node.inputs) == 2:
+    if not isinstance(node, Join) or len(node.inputs) == 2:
         return node
     return node if join == MJOIN and mjoin_spec(node) is not None else two_by_two(node)
 
 
-def two_by_two(join: WindowJoin) -> WindowJoin:
+def two_by_two(join: Join) -> Join:
     """The same rows from joins of two inputs each."""
     name, left = join.names[0], join.inputs[0]
     for step, edge in enumerate(join.edges, start=1):
-        left = WindowJoin(
+        left = Join(
             (left, join.inputs[step]),
             (name, join.names[step]),
             (edge,),
@@ -42,5 +42,5 @@ def two_by_two(join: WindowJoin) -> WindowJoin:
             join.kind,
         )
         name = ""
-    assert isinstance(left, WindowJoin)
+    assert isinstance(left, Join)
     return left

@@ -6,7 +6,7 @@
     Project          the same, with other columns
     Union            those of all inputs
     WindowAggregate  one per group and window
-    WindowJoin       one per row of each input that match, within bands of time
+    Join             one per rows of all inputs that match, within bands of time
     TableJoin        one per row of a stream and row of a static table that match
     Ordered          the same, in the order of a column
 
@@ -15,7 +15,7 @@ sub-plans, and whoever builds the running graph can make one operator of them (`
 """
 
 from penstock.plan.nodes.aggregate import Result, WindowAggregate
-from penstock.plan.nodes.joins import Edge, WindowJoin
+from penstock.plan.nodes.joins import Edge, Join
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress
 from penstock.plan.nodes.rows import Ordered, Project, Select, Union
 from penstock.plan.nodes.source import Source
@@ -24,6 +24,7 @@ from penstock.plan.nodes.table import Table, TableJoin
 __all__ = [
     "ChildColumn",
     "Edge",
+    "Join",
     "Node",
     "Ordered",
     "Project",
@@ -34,6 +35,5 @@ __all__ = [
     "TableJoin",
     "Union",
     "WindowAggregate",
-    "WindowJoin",
     "check_progress",
 ]

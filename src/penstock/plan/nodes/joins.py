@@ -1,4 +1,4 @@
-"""WindowJoin: rows of several inputs that lie near each other in time.
+"""Join: rows of several inputs that lie near each other in time.
 
 All columns come out as `name.column`, however many inputs there are. An inner join has as many
 inputs as were written; in which order they meet, and how many at once, is not said here. Joins that
@@ -30,7 +30,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class WindowJoin(Node):
+class Join(Node):
     """One row of each input, such that all lie within bands of time and match.
 
     Edges make a tree: each brings in one input more, the inputs in their order. Of the timestamps
@@ -161,7 +161,7 @@ class WindowJoin(Node):
         terms = [f"{left} = {right}" for left, right in self.equalities]
         where = " AND ".join([*terms, *map(_in_conjunction, self.conditions)])
         kind = "" if self.kind is JoinKind.INNER else f"{self.kind.value} "
-        return f"WindowJoin {kind}{'; '.join(edges)}{' where ' if where else ''}{where}"
+        return f"Join {kind}{'; '.join(edges)}{' where ' if where else ''}{where}"
 
     @property
     def titles(self) -> tuple[str, ...]:

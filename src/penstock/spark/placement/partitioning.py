@@ -83,7 +83,7 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 yield Meeting(
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
                 )
-            case nodes.WindowJoin():
+            case nodes.Join():
                 keys = (_trace_key(node, group) for group in node.keys)
                 yield Meeting(
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)

@@ -24,7 +24,7 @@ from sqlglot import exp
 from penstock.errors import CannotJoin, NotExecutable
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
-from penstock.plan.nodes import Edge, Node, WindowJoin
+from penstock.plan.nodes import Edge, Join, Node
 from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
@@ -117,7 +117,7 @@ def _join(
     parts = [part for part in parts if part not in pairing.used] + list(pairing.residual)
     equalities = equalities_of(parts, sides)
     begun = _begun(left, kind, below[0], context)
-    node = WindowJoin(
+    node = Join(
         (*begun.inputs, filtered(right.node, right.scope, below[1], context)),
         (*begun.names, names[1]),
         (*begun.edges, Edge(*pairing.on, pairing.band)),
@@ -152,7 +152,7 @@ def _begun(left: Left, kind: JoinKind, trees: list[exp.Expr], context: Context) 
     Inner joins become one.
     """
     join = left.node
-    if not isinstance(join, WindowJoin) or {kind, join.kind} != {JoinKind.INNER}:
+    if not isinstance(join, Join) or {kind, join.kind} != {JoinKind.INNER}:
         return _Begun((filtered(left.node, left.scope, trees, context),), (left.name,))
     inputs, equalities, conditions = list(join.inputs), list(join.equalities), [*join.conditions]
     for tree in trees:
