@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.local.engine import LocalEngine
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, SECOND
 from penstock.optimizer.closing import closing_bounds
 from penstock.optimizer.options import Options
 
@@ -19,9 +19,10 @@ def closed(*texts: str, newest: tuple[int, int] = (25, 10), union: str = "meld")
     engine = LocalEngine()
     engine.sql(STREAMS)
     plans = [engine.sql(text).plan for text in texts]
-    times = dict(zip("ab", newest, strict=True))
+    times = {(name, "ts"): time for name, time in zip("ab", newest, strict=True)}
     promised = {name: max(time - 3, BEGINNING) for name, time in times.items()}
-    return closing_bounds(plans, times, promised, Options(union=union))
+    found = closing_bounds(plans, times, promised, Options(union=union))
+    return {name: bound for (name, _), bound in found.items()}
 
 
 TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
@@ -69,4 +70,15 @@ def test_what_is_promised_already_is_enough() -> None:
     engine = LocalEngine()
     engine.sql(STREAMS)
     plan = engine.sql(TUMBLING).plan
-    assert closing_bounds([plan], {"a": 25}, {"a": 31}, Options()) == {}
+    assert closing_bounds([plan], {("a", "ts"): 25}, {("a", "ts"): 31}, Options()) == {}
+
+
+def test_each_of_several_times_of_a_stream_is_closed_by_itself() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM a (ts TIMESTAMP, seq BIGINT) TIMESTAMP BY ts SLACK 1 SECOND, seq")
+    by_time = engine.sql("SELECT count(*) [RANGE 10 SECONDS, WA ts] AS n FROM a").plan
+    by_number = engine.sql("SELECT count(*) [RANGE 10, WA seq] AS n FROM a").plan
+    newest = {("a", "ts"): 25 * SECOND, ("a", "seq"): 7}
+    promised = {("a", "ts"): 24 * SECOND, ("a", "seq"): 7}
+    assert closing_bounds([by_time], newest, promised, Options()) == {("a", "ts"): 30 * SECOND}
+    assert closing_bounds([by_number], newest, promised, Options()) == {("a", "seq"): 10}

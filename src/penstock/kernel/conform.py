@@ -26,7 +26,7 @@ from penstock.kernel.types import polars_type
 from penstock.model.expressions import Cast, Ref
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Stream
-from penstock.model.timestamps import to_ticks
+from penstock.model.timestamps import BEGINNING, END, to_ticks
 from penstock.model.types import Type, castable
 
 Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
@@ -93,11 +93,16 @@ def _shown(value: Any) -> str:
 
 
 def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a stream whose time is none, as text with that reason."""
-    on = str(stream.timestamp)
+    """Rows of a stream of which a time is none, as text with that reason."""
     spoilt = as_dicts(rows)
-    reasons = [f"{on}: {row[on]!r} is no place in time" for row in spoilt]
+    wrong = [next(on for on in stream.times if not _is_time(row[on])) for row in spoilt]
+    pairs = zip(wrong, spoilt, strict=True)
+    reasons = [f"{on}: {row[on]!r} is no place in time" for on, row in pairs]
     return as_text(spoilt, stream.arriving, reasons)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int) and BEGINNING < value < END
 
 
 def check_columns(stream: Stream, rows: Rows) -> None:

@@ -2,7 +2,8 @@
 
 Three timestamp kinds (Spec: timestamps 2): *external*, a column the rows bring along; *internal*,
 stamped on entry; *latent*, none at all. For external ones the declaration also says how far out of
-order rows may come, which is what lets bounds be promised.
+order rows may come, which is what lets bounds be promised. Such a stream may have further columns
+that progress, each with a slack of its own (NetFlow: when a flow began, and when it ended).
 """
 
 from __future__ import annotations
@@ -69,6 +70,14 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class FurtherTime:
+    """One more column that progresses; rows come at most `slack` below its newest value."""
+
+    column: str
+    slack: int = 0
+
+
+@dataclass(frozen=True)
 class Stream:
     """A declared stream.
 
@@ -83,21 +92,22 @@ class Stream:
     slack: int | None = 0
     origin: Origin = field(default_factory=Origin)
     timing: Timing = field(default_factory=Timing)
+    further: tuple[FurtherTime, ...] = ()
 
     def __post_init__(self) -> None:
         check_declared(f"stream `{self.name}`", self.columns)
         names = [column.name for column in self.columns]
-        if self.timestamp is not None:
-            if self.timestamp not in names:
+        for time in self.times:
+            if time not in names:
                 raise UnknownName(
-                    f"stream `{self.name}` has no column `{self.timestamp}` to take its time from",
-                    hint=suggest(self.timestamp, names),
+                    f"stream `{self.name}` has no column `{time}` to take its time from",
+                    hint=suggest(time, names),
                 )
-            given = Schema(self.columns)[self.timestamp].type
+            given = Schema(self.columns)[time].type
             if not given.can_progress:
                 usable = [c.name for c in self.columns if c.type.can_progress]
                 raise CannotWindow(
-                    f"stream `{self.name}` cannot take its time from `{self.timestamp}`: "
+                    f"stream `{self.name}` cannot take its time from `{time}`: "
                     f"it is {given}, and time must be a TIMESTAMP or an integer",
                     hint=f"usable columns: {', '.join(usable) or 'none'}",
                 )
@@ -107,12 +117,23 @@ class Stream:
                     "small for the time of day",
                     hint=f"declare `{self.timestamp}` as TIMESTAMP",
                 )
-        if self.slack is not None and self.slack < 0:
-            raise CannotWindow(f"stream `{self.name}`: SLACK must not be negative")
-        if self.slack is not None and self.slack >= END:
+        for slack in (self.slack, *(time.slack for time in self.further)):
+            if slack is not None and slack < 0:
+                raise CannotWindow(f"stream `{self.name}`: SLACK must not be negative")
+            if slack is not None and slack >= END:
+                raise CannotWindow(
+                    f"stream `{self.name}`: SLACK is out of range",
+                    hint="choose a shorter one, or none: then it promises nothing by itself",
+                )
+        if self.further and self.kind is not TimestampKind.EXTERNAL:
             raise CannotWindow(
-                f"stream `{self.name}`: SLACK is out of range",
-                hint="choose a shorter one, or none: then it promises nothing by itself",
+                f"stream `{self.name}`: only rows that bring their time along can have several",
+                hint="declare it with TIMESTAMP BY",
+            )
+        if len(set(self.times)) < len(self.times):
+            raise CannotWindow(
+                f"stream `{self.name}` cannot take its time from one column twice",
+                hint="name each column once",
             )
         self._check_timing()
 
@@ -163,8 +184,13 @@ class Stream:
     @property
     def schema(self) -> Schema:
         """The declared columns and the row number every stream has."""
-        progressing = {ROW_NUM} if self.timestamp is None else {ROW_NUM, self.timestamp}
-        return Schema.of((*self.columns, Column(ROW_NUM, Type.BIGINT)), progressing)
+        return Schema.of((*self.columns, Column(ROW_NUM, Type.BIGINT)), {ROW_NUM, *self.times})
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns that its bounds are about: its timestamp, then the others."""
+        own = () if self.timestamp is None else (self.timestamp,)
+        return (*own, *(time.column for time in self.further))
 
     @cached_property
     def arriving(self) -> tuple[Column, ...]:
@@ -184,7 +210,9 @@ class Stream:
         """The promise, as the declaration spells it."""
         if self.kind is not TimestampKind.EXTERNAL:
             return ", ".join([f"{self.kind.value} timestamps", *self.timing.clauses()])
-        return ", ".join([f"by {self.timestamp}", self._lateness(), *self.timing.clauses()])
+        own = [f"by {self.timestamp}", self._lateness(), *self.timing.clauses()]
+        others = [f"{t.column} {self._slack(t.column, t.slack)}" for t in self.further]
+        return ", ".join([*own, *others])
 
     def _lateness(self) -> str:
         if self.timing.rows_late is not None:
@@ -192,7 +220,10 @@ class Stream:
         if self.slack is None:
             by = self.timing.marker
             return "punctuated" if by is None else f"punctuated by {by}"
-        if self.slack == 0:
+        return self._slack(str(self.timestamp), self.slack)
+
+    def _slack(self, column: str, slack: int) -> str:
+        if slack == 0:
             return "ordered"
-        is_time = self.schema[str(self.timestamp)].type is Type.TIMESTAMP
-        return f"slack {format_duration(self.slack) if is_time else self.slack}"
+        is_time = self.schema[column].type is Type.TIMESTAMP
+        return f"slack {format_duration(slack) if is_time else slack}"

@@ -37,7 +37,7 @@ def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
 
 
 def _attributes(stream: Stream) -> list[str]:
-    return [on for on in (stream.timestamp, ROW_NUM) if on is not None]
+    return [*stream.times, ROW_NUM]
 
 
 def _line(stream: Stream, on: str, grain: Grain) -> str:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from penstock.kernel.joins.purge import keep_from, output_bound
 from penstock.model.joins import JoinKind
@@ -37,28 +38,37 @@ from penstock.plan import nodes
 from penstock.plan.graph import below, streams_of, walk
 from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged
 
+Time: TypeAlias = tuple[str, str]
+"""A stream, and a column of it that progresses."""
+
 #: Joins that let results out as soon as they exist.
 _PROMPT_JOINS = (AUTO, "oa", MJOIN)
 
 
 def closing_bounds(
     plans: Iterable[nodes.Node],
-    newest: Mapping[str, int],
-    promised: Mapping[str, int],
+    newest: Mapping[Time, int],
+    promised: Mapping[Time, int],
     options: Options,
-) -> dict[str, int]:
-    """The least bound of each stream with which nothing waits; of those that need a higher one.
+) -> dict[Time, int]:
+    """The least bounds of streams with which nothing waits; of those that need higher ones.
 
-    `newest` are the streams' greatest timestamps, BEGINNING where there was none; `promised` what
-    they have promised already.
+    `newest` are the greatest timestamps, BEGINNING where there was none; `promised` is what was
+    promised already. The timestamps of all streams rise together; further columns that progress
+    may be measured in other units, and each of them rises by itself.
     """
-    found: dict[str, int] = {}
+    found: dict[Time, int] = {}
     for plan in plans:
-        names = [name for name, stream in streams_of(plan).items() if stream.timestamp is not None]
-        needed = _least(plan, names, newest, promised, options)
-        for name in names:
-            if needed > max(promised[name], found.get(name, BEGINNING)):
-                found[name] = needed
+        streams = streams_of(plan).values()
+        own = [(s.name, s.timestamp) for s in streams if s.timestamp is not None]
+        further = [(s.name, time.column) for s in streams for time in s.further]
+        bounds = dict.fromkeys(further, END)  # until it is their turn
+        for group in (own, *([time] for time in further)):
+            needed = _least(plan, group, newest, {**promised, **bounds}, promised, options)
+            bounds |= {time: max(needed, promised[time]) for time in group}
+        for time, bound in bounds.items():
+            if bound > max(promised[time], found.get(time, BEGINNING)):
+                found[time] = bound
     return found
 
 
@@ -93,21 +103,22 @@ def _is_row_number(node: nodes.Node, on: str) -> bool:
 
 def _least(
     plan: nodes.Node,
-    names: list[str],
-    newest: Mapping[str, int],
-    promised: Mapping[str, int],
+    group: list[Time],
+    newest: Mapping[Time, int],
+    others: Mapping[Time, int],
+    promised: Mapping[Time, int],
     options: Options,
 ) -> int:
-    """The least bound for all streams of a plan with which nothing waits in it."""
+    """The least bound for a group of columns with which nothing waits in a plan for them."""
 
     def is_enough(bound: int) -> bool:
-        raised = {name: max(promised[name], bound) for name in names}
-        return _Reached(newest, raised, options).is_out(plan)
+        raised = {time: max(promised[time], bound) for time in group}
+        return _Reached(newest, {**others, **raised}, options).is_out(plan)
 
     if is_enough(BEGINNING):
         return BEGINNING
-    known = [time for name in names for time in (newest[name], promised[name])]
-    low = min(time for time in known if time > BEGINNING)
+    known = [value for time in group for value in (newest[time], promised[time])]
+    low = min((value for value in known if value > BEGINNING), default=0)
     if is_enough(low):
         return low
     high, step = low + 1, 1
@@ -125,8 +136,8 @@ def _least(
 class _Reached:
     """What follows from how far the streams are: the newest rows and the bounds of every node."""
 
-    newest: Mapping[str, int]
-    promised: Mapping[str, int]
+    newest: Mapping[Time, int]
+    promised: Mapping[Time, int]
     options: Options
 
     def is_out(self, plan: nodes.Node) -> bool:
@@ -188,8 +199,7 @@ class _Reached:
         match node:
             case nodes.Source():
                 # Rows are numbered as they come: nobody waits for a number that is no row's.
-                is_time = on == node.stream.timestamp and on != ROW_NUM
-                return self.newest[node.stream.name] if is_time else BEGINNING
+                return self.newest.get((node.stream.name, on), BEGINNING)
             case nodes.WindowAggregate():
                 latest = self.latest(node.input, node.window.on)
                 return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
@@ -205,8 +215,7 @@ class _Reached:
         """What is promised about a progressing column."""
         match node:
             case nodes.Source():
-                is_time = on == node.stream.timestamp
-                return self.promised[node.stream.name] if is_time else BEGINNING
+                return self.promised.get((node.stream.name, on), BEGINNING)
             case nodes.WindowAggregate():
                 bound = self.bound(node.input, node.window.on)
                 if not BEGINNING < bound < END:

@@ -30,7 +30,7 @@ from penstock.model.emit import Emit
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
 from penstock.model.schema import Column, Schema
-from penstock.model.streams import Origin, Stream, TimestampKind, Timing
+from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.optimizer.options import Options
@@ -42,7 +42,7 @@ from penstock.windows.panes import Panes
 #: These and everything derived from them.
 _FAMILIES = (Expression, Window, Node, Spec)
 _OTHERS = (
-    *(Aggregate, Column, Emit, Origin, Schema, StaticTable, Stream, Timing),
+    *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
     *(Band, Panes, Result, TumblingBand),
     *(Flush, JoinSpec, MEdge, MInput, MJoinSpec, SideSpec, TableJoinSpec, Options),
 )

@@ -59,11 +59,12 @@ def price(node: nodes.Node, on: str) -> Price | None:
     match node:
         case nodes.Source():
             stream = node.stream
-            if stream.timestamp != on or stream.slack is None:
+            slacks = {time.column: time.slack for time in stream.further}
+            slack = stream.slack if on == stream.timestamp else slacks.get(on)
+            if slack is None:
                 return None
-            length = _length(stream.slack, node.schema[on].type)
-            parts = (f"slack {length} of {stream.name}",) if stream.slack else ()
-            return Price(stream.slack, parts)
+            length = _length(slack, node.schema[on].type)
+            return Price(slack, (f"slack {length} of {stream.name}",) if slack else ())
         case nodes.WindowAggregate():
             return None
         case nodes.Join():

@@ -4,6 +4,9 @@ A row is late when it lies below what its stream has promised. The hosts look at
 moments: in this process before every row, on Spark before every micro-batch, so that there it does
 not matter how rows are spread. A row without a time, or with one beyond all bounds, is timeless.
 
+A stream may have further columns that progress: a row that breaks a promise about any of its times
+is late, and one that lacks any is timeless; a late row counts for what is promised, by all of them.
+
     promise            before a row                         before a batch
     SLACK d            newest of the rows before, less d    newest of the batches before, less d
     SLACK n ROWS       newest of all but the last n rows    the (n+1)-th newest of all
@@ -87,6 +90,8 @@ class _Promised:
     stream: Stream
     bound: int = BEGINNING
     times: list[int] = field(default_factory=list)  # of all rows that came
+    further: dict[str, list[int]] = field(default_factory=dict)  # likewise, of further columns
+    bounds: dict[str, int] = field(default_factory=dict)
     some: list[tuple[Mapping[str, Any], int]] = field(default_factory=list)  # about such rows only
 
     def verdict(self, row: Row) -> Verdict:
@@ -95,10 +100,10 @@ class _Promised:
             return Verdict.ON_TIME
         if stream.timing.marker is not None and row[stream.timing.marker] is True:
             return Verdict.PROMISE
-        time = row[on]
-        if time is None or not BEGINNING < time < END:
+        if any(row[n] is None or not BEGINNING < row[n] < END for n in stream.times):
             return Verdict.TIMELESS
-        if time < self.bound:
+        time = row[on]
+        if time < self.bound or any(row[name] < bound for name, bound in self.bounds.items()):
             return Verdict.LATE
         broken = any(
             time < bound and all(row[name] == value for name, value in where.items())
@@ -112,6 +117,8 @@ class _Promised:
             return
         if verdict is not Verdict.PROMISE:
             self.times.append(row[on])
+            for each in self.stream.further:
+                self.further.setdefault(each.column, []).append(row[each.column])
             return
         named = {n: v for n, v in row.items() if n not in (on, marker) and v is not None}
         if row[on] is not None and named:
@@ -119,7 +126,13 @@ class _Promised:
         elif row[on] is not None:
             self.bound = max(self.bound, row[on])
 
+    def _raise_further(self) -> None:
+        for each in self.stream.further:
+            if self.further.get(each.column):
+                self.bounds[each.column] = max(self.further[each.column]) - each.slack
+
     def raise_by_rows(self) -> None:
+        self._raise_further()
         late = self.stream.timing.rows_late
         if late is not None:
             self._raise(max(self.times[: max(0, len(self.times) - late)], default=BEGINNING))
@@ -128,6 +141,7 @@ class _Promised:
             self._raise(self.times[-1] - self.stream.slack)
 
     def raise_by_batch(self) -> None:
+        self._raise_further()
         late = self.stream.timing.rows_late
         if late is not None:
             self._raise(next(iter(sorted(self.times, reverse=True)[late:]), BEGINNING))

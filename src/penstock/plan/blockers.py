@@ -15,7 +15,7 @@ from penstock.model.ets import NO_ETS, Ets, EtsKind
 from penstock.model.releases import Release, Releases
 from penstock.model.schema import ROW_NUM
 from penstock.model.slack import lateness_in_words
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import FurtherTime, Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
 from penstock.model.types import Type
 from penstock.plan import nodes
@@ -162,6 +162,7 @@ class _Need:
     bound: int | None = None
     rows: int | None = None
     shown: str = ""
+    of: FurtherTime | None = None  # not the timestamp
 
 
 def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | None:
@@ -172,7 +173,13 @@ def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | No
         rows = bound - 1 - known.rows
         return _Need(rows=rows, shown=f"{rows} more row{'' if rows == 1 else 's'}")
     found = release.bounds.get((stream.name, str(stream.timestamp)))
-    return None if found is None else _Need(bound=found, shown=_shown(stream, found))
+    if found is not None:
+        return _Need(bound=found, shown=_shown(stream, found))
+    for time in stream.further:
+        on, found = time.column, release.bounds.get((stream.name, time.column))
+        if found is not None:
+            return _Need(bound=found, shown=f"{on} {_shown_on(stream, on, found)}", of=time)
+    return None
 
 
 def _release(stream: Stream, need: _Need, ets: Ets) -> str:
@@ -181,6 +188,9 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
         return f"{need.shown}, or its end"
     if need.bound is None or need.bound >= END:
         return "more rows, or its end"
+    if need.of is not None:
+        on, least = need.of.column, min(need.bound + need.of.slack, END - 1)
+        return f"a row with {on} of {_shown_on(stream, on, least)} or later, or its end"
     asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
     at = f" of {_shown(stream, need.bound)} or later"
     if stream.kind is TimestampKind.INTERNAL:
@@ -214,9 +224,13 @@ def _yes(fact: bool) -> str:
 def _shown(stream: Stream, bound: int) -> str:
     if stream.timestamp is None:
         return ""
+    return _shown_on(stream, stream.timestamp, bound)
+
+
+def _shown_on(stream: Stream, column: str, bound: int) -> str:
     if bound <= BEGINNING:
         return "nothing yet"
-    is_time = stream.schema[stream.timestamp].type is Type.TIMESTAMP
+    is_time = stream.schema[column].type is Type.TIMESTAMP
     return format_ticks(bound) if is_time or bound >= END else str(bound)
 
 

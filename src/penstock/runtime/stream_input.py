@@ -98,9 +98,7 @@ class StreamInput:
         self.node.output.batch(Block(self._generator.number(let_in)))
         if self.node_of_all is not None:
             self.node_of_all.output.batch(Block(self._generator.number_all(of_all)))
-        on = self.stream.timestamp
-        came = stamped.get_column(on) if on is not None and parts.late.height else None
-        promises = self._generator.after(parts.on_time, now, came)
+        promises = self._generator.after(parts.on_time, now, parts.dated)
         self._promise(p for p in promises if self.useful is None or p.on in self.useful)
 
     def _with_late(self, parts: Split) -> tuple[pl.DataFrame, pl.DataFrame]:

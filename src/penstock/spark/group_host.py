@@ -10,7 +10,7 @@ a batch, the same in every group, so the answer does not depend on how rows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +35,7 @@ from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
+from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.build import build
@@ -59,6 +60,7 @@ class Arrivals:
     punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are promises
     answers_for_punctuation: bool = False  # whether this group reports those that are refused
     ends: bool = False  # whether the run ends with this batch
+    highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
 
 
 @dataclass
@@ -206,7 +208,7 @@ class GroupHost:
 
     def _promise(self, stream: Stream, arrived: Arrivals, said: list[Punctuation]) -> None:
         generator = self.generators[stream.name]
-        generator.after_block(arrived.newest, arrived.foremost)
+        generator.after_block(arrived.newest, arrived.foremost, arrived.highest)
         if arrived.bound >= END:
             generator.end()
         elif arrived.bound > generator.state.own:
@@ -227,16 +229,16 @@ class GroupHost:
         states = {name: generator.state for name, generator in self.generators.items()}
         bounds = closing_bounds(
             self.program.queries.values(),
-            {s.name: _latest(s, states[s.name]) for s in self.program.streams},
-            {name: state.bound for name, state in states.items()},
+            {(s.name, on): v for s in self.program.streams for on, v in _latest(s, states).items()},
+            {(n, on): g.promised(on) for n, g in self.generators.items() for on in g.stream.times},
             self.program.options,
         )
         # The last window over rows is answered unfilled, and no row can be added to it any more:
         # such streams are over for good.
         over = streams_with_row_windows(self.program.queries.values())
-        bounds |= {name: END for name in states if name in over}
-        for name, bound in bounds.items():
-            for promise in self.generators[name].close(bound):
+        bounds |= {(name, ROW_NUM): END for name in states if name in over}
+        for (name, on), bound in bounds.items():
+            for promise in self.generators[name].close(bound, on):
                 self._sources[name].output.punctuation(promise)
         self._executor.run_until_idle()
         for node in list(self.graph.nodes.values()):
@@ -288,8 +290,12 @@ class GroupHost:
         }
 
 
-def _latest(stream: Stream, state: GeneratorState) -> int:
-    """The greatest timestamp that went in; stamps below what was promised were raised to it."""
-    if stream.kind is TimestampKind.INTERNAL and state.newest > BEGINNING:
-        return max(state.newest, state.bound)
-    return state.newest
+def _latest(stream: Stream, states: Mapping[str, GeneratorState]) -> dict[str, int]:
+    """The greatest times that went in; stamps below what was promised were raised to it."""
+    state = states[stream.name]
+    found = {on: state.newest_of.get(on, BEGINNING) for on in stream.times}
+    if stream.timestamp is not None:
+        found[stream.timestamp] = state.newest
+        if stream.kind is TimestampKind.INTERNAL and state.newest > BEGINNING:
+            found[stream.timestamp] = max(state.newest, state.bound)
+    return found

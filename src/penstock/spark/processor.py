@@ -28,7 +28,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
-from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, PROMISES
+from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, NEWEST_OF, PROMISES
 from penstock.spark.faults import reach
 from penstock.spark.group_host import Answers, Arrivals, GroupHost
 from penstock.spark.state.segment_cache import SegmentCache, shared_folder
@@ -108,6 +108,10 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                 malformed.append((line.stream, line.task, line.payload))
             elif line.seq == PROMISES:
                 promises.append((line.stream, line.task, line.payload, bool(line.rows)))
+            elif line.seq == NEWEST_OF:
+                column = program.streams[line.stream].further[line.rows].column
+                highest = found[line.stream].highest
+                highest[column] = max(highest.get(column, BEGINNING), int(line.newest))
             elif line.seq < 0:
                 arrived = found[line.stream]
                 arrived.newest = max(arrived.newest, int(line.newest))

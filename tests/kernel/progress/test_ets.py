@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.errors import CannotWindow
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.progress.late import split_by_place
+from penstock.kernel.progress.late import is_in_place
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
@@ -124,9 +124,7 @@ def test_rows_late_by_more_than_n_places_are_late_however_they_are_cut(
         )
         parts = generator.judge(block)
         late += parts.late["x"].to_list()
-        for promise in generator.after(
-            generator.number(parts.on_time), now=0, came=block.get_column("ts")
-        ):
+        for promise in generator.after(generator.number(parts.on_time), dated=parts.dated):
             if promise.on == "ts":
                 assert promise.bound > promised
                 promised = promise.bound
@@ -136,5 +134,4 @@ def test_rows_late_by_more_than_n_places_are_late_however_they_are_cut(
 
 
 def test_a_promise_from_outside_makes_rows_late_whatever_their_place() -> None:
-    parts = split_by_place(pl.DataFrame({"ts": [5, 9]}), "ts", bound=6, last=[], late=3)
-    assert parts.late["ts"].to_list() == [5]
+    assert is_in_place(pl.Series([5, 9]), bound=6, last=[], late=3).to_list() == [False, True]

@@ -8,6 +8,9 @@
     internal          the time they were stamped with             may raise it
     latent            -                                           there is nothing to promise
 
+A stream may have further columns that progress, each ordered or with a slack: their bounds follow
+from rows alone.
+
 A promise only rises; one that says nothing new is not made. Every stream also numbers its rows from
 1 in the order of arrival, and promises after each block that the numbers so far are over. When a
 stream ends, both promises become END. A run that ends while its stream does not closes what it has
@@ -19,7 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import index
+from functools import partial, reduce
+from operator import and_, index
 from typing import Any
 
 import polars as pl
@@ -27,12 +31,12 @@ import polars as pl
 from penstock.errors import BadPunctuation, LateRow
 from penstock.kernel.conform import fit_values
 from penstock.kernel.progress.ets import enabling_timestamp
-from penstock.kernel.progress.late import Split, split, split_by_place
+from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where, from_json, to_json, where_of
 from penstock.model.schema import ROW_NUM
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import FurtherTime, Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
 from penstock.model.types import Type
 
@@ -53,6 +57,9 @@ class GeneratorState(State):
     arrived: int = 0  # when it came, by the clock
     heard: int | None = None  # when any row last came
     patterns: list[tuple[list[Any], int]] = field(default_factory=list)  # about some rows only
+    # Of further columns that progress: the largest values so far, and what ends of runs closed.
+    newest_of: dict[str, int] = field(default_factory=dict)
+    closed_of: dict[str, int] = field(default_factory=dict)
     last: list[int] = field(default_factory=list)  # of the last rows, if lateness counts rows
 
 
@@ -106,12 +113,16 @@ class Generator:
             return Split(nothing, rows, nothing, rows)
         if self.stream.kind is not TimestampKind.EXTERNAL or self._on is None:
             return Split(rows, nothing, nothing, rows)
-        late = self.stream.timing.rows_late
+        late, bound = self.stream.timing.rows_late, self.state.bound
         if by_block or late is None:
-            slack = None if by_block else self.slack
-            parts = split(rows, self._on, self.state.bound, slack)
+            own = partial(is_on_time, bound=bound, slack=None if by_block else self.slack)
         else:
-            parts = split_by_place(rows, self._on, self.state.bound, self.state.last, late)
+            own = partial(is_in_place, bound=bound, last=self.state.last, late=late)
+        rules = {self._on: own}
+        for time in self.stream.further:
+            slack = None if by_block else time.slack
+            rules[time.column] = partial(is_on_time, bound=self._bound_of(time), slack=slack)
+        parts = sort_out(rows, rules)
         promises = self._patterns()
         if not promises or not parts.on_time.height:
             return parts
@@ -159,20 +170,23 @@ class Generator:
         return found
 
     def after(
-        self, rows: pl.DataFrame, now: int = 0, came: pl.Series | None = None
+        self, rows: pl.DataFrame, now: int = 0, dated: pl.DataFrame | None = None
     ) -> list[Punctuation]:
         """What is promised once these rows, none of them late, have come at `now`.
 
-        `came` are the timestamps of all that came, with those of late rows among them.
+        `dated` are all that have come, with late rows among them.
         """
         promises = []
         if self._on is not None:
-            times = rows.get_column(self._on)
-            newest = times.max() if rows.height != 1 else times[0]
+            came = rows if dated is None else dated
+            times = came.get_column(self._on)
+            newest = times.max() if came.height != 1 else times[0]
             if isinstance(newest, int) and newest > self.state.newest:
                 self.state.newest, self.state.arrived = newest, now
-            bound = self._bound_after(times if came is None else came)
+            bound = self._bound_after(times)
             promises = [] if bound is None else self._raise(bound)
+            highest = {t.column: came.get_column(t.column).max() for t in self.stream.further}
+            promises += self._raise_further(highest)
         if rows.height:
             self.state.heard = now
             promises.append(Punctuation(ROW_NUM, self.state.numbered + 1))
@@ -189,14 +203,37 @@ class Generator:
         self.state.last = seen[over:]
         return max(seen[:over], default=None)
 
-    def after_block(self, newest: int, foremost: Sequence[int]) -> None:
+    def _raise_further(self, highest: Mapping[str, Any]) -> list[Punctuation]:
+        """Take note of the largest values of the other columns that progress."""
+        promises = []
+        for time in self.stream.further:
+            before, value = self._bound_of(time), highest.get(time.column)
+            if isinstance(value, int) and value > self.state.newest_of.get(time.column, BEGINNING):
+                self.state.newest_of[time.column] = value
+            bound = self._bound_of(time)
+            promises += [Punctuation(time.column, bound)] if bound > before else []
+        return promises
+
+    def _bound_of(self, time: FurtherTime) -> int:
+        if self.state.ended:
+            return END
+        newest = self.state.newest_of.get(time.column, BEGINNING)
+        own = newest - time.slack if newest > BEGINNING else BEGINNING
+        return max(own, self.state.closed_of.get(time.column, BEGINNING))
+
+    def after_block(
+        self, newest: int, foremost: Sequence[int], highest: Mapping[str, int] | None = None
+    ) -> None:
         """Take note of rows that came in no order, by the newest timestamps among them.
+
+        `highest` are those of the other columns that progress.
 
         Where lateness counts rows, the last of them may be any. Leaving out the foremost in time
         instead of the last to come promises less, and never too much.
         """
         state, late = self.state, self.stream.timing.rows_late
         state.newest = max(state.newest, newest)
+        self._raise_further(highest or {})
         if late is not None:
             state.last = sorted([*state.last, *foremost], reverse=True)[: late + 1]
             if len(state.last) > late:
@@ -272,10 +309,18 @@ class Generator:
         self.state.patterns = [(to_json(pattern), b) for pattern, b in made.items()]
         return [Punctuation(str(self._on), bound, where)]
 
-    def close(self, bound: int) -> list[Punctuation]:
-        """The end of a run: what lies below the bound is answered, and rows for it are late."""
+    def close(self, bound: int, on: str | None = None) -> list[Punctuation]:
+        """The end of a run: what lies below the bound is answered, and rows for it are late.
+
+        `on`: the column that it is about, if that is not the timestamp.
+        """
         if bound >= END:
             return self.end()
+        for time in self.stream.further:
+            if time.column == on:
+                is_news = bound > self._bound_of(time)
+                self.state.closed_of[on] = max(bound, self.state.closed_of.get(on, BEGINNING))
+                return [Punctuation(on, bound)] if is_news else []
         if self._on is None or bound <= self.state.bound:
             return []
         self.state.bound = self.state.closed = bound
@@ -283,10 +328,17 @@ class Generator:
 
     def is_closed(self, late: pl.DataFrame) -> pl.Series:
         """Which of these late rows would be on time, had no run ended before them."""
-        if self._on is None or self.state.ended or self.state.own >= self.state.closed:
+        state = self.state
+        if self._on is None or state.ended:
             return pl.repeat(False, late.height, eager=True)
-        times = late.get_column(self._on).cast(pl.Int64)
-        is_closed: pl.Series = times.is_between(self.state.own, self.state.closed, closed="left")
+        if not self.stream.further and state.own >= state.closed:
+            return pl.repeat(False, late.height, eager=True)
+        own = {self._on: state.own}
+        for time in self.stream.further:
+            newest = state.newest_of.get(time.column, BEGINNING)
+            own[time.column] = newest - time.slack if newest > BEGINNING else BEGINNING
+        kept = (late.get_column(on).cast(pl.Int64) >= bound for on, bound in own.items())
+        is_closed: pl.Series = reduce(and_, kept)
         return is_closed
 
     def _fitting(self, where: Where) -> Where:
@@ -318,7 +370,8 @@ class Generator:
         if self.state.ended:
             return []
         self.state.ended = True
-        return [*self._raise(END), Punctuation(ROW_NUM, END)]
+        further = [Punctuation(time.column, END) for time in self.stream.further]
+        return [*self._raise(END), *further, Punctuation(ROW_NUM, END)]
 
     def standing(self) -> list[Punctuation]:
         """Every promise that holds now, for a reader who has heard none of them."""
@@ -328,6 +381,8 @@ class Generator:
             promises.append(Punctuation(self._on, state.bound))
         if self._on is not None:
             promises += [Punctuation(self._on, bound, where) for where, bound in self._patterns()]
+        further = ((time.column, self._bound_of(time)) for time in self.stream.further)
+        promises += [Punctuation(on, bound) for on, bound in further if bound > BEGINNING]
         if state.ended or state.numbered:
             promises.append(Punctuation(ROW_NUM, END if state.ended else state.numbered + 1))
         return promises

@@ -9,9 +9,11 @@ it is *timeless*.  Spec: timestamps 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
+from operator import and_
 
 import numpy as np
 import polars as pl
@@ -65,42 +67,44 @@ def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list(), parts.timeless.height
     ([5, 9, 6], [4], 1)
     """
-    return _split(rows, on, lambda times: is_on_time(times, bound, slack))
+    return sort_out(rows, {on: lambda times: is_on_time(times, bound, slack)})
 
 
-def split_by_place(
-    rows: pl.DataFrame, on: str, bound: int, last: Sequence[int], late: int
-) -> Split:
-    """The same where a row may come at most `late` places too late.
+def sort_out(rows: pl.DataFrame, rules: Mapping[str, Callable[[pl.Series], pl.Series]]) -> Split:
+    """Sort rows out by several columns of time: a row must keep the promises about all of them.
 
-    `last` are the timestamps of the last rows before these, at most `late` of them.
-
-    >>> parts = split_by_place(pl.DataFrame({"ts": [5, 9, 6, 4]}), "ts", 0, last=[], late=2)
-    >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list()
-    ([5, 9, 6], [4])
+    A rule says of the times that have come, in their order, which are on time. A row that is late
+    by one column has come, and counts for what is promised about the others.
     """
-    return _split(rows, on, lambda times: _is_in_place(times, bound, last, late))
-
-
-def _split(rows: pl.DataFrame, on: str, is_on_time: Callable[[pl.Series], pl.Series]) -> Split:
     nothing = rows.clear()
-    times = rows.get_column(on).cast(pl.Int64)
-    placed = times.is_between(BEGINNING, END, closed="none").fill_null(False)
+    placed = is_placed(rows, rules)
     if placed.all():
         dated, timeless = rows, nothing
     else:
         dated, timeless = rows.filter(placed), rows.filter(~placed)
-        times = times.filter(placed)
-    on_time = is_on_time(times)
+    kept = [rule(dated.get_column(on).cast(pl.Int64)) for on, rule in rules.items()]
+    on_time = reduce(and_, kept)
     if on_time.all():
         return Split(dated, nothing, timeless, dated)
     return Split(dated.filter(on_time), dated.filter(~on_time), timeless, dated)
 
 
-def _is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
+def is_placed(rows: pl.DataFrame, columns: Iterable[str]) -> pl.Series:
+    """Which rows have a time in all of these columns."""
+    times = (rows.get_column(on).cast(pl.Int64) for on in columns)
+    placed = (each.is_between(BEGINNING, END, closed="none").fill_null(False) for each in times)
+    found: pl.Series = reduce(and_, placed)
+    return found
+
+
+def is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
     """Whether each timestamp keeps what all rows but the last `late` before it have promised.
 
-    A row that is late still takes its place: it has come.
+    `last` are the timestamps of the last rows before these, at most `late` of them. A row that is
+    late still takes its place: it has come.
+
+    >>> is_in_place(pl.Series([5, 9, 6, 4]), 0, last=[], late=2).to_list()
+    [True, True, True, False]
     """
     came = np.concatenate([np.asarray([bound, *last], dtype=np.int64), times.to_numpy()])
     newest = np.maximum.accumulate(came)

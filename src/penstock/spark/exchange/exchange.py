@@ -12,11 +12,11 @@ Lines of the exchange have one shape, whatever the stream:
     g        the group's key   the group's key            some group's key     the group's key
     stream   number of it      number of it               number of it         number of it
     task     who packed it     who sends it               who packed them      who packed it
-    seq      its number        PROGRESS                   MALFORMED_ROWS       PROMISES
+    seq      its number        PROGRESS; NEWEST_OF        MALFORMED_ROWS       PROMISES
     newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
                                BEGINNING: none
-    rows     rows in it        rows the task saw          rows in it           how many, for one
-                                                                               group; else 0
+    rows     rows in it        rows the task saw; which   rows in it           how many, for one
+                               of the other times it is                        group; else 0
     payload  Arrow IPC         NULL, or the foremost      Arrow IPC, all text  Arrow IPC
                                timestamps (SLACK n ROWS)
 
@@ -34,7 +34,7 @@ import polars as pl
 import pyarrow as pa
 
 from penstock.kernel.conform import as_text
-from penstock.kernel.progress.late import is_ahead
+from penstock.kernel.progress.late import is_ahead, is_placed
 from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
@@ -49,7 +49,7 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-PROGRESS, MALFORMED_ROWS, PROMISES = -1, -2, -3
+PROGRESS, MALFORMED_ROWS, PROMISES, NEWEST_OF = -1, -2, -3, -4
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -86,7 +86,9 @@ class Packer:
         reach("exchange.begin")
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
+        further = [time.column for time in self.stream.further]
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
+        newest_of = dict.fromkeys(further, BEGINNING)
         count = seq = 0
         for rows, bad in (block for batch in batches for block in self._blocks(batch)):
             count += rows.height
@@ -98,16 +100,22 @@ class Packer:
                 is_promise = rows.get_column(marker).fill_null(False)
                 yield from self._promises(task, rows.filter(is_promise))
                 rows = rows.filter(~is_promise)
+            # What lacks one of several times is no row, and says nothing by the others.
+            dated = rows.filter(is_placed(rows, self.stream.times)) if further else rows
             if on is not None:
-                newest = max(newest, _newest(rows.get_column(on)))
+                newest = max(newest, _newest(dated.get_column(on)))
+            for column in further:
+                newest_of[column] = max(newest_of[column], _newest(dated.get_column(column)))
             if on is not None and late is not None:
-                foremost = _foremost(foremost, rows.get_column(on), late + 1)
+                foremost = _foremost(foremost, dated.get_column(on), late + 1)
             for group, part in self._parts(rows, task):
                 yield _line(group, self.number, task, seq, part)
                 seq += 1
         reach("exchange.packed")
         if count:
             yield self._progress(task, newest, count, foremost)
+            for number, column in enumerate(further):
+                yield self._newest_of(task, number, newest_of[column])
         reach("exchange.over")
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
@@ -159,6 +167,12 @@ class Packer:
         payload = to_ipc(foremost.to_frame()) if foremost.len() else None
         fixed = {"stream": self.number, "task": task, "seq": PROGRESS, "payload": payload}
         lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
+        return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
+
+    def _newest_of(self, task: int, number: int, newest: int) -> pa.RecordBatch:
+        """How far another column that progresses has come."""
+        fixed = {"stream": self.number, "task": task, "seq": NEWEST_OF, "payload": None}
+        lines = [{"g": g, **fixed, "newest": newest, "rows": number} for g in self.groups]
         return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
 
     def _promises(self, task: int, rows: pl.DataFrame) -> Batches:

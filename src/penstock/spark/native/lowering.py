@@ -84,6 +84,8 @@ def _objection_to(node: nodes.Node) -> str | None:
 def _objection_to_stream(stream: Stream) -> str | None:
     if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
         return f"`{stream.name}` has no time of its own"
+    if stream.further:
+        return f"`{stream.name}` has several times, and Spark watches one"
     if stream.schema[stream.timestamp].type is not Type.TIMESTAMP:
         return f"the time of `{stream.name}` is no TIMESTAMP"
     if stream.slack is None or stream.slack % MILLISECOND:

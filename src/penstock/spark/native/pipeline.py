@@ -115,9 +115,11 @@ class NativePipeline:
         """Promise so much that all windows with rows close: Spark's watermark never goes back."""
         self.refresh()
         newest, promised = self._reached()
-        bounds = closing_bounds([self._plan], newest, promised, Options())
+        on = {stream.name: str(stream.timestamp) for stream in self._streams}
+        times, before = ({(n, on[n]): v for n, v in each.items()} for each in (newest, promised))
+        bounds = closing_bounds([self._plan], times, before, Options())
         # Its times are milliseconds.
-        whole = {name: -(-b // MILLISECOND) * MILLISECOND for name, b in bounds.items()}
+        whole = {name: -(-b // MILLISECOND) * MILLISECOND for (name, _), b in bounds.items()}
         self.pulse.send({**whole, END_OF_RUN: 1})
 
     def _reached(self) -> tuple[dict[str, int], dict[str, int]]:

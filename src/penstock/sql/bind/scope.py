@@ -31,7 +31,7 @@ class Field:
     qualifier: str | None = None
     progresses: bool = False
     hidden: bool = False
-    computed: bool = False  # of others, in a subquery
+    computed: bool = False  # of others, in a subquery; or a further time of a stream
 
     @property
     def ref(self) -> Ref:
@@ -59,6 +59,13 @@ def left_out(node: Node) -> list[str]:
     return names or left_out(node.input)
 
 
+def _is_further(node: Node, column: str) -> bool:
+    """Whether a time is computed, or not the first of a stream."""
+    if isinstance(node, Source):
+        return column in (time.column for time in node.stream.further)
+    return isinstance(node, Project) and not node.lineage(column)
+
+
 @dataclass(frozen=True)
 class Scope:
     """The fields that can be named, in the order of `*`; `lost`: what a subquery has left out."""
@@ -78,7 +85,7 @@ class Scope:
                     qualifier,
                     progresses=column.name in node.schema.progressing,
                     hidden=column.name == ROW_NUM and isinstance(node, Source),
-                    computed=isinstance(node, Project) and not node.lineage(column.name),
+                    computed=_is_further(node, column.name),
                 )
                 for column in node.schema
             ),

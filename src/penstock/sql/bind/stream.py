@@ -6,6 +6,7 @@
     TIMESTAMP BY ts SLACK 5 ROWS        external, rows may be that many places late
     TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
     TIMESTAMP BY ts PUNCTUATED BY mark  external, bounds stand in the data, where mark is true
+    TIMESTAMP BY ts …, other SLACK …    the same, and another column that progresses
     WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
     TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
     LATENT, or nothing                  no time at all
@@ -22,7 +23,7 @@ from typing import Any
 
 from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
 from penstock.model.schema import ROW_NUM, Column
-from penstock.model.streams import Origin, Stream, TimestampKind, Timing
+from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.sql.parse.positions import located
@@ -56,6 +57,7 @@ class TimeDeclaration:
     column: str | None = None
     slack: Length | None = None
     marker: str | None = None  # the column that marks punctuation among the rows
+    further: tuple[tuple[str, Length], ...] = ()  # other columns that progress, with their slack
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,23 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
             return Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
         name = _spelled(str(time.column), columns)
         stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
+        stream = replace(stream, further=_further(stream, time.further))
         if time.slack is not None and time.slack.unit == "rows":
             return replace(stream, slack=None, timing=replace(timing, rows_late=time.slack.value))
         if time.marker is not None:
             marked = replace(timing, marker=_spelled(time.marker, columns))
             return replace(stream, slack=None, timing=marked)
-        slack = None if time.slack is None else _slack_of(stream, time.slack)
+        slack = None if time.slack is None else _slack_of(stream, name, time.slack)
         return replace(stream, slack=slack)
+
+
+def _further(stream: Stream, declared: tuple[tuple[str, Length], ...]) -> tuple[FurtherTime, ...]:
+    """The other columns that progress."""
+    names = [_spelled(name, stream.columns) for name, _ in declared]
+    # Whether there are such columns is checked first.
+    stream = replace(stream, further=tuple(map(FurtherTime, names)))
+    slacks = (_slack_of(stream, n, slack) for n, (_, slack) in zip(names, declared, strict=True))
+    return tuple(map(FurtherTime, names, slacks))
 
 
 def declare_table(declared: StreamDeclaration, text: str) -> StaticTable:
@@ -162,15 +174,14 @@ def _arrival_column(name: str, columns: tuple[Column, ...]) -> tuple[str, tuple[
     return name, (*columns, Column(name, Type.TIMESTAMP))
 
 
-def _slack_of(stream: Stream, slack: Length) -> int:
-    """How late rows may be, in the timestamp's own unit."""
-    of = stream.schema[str(stream.timestamp)].type
+def _slack_of(stream: Stream, column: str, slack: Length) -> int:
+    """How late rows may be, in a column's own unit."""
+    of = stream.schema[column].type
     fits = slack.unit == ("time" if of is Type.TIMESTAMP else "number")
     if not fits and slack.value:
         example = "SLACK 5 SECONDS" if of is Type.TIMESTAMP else "SLACK 5"
         raise CannotWindow(
-            f"stream `{stream.name}`: SLACK {slack} cannot measure `{stream.timestamp}`, "
-            f"which is {of}",
+            f"stream `{stream.name}`: SLACK {slack} cannot measure `{column}`, which is {of}",
             hint=f"write a length in its unit, such as {example}",
         )
     return slack.value

@@ -3,6 +3,7 @@
 CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
   [FROM format ['path']] [OPTIONS (key 'value', …)]
   [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]]
+                [, column [SLACK length | ORDERED]] …
    | TIMESTAMP INTERNAL [AS column] | LATENT]
   [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
   [LATE INTO format ['path'] [OPTIONS (…)]]
@@ -222,18 +223,31 @@ class StreamParser(FromParser):
                 hint="write TIMESTAMP BY column SLACK 5 SECONDS, or TIMESTAMP INTERNAL",
             )
         column = self.word("a column")
-        slack: Length | None = Length(0, "time", self.span_since(clause))
+        marker: str | None = None
+        slack: Length | None = None
+        if not self._match_text_seq("PUNCTUATED"):
+            slack = self._slack(clause)
+        elif self._match_text_seq("BY"):
+            marker = self.word("a column")
+        further: list[tuple[str, Length]] = []
+        while self._match(TokenType.COMMA):
+            other = self.word("a column")
+            if self._match_text_seq("PUNCTUATED", advance=False):
+                self.refuse(
+                    f"only the first time of a stream can be punctuated, not `{other}`",
+                    hint=f"write {other} SLACK 5 SECONDS, or name {other} first",
+                )
+            further.append((other, self._slack(clause)))
+        span = self.span_since(clause)
+        external = TimestampKind.EXTERNAL
+        return TimeDeclaration(external, span, column, slack, marker, tuple(further))
+
+    def _slack(self, clause: Token) -> Length:
+        """How late rows may be, by one column; ORDERED need not be written."""
         if self._match_text_seq("SLACK"):
-            slack = self._fixed_length()
-        elif self._match_text_seq("PUNCTUATED"):
-            slack = None
-            if self._match_text_seq("BY"):
-                marker = self.word("a column")
-                span = self.span_since(clause)
-                return TimeDeclaration(TimestampKind.EXTERNAL, span, column, None, marker)
-        else:
-            self._match_text_seq("ORDERED")
-        return TimeDeclaration(TimestampKind.EXTERNAL, self.span_since(clause), column, slack)
+            return self._fixed_length()
+        self._match_text_seq("ORDERED")
+        return Length(0, "time", self.span_since(clause))
 
     def _fixed_length(self) -> Length:
         length = self.length()
