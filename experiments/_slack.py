@@ -73,9 +73,7 @@ def buffering(late: str) -> Build:
     """Buffering that treats rows that are later than the slack in this way."""
 
     def build(result: Aggregate, window: Sliding) -> WidAggregate:
-        operator = Buffering((), (("x", result),), window)
-        operator.consistent = late == "consistent"
-        return operator
+        return Buffering((), (("x", result),), window, consistent=late == "consistent")
 
     return build
 

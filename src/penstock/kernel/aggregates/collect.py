@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfPart
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, pack, rows_of
 from penstock.kernel.types import polars_type
@@ -42,13 +42,10 @@ class Placed(Listed):
 
 
 @dataclass(frozen=True)
-class CollectList(Function):
+class CollectList(OfPart):
     """The values in order."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Placed(self.argument, self.of, self.by),)
+    keeps = Placed
 
     def result(self, partials: Columns) -> pl.Series:
-        placed = self.parts[0].result(partials)
-        return as_json(placed.list.eval(pl.element().struct.field("x")))
+        return as_json(self.kept(partials).list.eval(pl.element().struct.field("x")))

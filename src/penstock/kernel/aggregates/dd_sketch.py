@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfPart
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, entries, pack, rows_of
 
@@ -46,16 +46,14 @@ class Buckets(Counted):
 
 
 @dataclass(frozen=True)
-class ApproxPercentile(Function):
+class ApproxPercentile(OfPart):
     """A value near the one below which a share of p lies."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Buckets(self.argument, self.of),)
+    keeps = Buckets
 
     def result(self, partials: Columns) -> pl.Series:
         share = self.parameters[0]
-        buckets = self.parts[0].result(partials)
+        buckets = self.kept(partials)
         rows = entries(buckets, np.arange(len(buckets)))
         count = pl.col(COUNT)
         rank = (share * (count.sum() - 1)).floor().over(GROUP)

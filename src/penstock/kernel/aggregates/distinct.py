@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfPart
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, pack, rows_of
 from penstock.kernel.types import polars_type
@@ -34,15 +34,10 @@ class Set(Listed):
 
 
 @dataclass(frozen=True)
-class OfSet(Function):
+class OfSet(OfPart):
     """A function of the set of values."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Set(self.argument, self.of),)
-
-    def members(self, partials: Columns) -> pl.Series:
-        return self.parts[0].result(partials)
+    keeps = Set
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class CountDistinct(OfSet):
     """How many different values; 0 where there is none."""
 
     def result(self, partials: Columns) -> pl.Series:
-        found: pl.Series = self.members(partials).list.len().fill_null(0).cast(pl.Int64)
+        found: pl.Series = self.kept(partials).list.len().fill_null(0).cast(pl.Int64)
         return found
 
 
@@ -61,7 +56,7 @@ class SumDistinct(OfSet):
     def result(self, partials: Columns) -> pl.Series:
         integers = self.of is not None and self.of.is_integer
         wide = pl.Int64() if integers else pl.Float64()
-        found: pl.Series = self.members(partials).cast(pl.List(wide)).list.sum()
+        found: pl.Series = self.kept(partials).cast(pl.List(wide)).list.sum()
         return found
 
 
@@ -70,7 +65,7 @@ class AvgDistinct(OfSet):
     """The average of the different values."""
 
     def result(self, partials: Columns) -> pl.Series:
-        found: pl.Series = self.members(partials).cast(pl.List(pl.Float64())).list.mean()
+        found: pl.Series = self.kept(partials).cast(pl.List(pl.Float64())).list.mean()
         return found
 
 
@@ -79,4 +74,4 @@ class CollectSet(OfSet):
     """The different values, in order, as JSON."""
 
     def result(self, partials: Columns) -> pl.Series:
-        return as_json(self.members(partials))
+        return as_json(self.kept(partials))

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfPart
 from penstock.kernel.aggregates.grouping import Columns
 from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, as_json, pack
 from penstock.kernel.types import polars_type
@@ -33,16 +33,13 @@ class Frequencies(Counted):
 
 
 @dataclass(frozen=True)
-class Mode(Function):
+class Mode(OfPart):
     """The most frequent value; of several the least."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Frequencies(self.argument, self.of),)
+    keeps = Frequencies
 
     def result(self, partials: Columns) -> pl.Series:
-        entries = self.parts[0].result(partials)
-        return entries.list.first().struct.field(VALUE)
+        return self.kept(partials).list.first().struct.field(VALUE)
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,6 @@ class HeavyHitters(Mode):
 
     def result(self, partials: Columns) -> pl.Series:
         [share] = self.parameters
-        entries = self.parts[0].result(partials)
         count = pl.element().struct.field(COUNT)
         heavy = pl.element().filter(count >= share * count.sum())
-        return as_json(entries.list.eval(heavy.struct.field(VALUE)))
+        return as_json(self.kept(partials).list.eval(heavy.struct.field(VALUE)))

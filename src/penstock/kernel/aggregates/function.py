@@ -81,6 +81,20 @@ class PartialAggregate(Function):
 
 
 @dataclass(frozen=True)
+class OfPart(Function):
+    """A function whose result follows from one part, of the class `keeps`."""
+
+    keeps: ClassVar[type[PartialAggregate]]
+
+    @property
+    def parts(self) -> tuple[PartialAggregate, ...]:
+        return (self.keeps(self.argument, self.of, self.by),)
+
+    def kept(self, partials: Columns) -> pl.Series:
+        return self.parts[0].result(partials)
+
+
+@dataclass(frozen=True)
 class Additive(PartialAggregate):
     """One number a group; those of several groups are added up."""
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfPart
 from penstock.kernel.aggregates.grouping import Columns
 from penstock.kernel.aggregates.lists import Listed, pack
 
@@ -26,16 +26,13 @@ class Numbers(Listed):
 
 
 @dataclass(frozen=True)
-class Percentile(Function):
+class Percentile(OfPart):
     """The value below which a share of p lies."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Numbers(self.argument, self.of),)
+    keeps = Numbers
 
     def result(self, partials: Columns) -> pl.Series:
         [share] = self.parameters
-        [numbers] = self.parts
         at = pl.element().sort().quantile(share, interpolation="linear")
-        found: pl.Series = numbers.result(partials).list.eval(at).list.first().cast(pl.Float64)
+        found: pl.Series = self.kept(partials).list.eval(at).list.first().cast(pl.Float64)
         return found

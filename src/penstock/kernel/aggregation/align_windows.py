@@ -1,9 +1,9 @@
 """AlignWindows: aggregates over windows of different lengths that end together, in one row.
 
-Each input has the results of one window. Rows wait until all inputs have promised that the windows
-of their instant are over; then those of one group and instant become one row. A window that has no
-rows gives what its aggregates come to over nothing: 0, an empty list or NULL. The row tells the end
-that they share, and the start of the longest. Several windows in one query are ours.
+Each input has the results of one window. Rows wait until the bounds of all inputs say that the
+windows of their instant are over; then those of one group and instant become one row. A window that
+has no rows gives what its aggregates come to over nothing: 0, an empty list or NULL. The row tells
+the end that they share, and the start of the longest. Several windows in one query are ours.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, take
-from penstock.kernel.aggregates.grouping import Grouping, take_values
+from penstock.kernel.aggregates.grouping import Grouping
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.driver import Results, announce_ends, end_for
-from penstock.kernel.aggregation.keys import code_column, combine
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
@@ -33,13 +31,10 @@ from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING
 from penstock.windows.sliding import Sliding
 
-#: The input that a row came by.
-SIDE = "__side"
-
 
 @dataclass
 class AlignWindowsState(State):
-    """Results that wait for those of other inputs, and what each input has promised."""
+    """Results that wait for those of other inputs, and the bound of each input."""
 
     waiting: Table = table(WINDOW_END)
     bounds: list[int] = field(default_factory=list)
@@ -62,8 +57,8 @@ class AlignWindows(Operator):
         self.ports = len(sides)
         self.state = AlignWindowsState(bounds=[BEGINNING] * len(sides))
         self._groups = list(groups)
-        self._sides = [[name for name, _ in results] for results in sides]
-        self._nothing = {name: over_nothing(a) for results in sides for name, a in results}
+        results = [result for side in sides for result in side]
+        self._nothing = {name: _literal(over_nothing(a)) for name, a in results}
         self._columns = [*groups, *columns, WINDOW_START, WINDOW_END]
         self._range = longest.range
 
@@ -71,8 +66,7 @@ class AlignWindows(Operator):
         return frozenset([WINDOW_END])
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        side = pl.lit(port, pl.Int64).alias(SIDE)
-        self.state.waiting.append(block.rows.drop(WINDOW_START).with_columns(side))
+        self.state.waiting.append(block.rows.drop(WINDOW_START))
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         state = self.state
@@ -108,29 +102,16 @@ class AlignWindows(Operator):
         return self.state.bounds[port] if on == WINDOW_END else BEGINNING
 
     def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:
-        keys = {name: rows.get_column(name) for name in (*self._groups, WINDOW_END)}
-        cells = combine(map(code_column, keys.values()), rows.height).groups()
-        side = rows.get_column(SIDE).to_numpy()
-        found = take(keys, cells.members)
-        for number, names in enumerate(self._sides):
-            mine = np.flatnonzero(side == number)
-            place = np.full(cells.size, -1)
-            place[cells.ids[mine]] = mine
-            for name in names:
-                found[name] = self._result(name, rows, place)
-        found[WINDOW_START] = found[WINDOW_END] - self._range
-        return pl.DataFrame([found[name].alias(name) for name in self._columns])
-
-    def _result(self, name: str, rows: pl.DataFrame, place: Ids) -> pl.Series:
-        nothing: pl.Series = self._nothing[name].new_from_index(0, len(place))
-        if name not in rows.columns:
-            return nothing
-        there = pl.Series(place >= 0)
-        column = rows.get_column(name)
-        found = take_values(column, np.maximum(place, 0))
-        if not there.all():
-            found = found.zip_with(there, nothing.cast(column.dtype))
-        return found
+        there = [name for name in self._nothing if name in rows.columns]
+        cells = rows.group_by(*self._groups, WINDOW_END, maintain_order=True)
+        found = cells.agg(pl.col(there).drop_nulls().first())
+        # A result that is NULL is that over nothing, too: aggregates skip NULL.
+        results = (
+            pl.coalesce(name, nothing) if name in there else nothing.alias(name)
+            for name, nothing in self._nothing.items()
+        )
+        start = (pl.col(WINDOW_END) - self._range).alias(WINDOW_START)
+        return found.with_columns(start, *results).select(self._columns)
 
 
 def over_nothing(aggregate: Aggregate) -> pl.Series:
@@ -152,3 +133,7 @@ def over_nothing(aggregate: Aggregate) -> pl.Series:
     aggregates = AggregateSet((), [("nothing", of_null)])
     partials = aggregates.start(pl.DataFrame(null), Grouping(np.zeros(1, dtype=np.int64), 1))
     return aggregates.results(partials)["nothing"]
+
+
+def _literal(value: pl.Series) -> pl.Expr:
+    return pl.lit(value.item(), value.dtype)

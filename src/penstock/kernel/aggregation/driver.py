@@ -100,11 +100,11 @@ class WindowDriver(Operator):
         """The first window that stays open at a bound on the clock."""
         return bound
 
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
-        """Take out the results of windows below the bound; `promised` is what the clock shows."""
+    def _close(self, received: int, bound: int) -> pl.DataFrame | None:
+        """Take out the results of windows below the bound; `received` is what the clock shows."""
         raise NotImplementedError
 
-    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+    def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
         """The same for the groups of a keyed bound."""
         raise NotImplementedError
 

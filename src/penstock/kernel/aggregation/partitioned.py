@@ -1,11 +1,11 @@
 """PartitionedAggregate: the last rows of each partition, aggregated in panes.
 
 A row's place is its rank in its partition, so each partition has a clock of its own: the number of
-its rows so far. Ranks are final once a promise on the row number says that nothing comes in
+its rows so far. Ranks are final once a bound on the row number says that nothing comes in
 between; until then rows wait. Partials are kept per group and *pane*, as many rows as both RANGE
 and SLIDE are multiples of. When a partition's clock passes the end of a window, the window is put
 together from its panes, and panes that no later window needs are forgotten when segments merge.
-Partitions end their windows one by one, so nothing can be promised about the results of all.
+Partitions end their windows one by one, so no bound holds for the results of all.
 Spec: window-queries 2.4, 3.2.
 """
 
@@ -59,7 +59,7 @@ class PartitionedAggregate(WindowDriver):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         self.state.waiting.append(self._in_time(block.rows))
 
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+    def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         found, on = [], self._window.on
         if self.state.waiting.rows:
             rows = pl.concat(self.state.waiting)

@@ -2,7 +2,7 @@
 
 Rows of a batch that follow each other closely make a *piece*: where it begins, where its last row
 is, and the partials of its groups. A piece may turn out to go on in another batch, or to fill the
-gap between two that are there; so pieces stay as they came until a promise says that some of them
+gap between two that are there; so pieces stay as they came until a bound says that some of them
 can meet no new row. These are put together with whatever they touch:
 
     pieces  ├──┤  ├────┤   ├──┤          ├──┤
@@ -10,7 +10,7 @@ can meet no new row. These are put together with whatever they touch:
     close   ├─────────────────┤          both wait
 
 What touches a piece that is still open waits with it: its `due` is put off to the open piece's end.
-Segments are sorted by `due`, so what a promise can close stands at the front of each.
+Segments are sorted by `due`, so what a bound can close stands at the front of each.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class SessionAggregate(WindowDriver):
         one = sessions[cells.members]
         self._append(self.aggregates.started(rows, cells), first[one], last[one], last[one])
 
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+    def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         return self._ended(self.state.pieces.take_below(self._horizon(bound)))
 
-    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+    def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
         due = matching(where) & (pl.col(_DUE) < self._horizon(bound))
         return self._ended(self.state.pieces.take_where(where_holds(due)))
 

@@ -6,7 +6,7 @@ would show again what the one before has shown, less and less of it, for rows th
 a stream goes on, every window comes to that; so this matters once, at its end.
 
 Port 0 brings the results, port 1 the rows that they are of; what counts there is how many the
-stream has, which is what its promises on the row number say.  Spec: window-queries 2.4, 3.2.
+stream has, which is what the bounds on the row number say.  Spec: window-queries 2.4, 3.2.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ RESULTS, ROWS = 0, 1
 
 @dataclass
 class UpToLastRowState(State):
-    """Results that no row has come to yet, the number of the last row, and what was promised."""
+    """Results that no row has come to yet, the number of the last row, and the bound received."""
 
     waiting: Table = table(WINDOW_END)
     counted: int = BEGINNING
     over: bool = False  # whether no row comes any more
-    promised: int = BEGINNING  # about the results
+    received: int = BEGINNING  # about the results
     sent: int = BEGINNING
 
 
@@ -74,7 +74,7 @@ class UpToLastRow(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         state, bound = self.state, punctuation.bound
         if port == RESULTS and punctuation.on == WINDOW_END:
-            state.promised = max(state.promised, bound)
+            state.received = max(state.received, bound)
         elif port == ROWS and punctuation.on == self._on:
             if punctuation.is_final:
                 state.over = True
@@ -83,10 +83,10 @@ class UpToLastRow(Operator):
         else:
             return
         self._release(out)
-        self._promise(out)
+        self._announce(out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """What is promised about some groups holds, unless one of their results is still here."""
+        """A bound about some groups holds, unless one of their results is still here."""
         if port == RESULTS and not self.state.waiting.rows:
             out.punctuation(punctuation)
 
@@ -102,8 +102,8 @@ class UpToLastRow(Operator):
         if reached.any():
             out.batch(Block(rows.filter(reached)))
 
-    def _promise(self, out: Output) -> None:
-        state, bound = self.state, self.state.promised
+    def _announce(self, out: Output) -> None:
+        state, bound = self.state, self.state.received
         waiting = state.waiting.extent()
         bound = bound if waiting is None else min(bound, waiting[0])
         if bound > state.sent:
@@ -133,7 +133,7 @@ class UpToLastRow(Operator):
 
     def known(self, port: int, on: str) -> int:
         if port == RESULTS:
-            return self.state.promised if on == WINDOW_END else BEGINNING
+            return self.state.received if on == WINDOW_END else BEGINNING
         if on != self._on:
             return BEGINNING
         return END if self.state.over else self.state.counted + 1

@@ -102,8 +102,8 @@ def test_a_late_row_counts_in_the_windows_that_are_open_or_in_none(
     name: str, consistent: bool, sums: dict[int, int]
 ) -> None:
     window = Sliding("ts", 15, 5)
-    operator = ALGORITHMS[name][0]((), (("s", Aggregate("sum", V)),), window)
-    operator.consistent = consistent
+    results = (("s", Aggregate("sum", V)),)
+    operator = ALGORITHMS[name][0]((), results, window, consistent=consistent)
     chain = Chain((Bucket(window), operator), "ts")
     items = chain.rows([row(1, 1), row(16, 100)])
     items += chain.promise(10)

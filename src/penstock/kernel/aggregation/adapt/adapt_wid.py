@@ -165,7 +165,7 @@ class AdaptWid(WidAggregate):
             start = rows.get_column(WID_START).to_numpy()
         return np.maximum(start, self.state.closed), stop
 
-    # -- promises -----------------------------------------------------------------------------
+    # -- closing ------------------------------------------------------------------------------
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         closed = self.state.closed
@@ -301,7 +301,7 @@ class AdaptWid(WidAggregate):
             state.came[name] = state.came.get(name, 0) + len(values)
         low = int(times.min())
         if state.closed > BEGINNING:
-            # A promise from long ago says nothing about windows that begin now.
+            # A bound from long ago says nothing about windows that begin now.
             low = max(low, self._window.covers(state.closed)[1] - self._slide)
         stop = int(rows.get_column(WID_END).to_numpy().max())
         state.begun = begin(state.begun, stop, low)

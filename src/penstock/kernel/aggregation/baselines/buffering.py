@@ -1,11 +1,11 @@
 """Buffering: keep the rows, and compute a window from its rows when it closes.
 
 What systems did before WID, to compare with. Rows stand in a buffer in the order of the windowing
-attribute, so the rows of a window stand together; they are aggregated when a promise closes it, and
+attribute, so the rows of a window stand together; they are aggregated when a bound closes it, and
 a row is looked at once for every window that it is in. Rows that are in no open window are purged.
 
 An input in disorder has to be sorted, which means to wait: a stream's slack says how long, since
-promises lag behind the newest row by it. A row that is later still misses the windows that are
+bounds lag behind the newest row by it. A row that is later still misses the windows that are
 closed; `SET late` says whether it misses the others, too.  Spec: window-queries 3.6, 1.3.
 
 The incremental twin is `buffering_incremental`.

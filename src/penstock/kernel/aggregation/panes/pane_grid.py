@@ -32,7 +32,7 @@ PLACES = 4
 #: A grid that is no larger than this is never too empty.
 FEW_PLACES = 1 << 14
 
-#: The number of a pane; what promises behind the store are about.
+#: The number of a pane; what bounds behind the store are about.
 PANE = "__pane"
 #: How many rows a group has in a pane.
 ROWS = Count(None, None)

@@ -1,6 +1,6 @@
 """PaneStore: the pane-level query, and the one place that keeps panes.
 
-Rows are aggregated in panes, as in a tumbling window; a promise completes panes, which then stand
+Rows are aggregated in panes, as in a tumbling window; a bound completes panes, which then stand
 in segments in order. Whoever computes windows reads them here (`paned_wid`): all windows of all
 queries that aggregate the same rows in the same groups share one store, and a window that is added
 later finds the panes that are there. A pane is forgotten when no reader needs it any more.
@@ -50,7 +50,7 @@ class PaneState(State):
 
 
 class PaneStore(Operator):
-    """Aggregates rows in panes; passes on no rows, only the promise that panes are complete."""
+    """Aggregates rows in panes; passes on no rows, only bounds below which panes are complete."""
 
     state: PaneState
 
@@ -134,7 +134,7 @@ class PaneStore(Operator):
         """Move the panes below the bound to those that are complete."""
         taken = self.state.filling.take_below(bound)
         if taken:
-            # Later promises complete later panes, so segments stand in order, too.
+            # Later bounds complete later panes, so segments stand in order, too.
             self.state.panes.append(self._merged(taken), pl.concat)
 
     def purge(self) -> None:

@@ -109,16 +109,16 @@ class PanedWid(IdDriver):
     def _closes_at(self, wid: int) -> int:
         return self.panes.closes_at(wid)
 
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
-        rows = self._windows_below(promised, bound)
+    def _close(self, received: int, bound: int) -> pl.DataFrame | None:
+        rows = self._windows_below(received, bound)
         if rows is not None and self.state.early:
             rows = self._not_early(rows)
             self.state.early = [(where, stop) for where, stop in self.state.early if stop > bound]
         return rows
 
-    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+    def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
         """Answer for some groups before the others; what is out for them is left out later."""
-        panes = self._store.of_groups(self._first, promised, matching(where))
+        panes = self._store.of_groups(self._first, received, matching(where))
         rows = None if panes is None else self._merge_panes(panes, bound)
         rows = None if rows is None else self._not_early(rows)
         patterns = to_json(where)
@@ -128,11 +128,11 @@ class PanedWid(IdDriver):
 
     def _not_early(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Results without those that are out already."""
-        promises = []
+        bounds = []
         for where, stop in self.state.early:
             end = END if stop >= END else self.window.covers(stop)[1]
-            promises.append((from_json(where), end))
-        return rows.filter(~below(rows, WINDOW_END, promises))
+            bounds.append((from_json(where), end))
+        return rows.filter(~below(rows, WINDOW_END, bounds))
 
     @property
     def _first(self) -> int:
@@ -140,8 +140,8 @@ class PanedWid(IdDriver):
         closed = self.state.closed
         return BEGINNING if closed <= BEGINNING else self.panes.covers(closed)[0]
 
-    def _windows_below(self, promised: int, bound: int) -> pl.DataFrame | None:
-        shared = self._store.windows.close(self, promised, bound) if self.can_share else None
+    def _windows_below(self, received: int, bound: int) -> pl.DataFrame | None:
+        shared = self._store.windows.close(self, received, bound) if self.can_share else None
         if shared is not None:
             if self.state.begun:
                 self.begin_anew()

@@ -1,9 +1,9 @@
-"""SharedWindows: all windows over one store that a promise closes, computed together.
+"""SharedWindows: all windows over one store that a bound closes, computed together.
 
-A promise about panes reaches the readers of a store one after the other. The first that asks has
+A bound about panes reaches the readers of a store one after the other. The first that asks has
 the windows computed for all that want the same aggregates, whatever their RANGE and SLIDE: one step
 over a grid of panes (`pane_grid`), of which each reader gets its slice. So a further window costs
-what its results cost, and next to nothing per promise.
+what its results cost, and next to nothing per bound.
 
 Where groups are many and most have no rows in most panes, a grid is not worth its room; then
 readers compute their windows by themselves (`paned_wid`).
@@ -109,8 +109,8 @@ class SharedWindows:
 
     # -- windows ------------------------------------------------------------------------------
 
-    def close(self, reader: PanedWid, promised: int, bound: int) -> Slice | None:
-        """What a reader puts out when panes below `promised` are complete; None: no grid."""
+    def close(self, reader: PanedWid, received: int, bound: int) -> Slice | None:
+        """What a reader puts out when panes below `received` are complete; None: no grid."""
         ready = self._ready.pop(reader, None)
         if ready is not None and (ready.closed, ready.bound) == (reader.state.closed, bound):
             return ready
@@ -120,7 +120,7 @@ class SharedWindows:
         # Readers have their turns in this order, too.
         alike = [r for r in self._readers() if r.aggregates.alike(reader.aggregates)]
         turn = alike.index(reader)
-        self._compute(grid, [(r, r.closed_by(promised)) for r in alike[turn:] + alike[:turn]])
+        self._compute(grid, [(r, r.closed_by(received)) for r in alike[turn:] + alike[:turn]])
         return self._ready.pop(reader)
 
     def _compute(self, grid: PaneGrid, asking: list[tuple[PanedWid, int]]) -> None:

@@ -21,7 +21,7 @@ import polars as pl
 
 from penstock.kernel.aggregates import Ids, frame, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import Groups, code_column, code_integers, combine
+from penstock.kernel.aggregation.keys import Groups, code_integers
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.segments import Segment, Table, table
 from penstock.kernel.state import State
@@ -43,7 +43,7 @@ class FixedTableState(State):
 
 
 class FixedTable:
-    """`size` slots for the partials of a aggregates."""
+    """`size` slots for the partials of an AggregateSet."""
 
     def __init__(self, state: FixedTableState, aggregates: AggregateSet, size: int) -> None:
         self.size = size
@@ -59,7 +59,7 @@ class FixedTable:
         """Add prepared rows that carry ranges of wids; gives what they throw out."""
         self._follow_state()
         columns = {name: rows.get_column(name) for name in self._identity}
-        cells = _alike(columns)
+        cells = self._alike(columns)
         came = np.empty(cells.size, dtype=np.int64)
         came[cells.ids] = np.arange(rows.height)  # the last row of each counts
         columns = take(columns, cells.members) | self.aggregates.start(rows, cells)
@@ -91,13 +91,13 @@ class FixedTable:
         return self._log()[pl.Series(owners.astype(np.uint32))] if len(owners) else None
 
     def _merged(self, columns: dict[str, pl.Series], came: Ids) -> tuple[dict[str, pl.Series], Ids]:
-        alike = _alike({name: columns[name] for name in self._identity})
+        alike = self._alike(columns)
         if alike.size == len(came):
             return columns, came
         last = np.full(alike.size, -1)
         np.maximum.at(last, alike.ids, came)
         identity = take({name: columns[name] for name in self._identity}, alike.members)
-        return identity | self.aggregates.merge(self.aggregates.kept(columns), alike), last
+        return identity | self.aggregates.merge(columns, alike), last
 
     # -- flushing -----------------------------------------------------------------------------
 
@@ -211,9 +211,9 @@ class FixedTable:
         slots: Ids = (keys.hash_rows().to_numpy() % np.uint64(self.size)).astype(np.int64)
         return slots
 
-
-def _alike(columns: dict[str, pl.Series]) -> Groups:
-    """Entries of one group and one range of windows together."""
-    start, stop, *groups = columns.values()
-    digits = (code_integers(stop.to_numpy()), code_integers((stop - start).to_numpy()))
-    return combine((*digits, *map(code_column, groups)), len(start)).groups()
+    def _alike(self, columns: dict[str, pl.Series]) -> Groups:
+        """Entries of one group and one range of windows together."""
+        start, stop = columns[WID_START].to_numpy(), columns[WID_END].to_numpy()
+        return self.aggregates.cells(
+            columns, code_integers(stop), code_integers(stop - start), leading=True
+        )

@@ -28,15 +28,15 @@ class Flush:
     def keeps_order(self) -> bool:
         return self.policy == IN_ORDER
 
-    def overdue_below(self, promised: int, before: int) -> int:
-        """Windows that must have left when those below `promised` are over, and before it others.
+    def overdue_below(self, received: int, before: int) -> int:
+        """Windows that must have left when those below `received` are over, and before it others.
 
-        >>> Flush("lazy", windows=2).overdue_below(promised=10, before=9)
+        >>> Flush("lazy", windows=2).overdue_below(received=10, before=9)
         8
-        >>> Flush("in_order").overdue_below(promised=10, before=9)
+        >>> Flush("in_order").overdue_below(received=10, before=9)
         9
         """
-        return before if self.keeps_order else promised - self.windows
+        return before if self.keeps_order else received - self.windows
 
     def leaving(self, rows: int) -> tuple[int, int]:
         """How many may leave after so many rows, and how many rows count for the next.

@@ -5,7 +5,7 @@
 The low level sees every row and must never stand still or grow: it keeps partial aggregates in a
 table of fixed size, and whatever it has no room for goes on, half done. The high level sees far
 fewer partials than there are rows, merges those of the same group and window (counts are added up),
-and answers as WID does. A promise about windows goes on only when the last of their aggregates has
+and answers as WID does. A bound about windows goes on only when the last of their aggregates has
 left the table; when that is, says `flush`.  Spec: window-queries 7.5, 7.6.
 """
 
@@ -37,7 +37,7 @@ from penstock.model.timestamps import BEGINNING, END
 class LowLevelState(FixedTableState):
     """The table; how far windows are over here, and how far that was passed on."""
 
-    promised: int = BEGINNING
+    received: int = BEGINNING
     sent: int = BEGINNING
     since: int = 0  # rows since an old aggregate left by itself
 
@@ -70,17 +70,17 @@ class LowLevel(Operator):
             out.batch(Block(thrown_out))
         leaving, self.state.since = self._flush.leaving(self.state.since + len(block))
         if leaving:
-            put_out(self._table.flush_some(self.state.promised, leaving), out)
-            self._promise(out)
+            put_out(self._table.flush_some(self.state.received, leaving), out)
+            self._announce(out)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         state, bound = self.state, punctuation.bound
-        if punctuation.on != WID or bound <= state.promised:
+        if punctuation.on != WID or bound <= state.received:
             return
-        overdue = END if bound >= END else self._flush.overdue_below(bound, state.promised)
+        overdue = END if bound >= END else self._flush.overdue_below(bound, state.received)
         put_out(self._table.flush_all(overdue), out)
-        state.promised = bound
-        self._promise(out)
+        state.received = bound
+        self._announce(out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """What is over for some groups only leaves at once: they have no turn of their own."""
@@ -97,7 +97,7 @@ class LowLevel(Operator):
         oldest = self._table.oldest()
         if oldest >= END:
             return ()
-        # It goes on as partials, when the policy or a promise about its group says so.
+        # It goes on as partials, when the policy or a bound about its group says so.
         times = {WID: oldest, WID_END: oldest + 1}
         return (Waiting((Need(0, WID, oldest + 1),), times, certain=False),)
 
@@ -111,18 +111,18 @@ class LowLevel(Operator):
     def needed(self, on: str, bound: int) -> Needs | None:
         if on != WID:
             return None
-        # What is in the table holds the promise back, until collisions or promises throw it out;
-        # and if collisions did, the next promise says so.
-        need = Need(0, WID, max(bound, min(self.state.promised + 1, END)))
+        # What is in the table holds the bound back, until collisions or bounds throw it out;
+        # and if collisions did, the next bound says so.
+        need = Need(0, WID, max(bound, min(self.state.received + 1, END)))
         return Needs((need,), certain=self._table.oldest() >= bound)
 
     def rest(self, out: Output) -> None:
-        put_out(self._table.flush_all(self.state.promised), out)
-        self._promise(out)
+        put_out(self._table.flush_all(self.state.received), out)
+        self._announce(out)
 
-    def _promise(self, out: Output) -> None:
+    def _announce(self, out: Output) -> None:
         """What no entry of the table can contradict any more."""
-        bound = min(self.state.promised, self._table.oldest())
+        bound = min(self.state.received, self._table.oldest())
         if bound > self.state.sent:
             self.state.sent = bound
             out.punctuation(Punctuation(WID, bound))
@@ -138,7 +138,7 @@ class HighLevel(WidAggregate):
         return self.aggregates.merged(columns_of(rows), cells)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        """What comes with a row may be a promise, too, that was held back: it needs no other."""
+        """What comes with a row may be a bound, too, that was held back: it needs no other."""
         first, mine = times[WID], self._first_open()
         assert first is not None
         [closing] = self._closing(first if mine is None else min(first, mine))

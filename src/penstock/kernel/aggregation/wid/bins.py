@@ -4,7 +4,7 @@ Which windows exist is not known when a row comes, but where they can lie is: a 
 every window that ends in [t, t + RANGE). The aggregate as a function of a window's end is a step
 function; its steps are the *bins*: one begins at each row's time, one where the row leaves again.
 A bin starts with the value of the bin it falls into, and rows update all bins that they cover.
-A promise makes the bins below it final: those that a row ends are put out, and the value at the
+A bound makes the bins below it final: those that a row ends are put out, and the value at the
 bound stays as the first bin of the rest.
 
 WID keeps just such a step function, one entry per group and bin; so all that is added here is
@@ -12,7 +12,7 @@ which of the ends are windows:
 
     SlideByTuple        every row's time
     SlideByRowNumber    those of rows whose number is a multiple of n
-    SlideByRank         every n-th in the order of time, known for those below the promise
+    SlideByRank         every n-th in the order of time, known for those below the bound
 Spec: window-queries 3.7, Fig 6-5 to 6-7, with the three corrections.
 """
 

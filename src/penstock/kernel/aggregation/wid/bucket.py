@@ -1,7 +1,7 @@
 """Bucket: tag each row with the ids of its windows.
 
 A row's windows are consecutive, so the tag is a range of wids. All window semantics is here; what
-aggregates behind it only sees a group attribute whose values are ranges. A promise on the windowing
+aggregates behind it only sees a group attribute whose values are ranges. A bound on the windowing
 attribute becomes one on `wid`: windows below it get no more rows. Promises on other attributes say
 nothing about windows and end here.
 
@@ -29,13 +29,13 @@ from penstock.windows.tagged import Tagged
 #: First wid of a row, and the first after it that does not hold the row.
 WID_START = "__wid_start"
 WID_END = "__wid_end"
-#: What promises are about.
+#: What bounds are about.
 WID = "__wid"
 
 
 @dataclass
 class BucketState(State):
-    """Rows that had no value to window on, and the promise sent last."""
+    """Rows that had no value to window on, and the bound sent last."""
 
     unplaced: int = 0
     sent: int = BEGINNING

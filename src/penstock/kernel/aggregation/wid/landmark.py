@@ -6,7 +6,7 @@ is still open, and one for everything before.
 
 A stream's last window is the one of its newest row; later ones would repeat it for ever. Whether a
 window in a lull exists is thus only known when a row comes that is newer: until then its result
-waits, and so does the promise.  Spec: window-queries 2.4.
+waits, and so does the bound.  Spec: window-queries 2.4.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from penstock.model.timestamps import BEGINNING, END
 
 @dataclass
 class LandmarkState(WidState):
-    """The greatest step that had a row, and the promise received last."""
+    """The greatest step that had a row, and the bound received last."""
 
     newest: int = BEGINNING
-    promised: int = BEGINNING
+    received: int = BEGINNING
 
 
 class LandmarkAggregate(WidAggregate):
@@ -46,7 +46,7 @@ class LandmarkAggregate(WidAggregate):
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on == WID:
-            self.state.promised = max(self.state.promised, punctuation.bound)
+            self.state.received = max(self.state.received, punctuation.bound)
             self._advance(out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
@@ -69,7 +69,7 @@ class LandmarkAggregate(WidAggregate):
         return super().passes(port, {WID: earlier, WID_END: END})
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        """No promise leads beyond the newest row, but the last one."""
+        """No bound leads beyond the newest row, but the last one."""
         found = super().needed(on, bound)
         if found is None:
             return None
@@ -78,15 +78,15 @@ class LandmarkAggregate(WidAggregate):
         return Needs((Need(0, WID, wid),))
 
     def known(self, port: int, on: str) -> int:
-        return self.state.promised if on == WID else BEGINNING
+        return self.state.received if on == WID else BEGINNING
 
     def _advance(self, out: Output) -> None:
         state = self.state
         begun = state.newest > BEGINNING
-        bound = min(state.promised, state.newest + 1) if begun else state.promised
+        bound = min(state.received, state.newest + 1) if begun else state.received
         if bound > state.closed:
             super().on_punctuation(0, Punctuation(WID, bound), out)
-        if state.promised >= END > state.closed:
+        if state.received >= END > state.closed:
             state.partials.clear()
             state.closed = END
             self._announce(END, (), out)

@@ -5,7 +5,7 @@ stamp of what is in them. When a round ends, the partials of groups that got row
 carries this round's stamp has changed, and is put out as a revision. Closing is WID's own: its
 results come once, as the last word on their windows.
 
-A round ends after every block, or when a promise passes a multiple of so many ticks, which Bucket
+A round ends after every block, or when a bound passes a multiple of so many ticks, which Bucket
 tells (`PeriodBucket`).  EMIT is ours; partials: window-queries 3.2.
 """
 
@@ -39,13 +39,13 @@ from penstock.windows.tagged import Tagged
 #: The round in which a row came.
 ROUND = "__round"
 _LATEST = Max(ROUND, Type.BIGINT)
-#: The number of a period; what promises about the passing of time are about.
+#: The number of a period; what bounds about the passing of time are about.
 PERIOD = "__period"
 
 
 @dataclass
 class PeriodState(BucketState):
-    """The period promised last."""
+    """The period sent last."""
 
     period: int = BEGINNING
 

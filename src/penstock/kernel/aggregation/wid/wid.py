@@ -1,8 +1,8 @@
 """WID: one partial aggregate per group and open window.
 
 Bucket has tagged each row with its range of wids; here a wid is one more grouping attribute. Rows
-update the partial aggregates of all their windows when they come, and are not kept. A promise on
-the wid closes windows: their results go out, and then the promise, as bounds on the windows' ends
+update the partial aggregates of all their windows when they come, and are not kept. A bound on
+the wid closes windows: their results go out, and then the bound, as bounds on the windows' ends
 and starts. An empty window has no result.
 
 State is (group, wid) -> partials, where neighbouring wids of a group with the same rows behind them
@@ -60,7 +60,7 @@ class WidAggregate(IdDriver):
         self, groups: Sequence[str], results: Results, window: Tagged, *, consistent: bool = False
     ) -> None:
         super().__init__(WID, groups, results, window)
-        self.consistent = consistent
+        self._consistent = consistent
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -94,17 +94,17 @@ class WidAggregate(IdDriver):
         if not len(start) or start.min() >= closed:
             return rows
         self.state.late += int((start < closed).sum())
-        if self.consistent:
+        if self._consistent:
             return rows.filter(pl.col(WID_START) >= closed)
         rows = rows.with_columns(pl.col(WID_START).clip(lower_bound=closed))
         return rows.filter(pl.col(WID_START) < pl.col(WID_END))
 
     # -- closing ------------------------------------------------------------------------------
 
-    def _close(self, promised: int, bound: int) -> pl.DataFrame | None:
+    def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         return self._present(self._take_below(bound))
 
-    def _close_some(self, promised: int, bound: int, where: Where) -> pl.DataFrame | None:
+    def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
         return self._present(self._take_some(bound, matching(where)))
 
     def _take_below(self, bound: int) -> Ranges | None:
