@@ -16,7 +16,7 @@ from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.oracle.evaluate import close, evaluate
 from penstock.oracle.lateness import Step, judge, taken_in
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import trace, walk
 from penstock.plan.waiting import waits
 from penstock.verification.case import Case, Row
 from penstock.verification.script import Planned
@@ -181,23 +181,20 @@ def _bounds(plan: nodes.Node) -> dict[str, tuple[float, float]]:
         for result in top.results
         if result.aggregate.function in APPROXIMATE
     }
-    inner = plan.input if isinstance(plan, nodes.Ordered) else plan
-    if isinstance(inner, nodes.Project):
-        return {
-            column.name: loose[column.value.name]
-            for column in inner.columns
-            if isinstance(column.value, Ref) and column.value.name in loose
-        }
-    return loose
+    return {name: loose[column] for name, column in _shown(plan).items() if column in loose}
+
+
+def _shown(plan: nodes.Node) -> dict[str, str]:
+    """The columns that are those of an aggregate as they are, and what that calls them."""
+    found = ((name, trace(plan, name, nodes.WindowAggregate)) for name in plan.schema.names)
+    return {name: traced[1] for name, traced in found if traced is not None}
 
 
 def _follows_final(plan: nodes.Node, got: Iterable[Row], final: str) -> bool:
     """Whether something came after the last word on a group and window, where both are shown."""
     top = _top(plan)
     assert isinstance(top, nodes.WindowAggregate)
-    shown = {name: name for name in top.schema.names}
-    if isinstance(plan, nodes.Project):
-        shown = {c.value.name: c.name for c in plan.columns if isinstance(c.value, Ref)}
+    shown = {column: name for name, column in _shown(plan).items()}
     names = [*top.groups, WINDOW_START, WINDOW_END]
     if not shown.keys() >= set(names):
         return False
@@ -215,8 +212,4 @@ def _final(plan: nodes.Node) -> str | None:
     """The column that tells final rows from early ones, where there are any."""
     if not any(isinstance(n, nodes.WindowAggregate) and n.emit is not None for n in walk(plan)):
         return None
-    if isinstance(plan, nodes.Project):
-        return next(
-            c.name for c in plan.columns if isinstance(c.value, Ref) and c.value.name == IS_FINAL
-        )
-    return IS_FINAL
+    return next(name for name, column in _shown(plan).items() if column == IS_FINAL)

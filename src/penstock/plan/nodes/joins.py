@@ -140,10 +140,6 @@ class Join(Node):
         equal = next((group for group in self.keys if own in group), ())
         return (own, *(each for each in equal if each != own))
 
-    @property
-    def order(self) -> str | None:
-        return None
-
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         times = (column for edge in self.edges for column in (edge.left, edge.right))
         equal = (column for pair in self.equalities for column in pair)

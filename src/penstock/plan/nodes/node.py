@@ -101,16 +101,26 @@ class Node(ABC):
         """
 
     @property
-    @abstractmethod
     def order(self) -> str | None:
         """The column by which its rows come in order, if there is one (besides `row_num`).
 
         That of a union is the one that it keeps where it merges.
         """
+        return None
 
     @abstractmethod
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         """The columns that each child must bring, where of its own columns these are used."""
+
+
+class Leaf(Node):
+    """A node without children."""
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        return ()
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return ()
 
 
 def passed_on(node: Node) -> str | None:

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from penstock.model.schema import Schema
 from penstock.model.streams import Stream
-from penstock.plan.nodes.node import ChildColumn, Node
+from penstock.plan.nodes.node import Leaf
 
 
 @dataclass(frozen=True)
-class Source(Node):
+class Source(Leaf):
     """A stream, as it comes: its declared columns and `row_num`."""
 
     stream: Stream
@@ -20,15 +20,9 @@ class Source(Node):
     def schema(self) -> Schema:
         return self.stream.schema
 
-    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
-        return ()
-
     @property
     def order(self) -> str | None:
         return self.stream.timestamp if self.stream.is_ordered else None
-
-    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
-        return ()
 
     @property
     def label(self) -> str:

@@ -11,11 +11,11 @@ from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.tables import StaticTable
 from penstock.model.types import common_type
-from penstock.plan.nodes.node import ChildColumn, Node, check_refs, passed_on
+from penstock.plan.nodes.node import ChildColumn, Leaf, Node, check_refs, passed_on
 
 
 @dataclass(frozen=True)
-class Table(Node):
+class Table(Leaf):
     """A static table by itself: what a name in FROM can stand for, and no answer of a query."""
 
     table: StaticTable
@@ -23,16 +23,6 @@ class Table(Node):
     @cached_property
     def schema(self) -> Schema:
         return self.table.schema
-
-    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
-        return ()
-
-    @property
-    def order(self) -> str | None:
-        return None
-
-    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
-        return ()
 
     @property
     def label(self) -> str:

@@ -20,13 +20,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
-from penstock.model.expressions import Expression, Ref
+from penstock.model.expressions import Expression
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import MILLISECOND
 from penstock.model.types import Type
 from penstock.plan import nodes
-from penstock.plan.graph import walk
+from penstock.plan.graph import below, walk
 from penstock.spark.native import expressions, sliding
 from penstock.spark.native.times import TIME
 from penstock.windows import Sliding
@@ -132,18 +132,10 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
 
 def _is_event_time(node: nodes.Node, name: str) -> bool:
     """Whether a column is, in every stream below, the one that its bounds are about."""
-    match node:
-        case nodes.Source():
-            return node.stream.timestamp == name
-        case nodes.Select():
-            return _is_event_time(node.input, name)
-        case nodes.Project():
-            value = next(c.value for c in node.columns if c.name == name)
-            return isinstance(value, Ref) and _is_event_time(node.input, value.name)
-        case nodes.Union():
-            place = node.schema.names.index(name)
-            return all(_is_event_time(part, part.schema.names[place]) for part in node.parts)
-    return False
+    if isinstance(node, nodes.Source):
+        return node.stream.timestamp == name
+    found = below(node, name)
+    return bool(found) and all(_is_event_time(*each) for each in found)
 
 
 def aggregate_of(plan: nodes.Node) -> nodes.WindowAggregate:
