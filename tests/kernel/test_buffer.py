@@ -128,8 +128,8 @@ actions = st.one_of(
 def test_every_reader_sees_everything_once_in_order(script: list[tuple[str, int]]) -> None:
     """Against lists: what each reader has left, and therefore what must be kept."""
     buffer, model = Buffer(), [[]]  # type: ignore[var-annotated]
-    cursors = [buffer.reader()]
-    last = 0
+    cursors = [buffer.reader("first")]
+    last = opened = 0
     for action, number in script:
         match action:
             case "batch":
@@ -152,7 +152,8 @@ def test_every_reader_sees_everything_once_in_order(script: list[tuple[str, int]
                         assert got and left[: len(got)] == got
                         del left[: len(got)]
             case "open":
-                cursors.append(buffer.reader())
+                opened += 1
+                cursors.append(buffer.reader(f"reader {opened}"))
                 model.append([])
             case "close" if cursors:
                 who = number % len(cursors)
@@ -161,7 +162,7 @@ def test_every_reader_sees_everything_once_in_order(script: list[tuple[str, int]
             case "refill":
                 items, places = buffer.items, buffer.places()
                 buffer = Buffer()
-                cursors = [buffer.reader() for _ in cursors]
+                cursors = [buffer.reader(cursor.name) for cursor in cursors]
                 buffer.refill(items, places)
         for cursor, left in zip(cursors, model, strict=True):
             assert cursor.length == len(left)
@@ -170,3 +171,13 @@ def test_every_reader_sees_everything_once_in_order(script: list[tuple[str, int]
         assert buffer.length == max(map(len, model), default=0)
         if buffer.length == 0:
             assert buffer.items == []
+
+
+def test_a_reader_that_was_not_there_begins_at_the_tail_of_what_was_kept() -> None:
+    kept = Buffer()
+    kept.reader("old")
+    kept.batch(block(1, 2))
+    buffer = Buffer()
+    new, old = buffer.reader("new"), buffer.reader("old")
+    buffer.refill(kept.items, kept.places())
+    assert (new.empty, taken(old, None)) == (True, [1, 2])

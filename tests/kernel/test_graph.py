@@ -119,7 +119,7 @@ def test_a_query_that_goes_takes_all_its_operators_along(plan: Plan) -> None:
     assert drained(sink)[0] == [1]
     graph.remove_sink("stays")
     assert names(graph.nodes) == ["a"]
-    assert source.consumers == [] and source.output.places() == []
+    assert source.consumers == [] and source.output.places() == {}
 
 
 def test_an_operator_that_another_query_needs_stays() -> None:

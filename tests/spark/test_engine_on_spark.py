@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.model.timestamps import SECOND, to_ticks
+from penstock.optimizer.explain import explain_program
+from penstock.optimizer.physical import walk
 from penstock.spark.engine import Engine
 from tests.spark.packets import QUERIES, by_local_engine, same, script, write_file, write_packets
 
@@ -38,14 +40,23 @@ def by_rows(folder: Path) -> int:
 
 
 def test_a_run_continues_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    """Also when queries are declared in another order, and others beside them."""
     queries = {name: QUERIES[name] for name in ("sliding", "subset", "large")}
-    text = script(tmp_path / "in", queries, tmp_path / "out")
-    for files in (range(0, 2), range(2, 4)):
+    beside = {"beside": "SELECT srcIP, min(len) AS m FROM packets [RANGE 4 SECONDS] GROUP BY srcIP"}
+    declared = [queries, {**beside, **dict(reversed(queries.items()))}]
+    for files, texts in zip((range(0, 2), range(2, 4)), declared, strict=True):
         write_packets(tmp_path / "in", files)
         engine = Engine(spark)
-        engine.sql(text)
+        engine.sql(script(tmp_path / "in", texts, tmp_path / "out"))
+        explained = engine.query("sliding").explain()
         engine.start()
         engine.process_available()
+        # What EXPLAIN has said is what the groups report.
+        assert engine.query("sliding").explain() == explained
+        [running] = engine._running
+        ids = {plan.id for plan in walk(running.program.plans.values()) if plan.inputs}
+        assert {each.name for each in engine.status().operators} == ids
+        assert explained.startswith(explain_program(running.program.plans))
         if files.start:
             engine.finish()
         assert engine.stop() is not None
@@ -57,6 +68,7 @@ def test_a_run_continues_where_it_was_stopped(spark: SparkSession, tmp_path: Pat
     for name in queries:
         answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")
         assert same(answer, expected.query(name).results()), name
+    assert engine.query("beside").total_rows == by_rows(tmp_path / "out" / "beside") > 0
 
 
 def test_a_checkpoint_of_other_queries_is_refused(spark: SparkSession, tmp_path: Path) -> None:

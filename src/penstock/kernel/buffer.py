@@ -11,7 +11,7 @@ the queue is.  Spec: execution-model 1, 3.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -59,9 +59,9 @@ class Buffer:
         else:
             self._first += 1  # nobody reads: gone at once
 
-    def reader(self) -> Cursor:
-        """A new cursor at the tail: it sees what comes from now on."""
-        cursor = Cursor(self)
+    def reader(self, name: str = "") -> Cursor:
+        """A new cursor at the tail: it sees what comes from now on. Its place is saved by name."""
+        cursor = Cursor(self, name)
         self._cursors.append(cursor)
         self._trim()
         return cursor
@@ -92,16 +92,17 @@ class Buffer:
         """What is kept, oldest first."""
         return list(self._items)
 
-    def places(self) -> list[tuple[int, int]]:
+    def places(self) -> dict[str, tuple[int, int]]:
         """Where each reader is: items passed since the front, and rows read of the next one."""
-        return [(cursor.item - self._first, cursor.row) for cursor in self._cursors]
+        return {cursor.name: (cursor.item - self._first, cursor.row) for cursor in self._cursors}
 
-    def refill(self, items: list[Item], places: list[tuple[int, int]]) -> None:
-        """Take over what another buffer with as many readers kept."""
+    def refill(self, items: list[Item], places: Mapping[str, Sequence[int]]) -> None:
+        """Take over what another buffer kept; a reader that it did not have begins at the tail."""
         self._items, self._first = deque(items), 0
         self.rows_in, self._punctuation_in = _count(items)
         self.rows_before = self.rows_in
-        for cursor, (item, row) in zip(self._cursors, places, strict=True):
+        for cursor in self._cursors:
+            item, row = places.get(cursor.name, (len(items), 0))
             cursor.item, cursor.row = item, row
             passed_rows, cursor.punctuation_read = _count(items[:item])
             cursor.rows_read = cursor.rows_before = passed_rows + row
@@ -127,7 +128,8 @@ class Buffer:
 class Cursor:
     """One reader's place in a buffer: an item, and how many of its rows are already read."""
 
-    def __init__(self, buffer: Buffer) -> None:
+    def __init__(self, buffer: Buffer, name: str = "") -> None:
+        self.name = name
         self.start(buffer)
 
     def start(self, buffer: Buffer) -> None:

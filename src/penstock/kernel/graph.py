@@ -117,7 +117,7 @@ class Graph:
 
     def add_sink(self, name: str, node: Node) -> Cursor:
         """A cursor for what `node` puts out from now on."""
-        cursor = node.output.reader()
+        cursor = node.output.reader(f"query {name}")
         node.sinks[name] = cursor
         return cursor
 
@@ -176,7 +176,7 @@ class Graph:
             name: SavedNode(
                 state=node.operator.state.save() if node.operator else None,
                 items=[] if node.is_fork else [_pack(item) for item in node.output.items],
-                places=[] if node.is_fork else node.output.places(),
+                places={} if node.is_fork else node.output.places(),
                 active=[(port, asdict(promise)) for port, promise in node.active],
             )
             for name, node in self.nodes.items()
@@ -216,7 +216,7 @@ class Graph:
                 producer = producer.consumers[0]
             elif consumer not in producer.consumers:
                 producer = self._fork(producer)
-        consumer.inputs.append(producer.output.reader())
+        consumer.inputs.append(producer.output.reader(f"{consumer.name} {len(consumer.inputs)}"))
         consumer.producers.append(producer)
         if consumer not in producer.consumers:
             producer.consumers.append(consumer)
@@ -265,7 +265,7 @@ class SavedNode:
 
     state: SavedState | None
     items: list[bytes | dict[str, Any]]
-    places: list[tuple[int, int]]
+    places: dict[str, tuple[int, int]]
     active: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 

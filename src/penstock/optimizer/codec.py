@@ -35,7 +35,7 @@ from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import Spec
-from penstock.plan.nodes import Node, Result
+from penstock.plan.nodes import Edge, Node, Result
 from penstock.windows import Band, TumblingBand, Window
 from penstock.windows.panes import Panes
 
@@ -43,7 +43,7 @@ from penstock.windows.panes import Panes
 _FAMILIES = (Expression, Window, Node, Spec)
 _OTHERS = (
     *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
-    *(Band, Panes, Result, TumblingBand),
+    *(Band, Edge, Panes, Result, TumblingBand),
     *(Flush, JoinSpec, MEdge, MInput, MJoinSpec, SideSpec, TableJoinSpec, Options),
 )
 _ENUMS = (JoinKind, TimestampKind, Type)

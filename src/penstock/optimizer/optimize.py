@@ -64,6 +64,21 @@ def optimize(
     return Program(tuple(streams.values()), dict(queries), chosen, options)
 
 
+def optimize_in_turn(turns: Iterable[Queries], options: Options) -> Program:
+    """Queries that came one after the other: those that were there first run as they did alone."""
+    program = optimize({}, options)
+    for queries in turns:
+        later = optimize(queries, options, running=program.plans)
+        streams = {stream.name: stream for stream in (*program.streams, *later.streams)}
+        program = Program(
+            tuple(streams.values()),
+            {**program.queries, **later.queries},
+            {**program.plans, **later.plans},
+            options,
+        )
+    return program
+
+
 def choose(node: nodes.Node, options: Options) -> Chosen:
     """The operators for one node."""
     match node:

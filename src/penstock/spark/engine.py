@@ -55,6 +55,7 @@ from penstock.spark.sources.conforming import fit
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.sources import columns_of, is_finite, read_stream
+from penstock.spark.state.checkpoint import Continued
 from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
 from penstock.sql.parse.statements import Sink
 
@@ -149,7 +150,19 @@ class Engine(BaseEngine[SparkQuery]):
         }
         alone = self.catalog.settings.lowering == NATIVE
         together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
-        return [share for queries in together for share in assign_pipelines(queries)]
+        there = [found for place in self._places(waiting) if (found := Continued.at(place))]
+        return [share for queries in together for share in assign_pipelines(queries, there)]
+
+    def _places(self, queries: Iterable[str]) -> list[Path]:
+        """Where checkpoints may lie that these queries continue."""
+        if self._checkpoint is not None:
+            return sorted(place for place in self._checkpoint.glob("*") if place.is_dir())
+        sinks = (self._queries[name].sink for name in queries)
+        return [
+            Path(sink.path) / "_checkpoint"
+            for sink in sinks
+            if sink is not None and sink.path is not None and sink.format in FILE_FORMATS
+        ]
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -342,6 +355,8 @@ class Engine(BaseEngine[SparkQuery]):
 
     def checkpoint_of(self, share: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
+        if share.continued is not None:
+            return share.continued.folder
         first = next(iter(share.queries))
         if self._checkpoint is not None:
             return self._checkpoint / first

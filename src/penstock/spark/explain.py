@@ -10,7 +10,6 @@ from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.optimizer.explain import explain_program
-from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import Program
 from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph
@@ -31,7 +30,7 @@ def explain_planned(
 ) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
-        program = optimize(share.queries, settings.options)
+        program = share.program(settings.options)
         aside = may_set_aside(entry for entry in streams if entry.name in share.keys)
         return explain_pipeline(share, program, choose(program.queries, settings, aside))
     except NotExecutable as error:

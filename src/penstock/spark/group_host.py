@@ -250,6 +250,12 @@ class GroupHost:
                 if node.operator is not None:
                     node.operator.reopen()
 
+    def repeat_bounds(self) -> None:
+        """Tell operators that are new what streams have promised before."""
+        for name, generator in self.generators.items():
+            for promise in generator.standing():
+                self._sources[name].output.punctuation(promise)
+
     def states(self) -> Iterator[tuple[str, State]]:
         """Everything to be kept, under names that are the same in every batch."""
         for name, generator in self.generators.items():

@@ -22,7 +22,6 @@ from penstock.io.storage.places import would_read
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
-from penstock.optimizer.optimize import optimize
 from penstock.plan.graph import streams_of
 from penstock.runtime.status import BatchStatus
 from penstock.spark.control.attempts import Attempts
@@ -76,7 +75,7 @@ class RunningPipeline:
             for name in streams
             if engine.declared_stream(name).late is not None
         }
-        program = optimize(share.queries, settings.options)
+        program = share.program(settings.options)
         self.choice = choose(program.queries, settings, aside)
         options = replace(program.options, lowering=self.choice.lowering)
         self.program = replace(program, options=options)
@@ -91,6 +90,7 @@ class RunningPipeline:
         try:
             self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
             self._held.callback(self.delivery.release)
+            self.checkpoint.confirm(self.program)
             with translated():
                 self.pipeline = self._pipeline(frames)
         except BaseException:

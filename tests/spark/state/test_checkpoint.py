@@ -9,10 +9,13 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.streams import Origin
+from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Project, TableJoin
-from penstock.spark.state.checkpoint import Checkpoint, describe
+from penstock.spark.placement.pipeline_groups import assign_pipelines
+from penstock.spark.state.checkpoint import Checkpoint, Continued, describe
+from tests.spark.placement.plans import plan
 from tests.spark.state.programs import COUNT, ONE, program
 
 
@@ -36,7 +39,6 @@ def test_the_same_queries_continue_it(tmp_path: Path) -> None:
     [
         ({"q": COUNT.format(s=1)}, "query q changed"),
         ({"p": COUNT.format(s=5)}, "query q gone; query p new"),
-        ({"q": COUNT.format(s=5), "p": COUNT.format(s=1)}, "query p new"),
     ],
 )
 def test_other_queries_are_refused(
@@ -47,17 +49,73 @@ def test_other_queries_are_refused(
     claimed(tmp_path, ONE)  # a refusal lets go of the lock, and changes nothing
 
 
-def test_the_same_queries_in_another_order_are_refused(tmp_path: Path) -> None:
+def test_the_same_queries_in_another_order_continue_it(tmp_path: Path) -> None:
     texts = {"q": COUNT.format(s=5), "p": COUNT.format(s=1)}
     claimed(tmp_path, program(texts))
-    message = refused(tmp_path, program(dict(reversed(texts.items()))))
-    assert "declared in another order" in message
+    claimed(tmp_path, program(dict(reversed(texts.items()))))
+
+
+def test_streams_in_other_places_are_refused(tmp_path: Path) -> None:
+    both = program({"q": "SELECT k, ts FROM a UNION b"})
+    claimed(tmp_path, both)
+    other = replace(both, streams=both.streams[::-1])
+    assert "the streams have changed places" in refused(tmp_path, other)
+
+
+def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_path: Path) -> None:
+    claimed(tmp_path, ONE)
+    both = {"p": COUNT.format(s=1), "q": COUNT.format(s=5)}
+    [group] = assign_pipelines({name: plan(text) for name, text in both.items()}, found(tmp_path))
+    second = group.program(Options())
+    assert list(second.queries) == ["q", "p"]
+    assert second.plans["q"] == ONE.plans["q"]
+    checkpoint = Checkpoint(tmp_path, second)
+    assert checkpoint.added == {"p"}
+    checkpoint.confirm(second)
+    checkpoint.release()
+    [kept] = found(tmp_path)
+    assert kept.turns == (("q",), ("p",))
+    assert "query p gone" in refused(tmp_path, ONE)
+    [again] = assign_pipelines(group.queries, [kept])
+    assert again.program(Options()).plans == second.plans
+    checkpoint = Checkpoint(tmp_path, again.program(Options()))
+    assert checkpoint.added == set()
+    checkpoint.release()
+
+
+def test_a_query_over_another_stream_gets_a_pipeline_of_its_own(tmp_path: Path) -> None:
+    claimed(tmp_path, ONE)
+    texts = {
+        "p": "SELECT k, ts FROM a UNION b",  # would add a source
+        "r": COUNT.format(s=5).replace(" GROUP BY k", "").replace("k, ", ""),  # other keys
+        "q": COUNT.format(s=5),
+    }
+    groups = assign_pipelines({name: plan(text) for name, text in texts.items()}, found(tmp_path))
+    first, *others = groups
+    assert list(first.queries) == ["q"]
+    assert first.continued is not None
+    assert [group.continued for group in others] == [None] * len(others)
+
+
+def test_the_checkpoint_that_has_all_of_its_queries_is_continued_first(tmp_path: Path) -> None:
+    texts = {"q": COUNT.format(s=5), "p": COUNT.format(s=1)}
+    claimed(tmp_path / "p", program({"p": texts["p"]}))
+    claimed(tmp_path / "q", program(texts))
+    claimed(tmp_path / "x", program({"p": texts["p"], "x": COUNT.format(s=2)}))
+    plans = {name: plan(text) for name, text in texts.items()}
+    [group] = assign_pipelines(plans, found(*(tmp_path / name for name in "pqx")))
+    assert group.continued is not None
+    assert group.continued.folder == tmp_path / "q"
+
+
+def found(*folders: Path) -> list[Continued]:
+    return [there for folder in folders if (there := Continued.at(folder))]
 
 
 def test_another_union_or_stream_is_another_program() -> None:
     [stream] = ONE.streams
     others = [
-        replace(ONE, options=Options(union="merge")),
+        replace(ONE, options=Options(late="drop")),
         replace(ONE, streams=(replace(stream, slack=7),)),
         replace(ONE, streams=(replace(stream, origin=Origin("parquet", "x")),)),
         replace(ONE, streams=(replace(stream, origin=Origin("kafka", None, (("a", "1"),))),)),
@@ -68,14 +126,13 @@ def test_another_union_or_stream_is_another_program() -> None:
 
 
 def test_a_static_table_with_other_rows_is_another_program(tmp_path: Path) -> None:
-    first = program({"q": "SELECT a.k, t.n FROM a JOIN t ON a.k = t.k"})
-    top = first.queries["q"]
+    top = plan("SELECT a.k, t.n FROM a JOIN t ON a.k = t.k")
     assert isinstance(top, Project)
     assert isinstance(top.input, TableJoin)
     other = replace(top.input, table=top.input.table.holding(b"other rows", 2))
-    claimed(tmp_path, first)
-    message = refused(tmp_path, replace(first, queries={"q": replace(top, input=other)}))
-    assert "table t changed" in message
+    claimed(tmp_path, optimize({"q": top}))
+    message = refused(tmp_path, optimize({"q": replace(top, input=other)}))
+    assert "table t, query q changed" in message
 
 
 def test_a_second_process_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:

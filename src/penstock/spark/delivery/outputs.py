@@ -47,6 +47,8 @@ class Outputs:
         self._manifests: dict[str, Manifest] = {}
         now = _described(sinks)
         before = now if checkpoint.is_new else checkpoint.kept(SINKS, now)
+        self._new = {query_rows(name) for name in checkpoint.added}
+        before = {**{whose: now[whose] for whose in self._new & now.keys()}, **before}
         _check_kinds(before, now)
         try:
             for whose, sink in sinks.items():
@@ -78,7 +80,8 @@ class Outputs:
         manifest = Manifest(lists / quote(whose, safe=" "), folder.path, pattern)
         mine = f"{checkpoint.id[:16]}.{quote(whose.replace(' ', '-'), safe='')[:100]}"
         owner = folder.owner
-        if checkpoint.is_new and folder.has_results:
+        is_new = checkpoint.is_new or (whose in self._new and owner != mine)
+        if is_new and folder.has_results:
             raise HostError(
                 f"`{sink.path}` holds results already, and there is no checkpoint to continue",
                 hint="name another directory after INTO, or remove this one",

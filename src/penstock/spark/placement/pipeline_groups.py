@@ -3,15 +3,24 @@
 Queries over the same streams share the reading, the exchange and equal operators, as long as one
 way of spreading rows over groups suits them all. Two queries that could only agree on a single
 group, where each alone could use many, stay apart.
+
+A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
+A query that is new joins them only if nothing changes for those that were there: the same streams
+in the same places, spread by the same keys; else it gets a pipeline of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from penstock.optimizer.optimize import optimize_in_turn
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
+from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import Keys, partitioning
+from penstock.spark.state.checkpoint import Continued
 
 
 @dataclass(frozen=True)
@@ -20,16 +29,40 @@ class PipelineGroup:
 
     queries: Mapping[str, Node]
     keys: Mapping[str, Keys]
+    continued: Continued | None = None  # the checkpoint that it goes on from
+
+    def program(self, options: Options) -> Program:
+        """What the pipeline runs: queries that were there go on as they did, others come after."""
+        if self.continued is None:
+            return optimize_in_turn([self.queries], options)
+        before = [[name for name in turn if name in self.queries] for turn in self.continued.turns]
+        known = {name for turn in before for name in turn}
+        turns = [*before, [name for name in self.queries if name not in known]]
+        program = optimize_in_turn(
+            ({name: self.queries[name] for name in turn} for turn in turns), options
+        )
+        # Spark knows its sources by their places.
+        places = {name: place for place, name in enumerate(self.continued.streams)}
+        streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
+        return replace(program, streams=tuple(streams))
 
 
-def assign_pipelines(queries: Mapping[str, Node]) -> list[PipelineGroup]:
-    """All queries, distributed over as few pipelines as suit them."""
+def assign_pipelines(
+    queries: Mapping[str, Node], continued: Iterable[Continued] = ()
+) -> list[PipelineGroup]:
+    """All queries, distributed over as few pipelines as suit them; those that continue first."""
     found: list[PipelineGroup] = []
-    for name, plan in queries.items():
-        new = _share({name: plan})
-        for place, share in enumerate(found):
-            together = _share({**share.queries, name: plan})
-            if share.keys.keys() & new.keys.keys() and _suits(together, share, new):
+    left = dict(queries)
+    # A checkpoint of which a query is gone is refused, unless others have all of its queries.
+    for each in sorted(continued, key=lambda c: (not c.queries <= queries.keys(), -len(c.queries))):
+        mine = {name: left.pop(name) for turn in each.turns for name in turn if name in left}
+        if mine:
+            found.append(replace(_group(mine), continued=each))
+    for name, plan in left.items():
+        new = _group({name: plan})
+        for place, group in enumerate(found):
+            together = replace(_group({**group.queries, name: plan}), continued=group.continued)
+            if group.keys.keys() & new.keys.keys() and _suits(together, group, new):
                 found[place] = together
                 break
         else:
@@ -37,14 +70,16 @@ def assign_pipelines(queries: Mapping[str, Node]) -> list[PipelineGroup]:
     return found
 
 
-def _share(queries: Mapping[str, Node]) -> PipelineGroup:
+def _group(queries: Mapping[str, Node]) -> PipelineGroup:
     return PipelineGroup(queries, partitioning(*queries.values()))
 
 
-def _suits(together: PipelineGroup, *alone: PipelineGroup) -> bool:
+def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) -> bool:
     """Whether no stream that could be spread has come down to a single group."""
+    if there.continued is not None:
+        return together.keys == there.keys and there.continued.lowering != NATIVE
     return all(
         together.keys[stream] != () or keys == ()
-        for share in alone
-        for stream, keys in share.keys.items()
+        for group in (there, new)
+        for stream, keys in group.keys.items()
     )

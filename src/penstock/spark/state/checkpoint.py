@@ -1,17 +1,19 @@
 """A pipeline's checkpoint: where Spark keeps its offsets and state, and whose they are.
 
     lock                held by the driver that runs it
-    program.json        its id, and a description of the queries
+    program.json        its id, and what it computes: streams, and the operators of every query
     groups.json         the keys of the partition groups
     sinks.json          where each query's results go
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
     pulse/, streams/    promises, and rows of iterables
     spark/              Spark's own
 
-A checkpoint is continued only by the same queries over the same streams: anything else would read
-old state into new operators. And only by one driver at a time, which the lock sees to. Files of
-ours are sealed: one that was changed or is missing is refused, with its name. The folder is its
-owner's alone, so nobody else reads what Spark writes into it either.
+State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is
+continued by the same queries in whatever order they are declared, and by others beside them, which
+begin anew. What has changed is refused: a query that computes something else or is gone, a stream
+that brings something else. And it is continued by one driver at a time, which the lock sees to.
+Files of ours are sealed: one that was changed or is missing is refused, with its name. The folder
+is its owner's alone, so nobody else reads what Spark writes into it either.
 
 Secrets of sources stay out of it altogether. A password may be another one at the next start: what
 it opens is still the same.
@@ -21,18 +23,44 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
-from penstock.optimizer.physical import Program
-from penstock.plan.explain import explain_graph
-from penstock.plan.graph import QueryGraph, walk
-from penstock.plan.nodes import TableJoin
-from penstock.redaction import redacted_options
+from penstock.optimizer.codec import encode
+from penstock.optimizer.physical import Program, to_json, walk
+from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
+
+PROGRAM = "program.json"
+
+
+@dataclass(frozen=True)
+class Continued:
+    """A checkpoint that is there, and what belongs to it."""
+
+    folder: Path
+    turns: tuple[tuple[str, ...], ...]  # its queries, as they came one after the other
+    streams: tuple[str, ...]  # by their places
+    lowering: str
+
+    @property
+    def queries(self) -> frozenset[str]:
+        return frozenset(name for turn in self.turns for name in turn)
+
+    @classmethod
+    def at(cls, folder: Path) -> Continued | None:
+        """The checkpoint in a folder; None: there is none."""
+        if not (folder / PROGRAM).exists():
+            return None
+        found = read_sealed(folder / PROGRAM)
+        program = found["program"]
+        turns = tuple(map(tuple, found["turns"]))
+        return cls(folder, turns, tuple(program["stream"]), program["setting"]["lowering"])
 
 
 class Checkpoint:
@@ -55,8 +83,11 @@ class Checkpoint:
                 f"the checkpoint `{folder}` is in use by another process",
                 hint="stop that one first, or name another checkpoint",
             ) from None
+        #: The queries that were not among its own until now.
+        self.added: frozenset[str] = frozenset()
         try:
-            self.id = self._claim(program)
+            self._found = self._claim(program)
+            self.id = str(self._found["id"])
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
         except BaseException:
@@ -99,65 +130,68 @@ class Checkpoint:
     def release(self) -> None:
         self._lock.close()
 
-    def _claim(self, program: Program) -> str:
-        """The checkpoint's id; raises if it belongs to another program."""
-        file = self.folder / "program.json"
+    def confirm(self, program: Program) -> None:
+        """Note the queries that are new: from now on they belong to it."""
+        if self.added:
+            new = [name for name in program.queries if name in self.added]
+            turns = [*self._found["turns"], new]
+            write_sealed(
+                self.folder / PROGRAM,
+                {"id": self.id, "program": describe(program), "turns": turns},
+            )
+
+    def _claim(self, program: Program) -> dict[str, Any]:
+        """What the checkpoint's own file holds; raises if it belongs to another program."""
+        file = self.folder / PROGRAM
         mine = describe(program)
         if not file.exists():
             if not self.is_new or (self.folder / "groups.json").exists():
                 raise damaged(file, "is gone")
-            name = uuid4().hex
-            write_sealed(file, {"id": name, "program": mine})
-            return name
-        found = read_sealed(file)
+            begun: dict[str, Any] = {
+                "id": uuid4().hex,
+                "program": mine,
+                "turns": [list(program.queries)],
+            }
+            write_sealed(file, begun)
+            return begun
+        found = dict(read_sealed(file))
         theirs = found["program"]
-        # Sources and operators are numbered as they are declared, so the order counts as well.
-        if list(theirs.items()) != list(mine.items()):
-            difference = _difference(theirs, mine)
+        if difference := _difference(theirs, mine):
             raise HostError(
                 f"the checkpoint `{self.folder}` belongs to other queries: {difference}",
                 hint="continue it with the queries it was begun with, or start anew with another "
                 "checkpoint and another place for the results",
             )
-        return str(found["id"])
+        self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
+        return found
 
 
-def describe(program: Program) -> dict[str, str]:
-    """A program as text: equal exactly when it computes the same from the same streams."""
-    streams = {
-        f"stream {stream.name}": f"{stream.schema}; {stream.disorder()}; {stream.origin}; "
-        f"{redacted_options(stream.origin.options)}"
-        for stream in program.streams
+def describe(program: Program) -> dict[str, Any]:
+    """A program as JSON: its streams, tables and queries by name, and the operators of these."""
+    plans = to_json(program.plans)
+    specs = (plan.spec for plan in walk(program.plans.values()))
+    tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
+    return {
+        "stream": {s.name: encode(SourceSpec.of(s).stream) for s in program.streams},
+        "table": {table.name: encode(table) for table in tables},
+        "query": plans["queries"],
+        "setting": {"late": program.options.late, "lowering": program.options.lowering},
+        "operators": plans["operators"],
     }
-    tables = {
-        f"table {node.table.name}": f"{node.table.schema}; {node.table.rows} rows, "
-        f"{node.table.digest}"
-        for plan in program.queries.values()
-        for node in walk(plan)
-        if isinstance(node, TableJoin)
-    }
-    queries = {
-        f"query {name}": explain_graph(QueryGraph({name: plan}))
-        for name, plan in program.queries.items()
-    }
-    options = program.options
-    chosen = {
-        "union": options.union,
-        "join": options.join,
-        "aggregation": options.aggregation,
-        "late": options.late,
-        "lowering": options.lowering,
-    }
-    return {**streams, **tables, **queries, **chosen}
 
 
-def _difference(theirs: dict[str, str], mine: dict[str, str]) -> str:
-    gone = [name for name in theirs if name not in mine]
-    new = [name for name in mine if name not in theirs]
-    changed = [name for name in mine if name in theirs and mine[name] != theirs[name]]
-    parts = [
-        f"{', '.join(names)} {what}"
-        for names, what in ((gone, "gone"), (new, "new"), (changed, "changed"))
-        if names
-    ]
-    return "; ".join(parts) or "the same ones, declared in another order"
+def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
+    """What has changed so that state would not fit; empty: nothing."""
+    found: dict[str, list[str]] = {"gone": [], "new": [], "changed": []}
+    for kind in ("stream", "table", "query", "setting"):
+        before, now = theirs[kind], mine[kind]
+        found["gone"] += [f"{kind} {name}" for name in before if name not in now]
+        found["new"] += [f"{kind} {name}" for name in now if name not in before]
+        found["changed"] += [
+            f"{kind} {name}" for name in now if name in before and before[name] != now[name]
+        ]
+    adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
+    if not found["gone"] and not found["changed"] and adds_only_queries:
+        places = [name for name in mine["stream"] if name in theirs["stream"]]
+        return "" if places == list(theirs["stream"]) else "the streams have changed places"
+    return "; ".join(f"{', '.join(names)} {what}" for what, names in found.items() if names)

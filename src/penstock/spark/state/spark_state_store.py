@@ -40,7 +40,7 @@ from penstock.spark.group_host import GroupHost
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
-FORMAT = 2
+FORMAT = 3
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
@@ -77,8 +77,10 @@ class SparkStateStore:
         for name, node in host.graph.nodes.items():
             kept = directory["buffers"].get(name)
             if kept is not None:
-                places = [(int(item), int(row)) for item, row in kept["places"]]
-                node.output.refill([self._unpack(item) for item in kept["items"]], places)
+                items = [self._unpack(item) for item in kept["items"]]
+                node.output.refill(items, kept["places"])
+        if any(name not in directory["states"] for name, _ in host.states()):
+            host.repeat_bounds()
 
     def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
         """Keep a host's state; what is kept already is not written again."""

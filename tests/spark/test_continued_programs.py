@@ -1,0 +1,122 @@
+"""State is found again by fingerprint: whatever order queries are declared in, and beside others.
+
+Micro-batches are run by one program, and go on by another over the state that it has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.model.timestamps import END
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.plan.nodes import Node
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.state.checkpoint import Continued
+from tests.spark.placement.plans import plan
+
+Row = dict[str, Any]
+
+QUERIES = {
+    "counted": "SELECT k, count(*) AS n FROM a [RANGE 6 SECONDS, SLIDE 2 SECONDS] GROUP BY k",
+    "summed": "SELECT k, max(v) AS m FROM a [RANGE 9 SECONDS, SLIDE 3 SECONDS] GROUP BY k",
+    "joined": "SELECT l.k, r.v FROM a l JOIN a r ON l.k = r.k WITHIN 3 SECONDS",
+}
+#: Shares rows, groups and panes with the others.
+BESIDE = "SELECT k, sum(v) AS s FROM a [RANGE 4 SECONDS, SLIDE 2 SECONDS] GROUP BY k"
+
+
+def batches(first: int, last: int) -> list[MicroBatch]:
+    return [
+        MicroBatch({"a": [[[row(n)] for n in range(start, start + 4)]]})
+        for start in range(first, last, 4)
+    ]
+
+
+def row(n: int) -> Row:
+    return {"k": "xyz"[n % 3], "j": "j", "v": n % 7, "d": 0.5, "ts": n * 500_000}
+
+
+def plans(texts: Mapping[str, str]) -> dict[str, Node]:
+    return {name: plan(text) for name, text in texts.items()}
+
+
+def group_of(
+    texts: Mapping[str, str],
+    turns: Sequence[Sequence[str]] = (),
+    streams: tuple[str, ...] = ("a",),
+) -> PipelineGroup:
+    there = Continued(Path(), tuple(map(tuple, turns)), streams, "kernel")
+    [group] = assign_pipelines(plans(texts), [there] if turns else [])
+    return group
+
+
+class Runs:
+    """One run after the other, over the same state."""
+
+    def __init__(self) -> None:
+        self._before: FakePipeline | None = None
+        self.answers: dict[str, list[Row]] = {}
+
+    def run(self, group: PipelineGroup, given: Sequence[MicroBatch]) -> Program:
+        program = group.program(Options())
+        pipeline = FakePipeline(Exchange(program, group.keys, (2, 0, 14)))
+        if self._before is not None:
+            pipeline.stores = self._before.stores
+        worker = Worker(None)
+        for batch in given:
+            pipeline.process(batch, lambda group: worker)
+        for name in program.queries:
+            self.answers.setdefault(name, []).extend(pipeline.rows("result", name))
+        self._before = pipeline
+        return program
+
+
+def expected(text: str, first: int, last: int) -> list[Row]:
+    rows = [{**row(n), "row_num": n + 1} for n in range(first, last)]
+    return evaluate(plan(text), {"a": rows})
+
+
+def test_it_knows_what_streams_have_promised_before_it_came() -> None:
+    united = "SELECT k, count(*) AS n FROM a UNION b [RANGE 2 SECONDS] GROUP BY k"
+    later = united.replace("count(*)", "sum(v)")
+    runs = Runs()
+    early = MicroBatch({"a": [[[row(0)]]], "b": [[[row(40)]]]})
+    group = group_of({"united": united})
+    runs.run(group, [early])
+    both = group_of({"united": united, "later": later}, [["united"]], ("a", "b"))
+    # Only `a` goes on; that `b` has come further is known from before.
+    runs.run(both, batches(4, 32))
+    assert {row["window_end"] for row in runs.answers["later"]} == {
+        row["window_end"] for row in runs.answers["united"] if row["window_end"] > 2_000_000
+    }
+    assert len(runs.answers["later"]) > 9
+
+
+THE_END = MicroBatch(promises={"a": END})
+
+
+def test_queries_in_another_order_go_on_where_they_were() -> None:
+    runs = Runs()
+    runs.run(group_of(QUERIES), batches(0, 24))
+    other = dict(reversed(QUERIES.items()))
+    runs.run(group_of(other, [list(QUERIES)]), [*batches(24, 48), THE_END])
+    for name, text in QUERIES.items():
+        assert same_rows(runs.answers[name], expected(text, 0, 48)), name
+
+
+def test_a_query_beside_them_begins_anew_and_changes_nothing_for_them() -> None:
+    runs = Runs()
+    before = runs.run(group_of(QUERIES), batches(0, 24))
+    both = {"beside": BESIDE, **QUERIES}
+    after = runs.run(group_of(both, [list(QUERIES)]), batches(24, 40))
+    assert {name: after.plans[name] for name in QUERIES} == dict(before.plans)
+    # A third start finds all of them, whoever came first.
+    runs.run(group_of(both, [list(QUERIES), ["beside"]]), [*batches(40, 48), THE_END])
+    for name, text in QUERIES.items():
+        assert same_rows(runs.answers[name], expected(text, 0, 48)), name
+    assert same_rows(runs.answers["beside"], expected(BESIDE, 24, 48))
