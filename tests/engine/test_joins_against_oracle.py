@@ -103,7 +103,7 @@ def an_ordered_query_gives_the_oracles_answer_in_order(draw: Draw) -> None:
 
 
 def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Draw) -> None:
-    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "opob", "opib"])
+    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "tsm", "opob", "opib"])
     by_left = algorithm in ("opob", "opib")
     declared = declarations(draw, ordered=not by_left)
     text = join_queries(draw, UNITS[declared[0].time], ["JOIN"], [*NAMES] if not by_left else None)
@@ -119,6 +119,26 @@ def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Dr
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
+def in_order_joins_of_several_streams_give_the_oracles_answer_in_order(draw: Draw) -> None:
+    declared = declarations(draw, ordered=True)
+    text = joins_of_several(draw, UNITS[declared[0].time])
+    events = arrivals(draw, declared, blocks=8, rows=6)
+    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "tsm"])
+    engine = started(declared, "union = merge", f"join = {algorithm}", *how(draw))
+    query = engine.sql(text)
+    last = "nt" if " AS nt" in text else "mt"
+    counted = engine.sql(f"SELECT {last}, count(*) AS n FROM ({text}) GROUP BY {last}")
+    feed(engine, events)
+    engine.finish()
+    assert "inputs at once" in query.explain()
+    assert_right(query, pushed(declared, events), text)
+    assert_right(counted, pushed(declared, events), text)  # promises are kept
+    latest = pl.max_horizontal(pl.col("^.t$"))
+    times = query.results().select(latest.alias("t")).get_column("t").to_list()
+    assert times == sorted(times)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 110,
@@ -129,6 +149,7 @@ LAWS: dict[Callable[[Draw], None], int] = {
     a_join_of_aggregates_gives_the_oracles_answer: 20,
     an_ordered_query_gives_the_oracles_answer_in_order: 50,
     an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 90,
+    in_order_joins_of_several_streams_give_the_oracles_answer_in_order: 30,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

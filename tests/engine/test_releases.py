@@ -38,8 +38,8 @@ from tests.engine.random_streams import UNITS, arrivals, declarations
 from tests.engine.running import feed, how, started
 
 #: Settings that need streams in order.
-ORDERED = {f"join = {join}" for join in ("sync_filter", "filter_order", "adaptive", "opob", "opib")}
-ORDERED |= {"union = merge"}
+IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm", "opob", "opib")
+ORDERED = {"union = merge", *(f"join = {join}" for join in IN_ORDER)}
 #: Beyond all rows and windows, and not the end.
 FAR = 10**17
 
@@ -152,6 +152,8 @@ SHAPES = {
     "ordered joins": law(inner_joins, "join = filter_order"),
     "joins by waiting rows": law(inner_joins, "join = sync_filter"),
     "adaptive joins": law(inner_joins, "join = adaptive"),
+    "joins by TSM registers": law(inner_joins, "join = tsm"),
+    "joins of several in order": law(joins_of_several, "union = merge", "join = filter_order"),
     "joins with sorted results": law(inner_joins, "join = opob"),
     "joins with sorted rows": law(inner_joins, "join = opib"),
     "order kept everywhere": law(lone_window_queries, "mode = iop"),

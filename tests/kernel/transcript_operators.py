@@ -36,6 +36,7 @@ from penstock.kernel.joins.tactics.opib import OPIB
 from penstock.kernel.joins.tactics.opob import OPOB
 from penstock.kernel.joins.tactics.sync_filter import SyncFilter
 from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.tsm_join import TSM, TSMJoin
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
@@ -70,6 +71,7 @@ RESULTS = (("n", Aggregate("count")), ("total", Aggregate("sum", V)))
 
 TACTICS: dict[str, Callable[[], Tactic]] = {
     "oa_join": Tactic,
+    "tsm_join": TSM,
     "opob_join": OPOB,
     "opib_join": OPIB,
     "sync_filter": SyncFilter,
@@ -88,7 +90,7 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
     if name in TACTICS:
         kind = JoinKind(options.get("kind", "inner"))
         joined = spec(Band(*options["band"]), *options["keys"], kind=kind)
-        return [WindowJoin(joined, TACTICS[name]())]
+        return [(TSMJoin if name == "tsm_join" else WindowJoin)(joined, TACTICS[name]())]
     if name in SLIDING:
         window = Sliding("ts", options["range"], options["slide"])
         return SLIDING[name](groups, window, options)
@@ -135,7 +137,7 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
         case "up_to_last_row":
             return [UpToLastRow(Sliding("row_num", options["range"], options["slide"], 0, "rows"))]
         case "mjoin":
-            return [_mjoin(Band(*options["band"]))]
+            return [_mjoin(Band(*options["band"]), TACTICS[options.get("tactic", "oa_join")]())]
         case "table_join":
             return [_table_join(options)]
     raise KeyError(name)
@@ -181,7 +183,7 @@ SLIDING: dict[str, Callable[..., list[Operator]]] = {
 }
 
 
-def _mjoin(band: Band) -> WindowJoin:
+def _mjoin(band: Band, tactic: Tactic) -> WindowJoin:
     """Three inputs l, r and m, each joined with the next by k."""
     names = ("l", "r", "m")
     pairs = [
@@ -192,7 +194,7 @@ def _mjoin(band: Band) -> WindowJoin:
     inputs = tuple(MInput(f"{name}.", COLUMNS, "ts") for name in names)
     output = tuple(f"{name}.{column.name}" for name in names for column in COLUMNS)
     conditions = tuple(Call("=", pair) for pair in pairs)
-    return WindowJoin(MJoinSpec(inputs, edges, conditions, output, ("l.ts", "m.ts")))
+    return WindowJoin(MJoinSpec(inputs, edges, conditions, output, ("l.ts", "m.ts")), tactic)
 
 
 def _table_join(options: dict[str, Any]) -> TableJoin:

@@ -309,6 +309,7 @@ def test_dropping_a_query_removes_only_what_nobody_else_uses() -> None:
         ("sync_filter", "SyncFilter"),
         ("filter_order", "FilterOrder"),
         ("adaptive", "AdaptiveOrder"),
+        ("tsm", "TSMJoin"),
         ("opob", "OPOBJoin"),
         ("opib", "OPIBJoin"),
         ("mjoin", "OAJoin"),  # of two inputs it is one

@@ -173,6 +173,7 @@ class Settings:
         "sync_filter",
         "filter_order",
         "adaptive",
+        "tsm",
         "opob",
         "opib",
         "mjoin",

@@ -36,6 +36,7 @@ from penstock.kernel.joins.tactics.opib import OPIB
 from penstock.kernel.joins.tactics.opob import OPOB
 from penstock.kernel.joins.tactics.sync_filter import SyncFilter
 from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.tsm_join import TSM, TSMJoin
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
@@ -56,7 +57,7 @@ _WINDOWS: dict[str, type[Any]] = {
     )
 }
 _TACTICS: dict[str, type[Tactic]] = {
-    each.name: each for each in (Tactic, SyncFilter, FilterOrder, OPOB, OPIB, GlobalOrder)
+    each.name: each for each in (Tactic, SyncFilter, FilterOrder, TSM, OPOB, OPIB, GlobalOrder)
 }
 
 
@@ -126,6 +127,6 @@ def _join(spec: specs.WindowJoinSpec) -> Operator:
         tactic = _TACTICS[spec.tactic]()
     else:
         tactic = Adaptive(spec.alpha, time.perf_counter)
-    operator = WindowJoin(spec.join, tactic)
+    operator = (TSMJoin if isinstance(tactic, TSM) else WindowJoin)(spec.join, tactic)
     operator.promises_pairs = spec.joint
     return operator

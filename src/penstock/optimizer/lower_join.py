@@ -7,6 +7,7 @@ order by the later timestamp need inputs that are ordered themselves.
     sync_filter    rows wait until the other input has come as far
     filter_order   results wait until both inputs have come as far
     adaptive       one or the other, by what is measured
+    tsm            rows wait in the inputs' buffers until all inputs have come as far
     opob, opib     results in the order of the left timestamp: results or left rows wait
     mjoin          three inputs and more at once: no results of two are kept, and none reused
 
@@ -22,7 +23,7 @@ from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.model.expressions import conjunction
 from penstock.model.joins import JoinKind
 from penstock.optimizer.joins.mjoin import mjoin_spec
-from penstock.optimizer.joins.two_by_two import MJOIN
+from penstock.optimizer.joins.two_by_two import IN_ORDER, MJOIN
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import PLAIN, WindowJoinSpec
@@ -48,6 +49,10 @@ TACTICS = {
         "AdaptiveOrder",
         "asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {alpha}",
     ),
+    "tsm": (
+        "TSMJoin",
+        "asked for; the row with the least time joins next, so rows wait where they come in",
+    ),
     "opob": (
         "OPOBJoin",
         "asked for; results wait in a buffer that is sorted by the left timestamp",
@@ -63,40 +68,35 @@ TACTICS = {
 }
 #: Those that give other answers than OA-Join: for experiments, which name them in Options.
 BASELINES = ("global_order",)
-#: Those that count on inputs which are in order themselves.
-_NEED_ORDER = ("sync_filter", "filter_order", "adaptive")
 
 
 def lower_join(node: nodes.Join, options: Options) -> Chosen:
-    if len(node.inputs) > 2:
-        return _lower_mjoin(node)
-    if options.join == MJOIN:
-        spec = WindowJoinSpec(PLAIN, join_spec(node))
-        return Chosen((spec,), "an MJoin of two inputs is an OA-Join")
-    tactic, reason = TACTICS[options.join]
-    alpha = options.join_alpha if options.join == "adaptive" else None
-    if options.join not in (AUTO, "oa"):
-        _check(node, options.join, options.union)
+    join, count = options.join, len(node.inputs)
+    several = mjoin_spec(node) if count > 2 else None
+    spec = several or join_spec(node)
+    if join == MJOIN and several is None:
+        return Chosen((WindowJoinSpec(PLAIN, spec),), "an MJoin of two inputs is an OA-Join")
+    if join == MJOIN:
+        reason = (
+            f"asked for; {count} inputs meet at once, the smallest store first: only their own "
+            "rows are kept, where binary joins would keep the results of those below as well"
+        )
+        return Chosen((WindowJoinSpec(PLAIN, spec),), reason)
+    tactic, reason = TACTICS[join]
+    alpha = options.join_alpha if join == "adaptive" else None
+    if join not in (AUTO, "oa"):
+        _check(node, join, options.union)
     elif _is_join(node.inputs[0]):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
-    spec = WindowJoinSpec(tactic, join_spec(node), alpha=alpha)
-    return Chosen((spec,), reason.format(alpha=alpha))
+    if several is not None:
+        reason += f"; {count} inputs at once"
+    return Chosen((WindowJoinSpec(tactic, spec, alpha=alpha),), reason.format(alpha=alpha))
 
 
 def _is_join(node: nodes.Node) -> bool:
     """Whether the columns that are read of a node are those of a join."""
     below = node.input if isinstance(node, nodes.Project) else node
     return isinstance(below, nodes.Join)
-
-
-def _lower_mjoin(node: nodes.Join) -> Chosen:
-    spec = mjoin_spec(node)
-    assert spec is not None  # or else it would be joins of two
-    return Chosen(
-        (WindowJoinSpec(PLAIN, spec),),
-        f"asked for; {len(node.inputs)} inputs meet at once, the smallest store first: only their "
-        "own rows are kept, where binary joins would keep the results of those below as well",
-    )
 
 
 def _check(node: nodes.Join, join: str, union: str) -> None:
@@ -106,13 +106,13 @@ def _check(node: nodes.Join, join: str, union: str) -> None:
             f"cannot run the {node.kind.value} join of {names} by {join}, which finds pairs only",
             hint="SET join = auto",
         )
-    if join in _NEED_ORDER:
+    if join in IN_ORDER:
         for side, on in zip(node.children, node.on, strict=True):
             melds = union == "meld" and any(isinstance(n, nodes.Union) for n in walk(side))
             if side.order != on or melds:
                 raise NotExecutable(
                     f"cannot run the join of {names} by {join}: "
-                    f"not both inputs come in the order of their time",
+                    "not all of its inputs come in the order of their time",
                     hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
                 )
 

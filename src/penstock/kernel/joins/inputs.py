@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -23,6 +23,7 @@ class Inputs(ABC):
     on: list[str]  # their time, as rows come
     times: list[str]  # the same in results
     promised: list[int]  # the inputs whose time results have
+    output: Sequence[str] | None = None  # columns of results; None: all that are found
     reach: Reach
 
     @property

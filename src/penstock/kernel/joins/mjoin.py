@@ -101,6 +101,8 @@ class MJoin(Inputs):
         self.on = [each.on for each in spec.inputs]
         self.times = [each.time for each in spec.inputs]
         self.promised = [n for n, time in enumerate(self.times) if time in spec.promised]
+        self.output = spec.output
+        self._found = list(dict.fromkeys((*spec.output, *self.times)))
         bands = spec.bands or spec.edges
         self.reach = Reach(len(spec.inputs), [(edge.ends, edge.band) for edge in bands])
         self._indexes: dict[str, _Index] = {}
@@ -164,7 +166,7 @@ class MJoin(Inputs):
             return
         found = self._meet_all(port, rows)
         if found is not None:
-            yield found.select(self._spec.output)
+            yield found.select(self._found)
         self._store(port, rows)
 
     def _meet_all(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:

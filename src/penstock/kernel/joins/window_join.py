@@ -66,16 +66,18 @@ class WindowJoin(Operator):
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        self._put(self.tactic.take(self, port, block.rows), out)
+        self.put(self.tactic.take(self, port, block.rows), out)
         if self.tactic.in_order:
             self.advance(port, block.last(self.inputs.on[port]), out)
 
-    def _put(self, found: Iterable[pl.DataFrame | Punctuation], out: Output) -> None:
+    def put(self, found: Iterable[pl.DataFrame | Punctuation], out: Output) -> None:
         for each in found:
             if isinstance(each, Punctuation):
                 out.punctuation(each)
-            else:
+            elif self.inputs.output is None:
                 out.batch(Block(each))
+            else:
+                out.batch(Block(each.select(self.inputs.output)))
 
     # -- punctuation --------------------------------------------------------------------------
 
@@ -86,20 +88,20 @@ class WindowJoin(Operator):
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """A bound on rows of some keys: rows of these keys on the other side can go earlier."""
         if self._keys is not None:
-            self._put(self._keys.hear(port, punctuation), out)
+            self.put(self._keys.hear(port, punctuation), out)
 
     def advance(self, port: int, reached: int, out: Output) -> None:
         """An input has come so far: let out what waited for it, forget, and promise on."""
         state, reach = self.state, self.inputs.reach
         state.reached[port] = max(state.reached[port], reached)
-        self._put(self.tactic.release(self), out)
+        self.put(self.tactic.release(self), out)
         come = self.tactic.come(self)
         risen = [each for each in range(self.ports) if come[each] > state.bounds[each]]
         for each in risen:
             state.bounds[each] = come[each]
         for each in range(self.ports):
             if any(other != each for other in risen):
-                self._put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
+                self.put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
         complete = self.tactic.complete(self)
         for each in self.tactic.promised(self):
             bound = reach.output_bound(each, complete)
@@ -107,10 +109,10 @@ class WindowJoin(Operator):
                 state.sent[each] = bound
                 out.punctuation(Punctuation(self.inputs.times[each], bound))
         if any(state.keyed) and self._keys is not None:
-            self._put(self._keys.follow(port), out)
+            self.put(self._keys.follow(port), out)
         if self.promises_pairs and isinstance(self.spec, JoinSpec):
             left, right = self.inputs.times
-            self._put(joint(self.spec.band, (left, right), state.bounds, state.sent), out)
+            self.put(joint(self.spec.band, (left, right), state.bounds, state.sent), out)
 
     # -- what it waits for --------------------------------------------------------------------
 

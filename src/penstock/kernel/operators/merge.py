@@ -14,9 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
 from penstock.kernel.block import Block, concat
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
@@ -44,6 +41,7 @@ class Merge(Operator):
         super().__init__()
         self.ports = ports
         self.on = on
+        self._on = [on] * ports
         self.state = MergeState(registers.beginning(ports))
         self._next: int | None = None  # an input that was found to hold what may pass
 
@@ -54,7 +52,7 @@ class Merge(Operator):
     def more(self, inputs: Sequence[Cursor]) -> bool:
         # What may pass once may pass until it does: nothing earlier can come.
         if self._next is None:
-            self._next = registers.holder(self.state.registers, inputs, self.on)
+            self._next = registers.holder(self.state.registers, inputs, self._on)
         return self._next is not None
 
     def hear(self, port: int, punctuation: Punctuation) -> None:
@@ -62,8 +60,7 @@ class Merge(Operator):
             self.state.registers[port] = max(self.state.registers[port], punctuation.bound)
 
     def starved(self, inputs: Sequence[Cursor]) -> int:
-        empty = [port for port, cursor in enumerate(inputs) if cursor.empty]
-        return min(empty, key=self.state.registers.__getitem__, default=0)
+        return registers.starved(self.state.registers, inputs)
 
     def step(self, inputs: Sequence[Cursor], out: Output, limit: int | None) -> int:
         if not self.more(inputs):
@@ -71,16 +68,16 @@ class Merge(Operator):
         port, self._next = self._next, None
         assert port is not None
         front = inputs[port].peek()
-        # One row: the one at the front that was found may go.
-        if limit == 1 or isinstance(front, Punctuation) or self._is_alone(front, inputs):
-            item = inputs[port].take(1)
-            if isinstance(item, Punctuation):
-                self.on_punctuation(port, item, out)
-                return 0
-        else:
-            item = self._take_in_order(inputs, limit)
-        out.batch(item)
-        return len(item)
+        if isinstance(front, Punctuation):
+            inputs[port].take(1)
+            self.on_punctuation(port, front, out)
+            return 0
+        taken = list(registers.take(self.state.registers, inputs, self._on, port, limit).values())
+        merged = concat(taken)
+        if len(taken) > 1:
+            merged = Block(merged.rows.sort(self.on, maintain_order=True))
+        out.batch(merged)
+        return len(merged)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         # Other attributes say nothing about the order kept here, and rows leave with their
@@ -115,54 +112,3 @@ class Merge(Operator):
 
     def known(self, port: int, on: str) -> int:
         return self.state.registers[port] if on == self.on else BEGINNING
-
-    def _is_alone(self, front: Block | None, inputs: Sequence[Cursor]) -> bool:
-        """Whether these rows are one, and no other input has any."""
-        return (
-            front is not None
-            and len(front) == 1
-            and sum(1 for cursor in inputs if not cursor.empty) == 1
-        )
-
-    def _take_in_order(self, inputs: Sequence[Cursor], limit: int | None) -> Block:
-        """The rows that no input can still undercut, in order."""
-        fronts = {
-            port: front
-            for port, cursor in enumerate(inputs)
-            if isinstance(front := cursor.peek(), Block)
-        }
-        reached = min(
-            fronts[port].last(self.on) if port in fronts else self.state.registers[port]
-            for port in range(self.ports)
-        )
-        times = {
-            port: values[: np.searchsorted(values, reached, side="right")]
-            for port, values in (
-                (port, front.rows.get_column(self.on).to_numpy()) for port, front in fronts.items()
-            )
-        }
-        counts = first_rows(list(times.values()), limit)
-        taken = []
-        for port, count in zip(times, counts, strict=True):
-            if count:
-                block = inputs[port].take(count)
-                assert isinstance(block, Block)
-                taken.append(block)
-                # What this input has reached must be remembered when it runs empty.
-                self.state.registers[port] = block.last(self.on)
-        merged = concat(taken)
-        return merged if len(taken) == 1 else Block(merged.rows.sort(self.on, maintain_order=True))
-
-
-def first_rows(times: Sequence[npt.NDArray[np.int64]], limit: int | None) -> list[int]:
-    """How many rows of each ordered input are among the first `limit` of all.
-
-    >>> first_rows([np.array([1, 4]), np.array([2, 3])], limit=3)
-    [1, 2]
-    """
-    lengths = [len(values) for values in times]
-    if limit is None or sum(lengths) <= limit:
-        return lengths
-    order = np.argsort(np.concatenate(times), kind="stable")[:limit]
-    ports = np.repeat(np.arange(len(times)), lengths)
-    return [int(n) for n in np.bincount(ports[order], minlength=len(times))]

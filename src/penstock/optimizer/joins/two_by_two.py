@@ -14,8 +14,10 @@ from penstock.optimizer.physical import Queries
 from penstock.plan.graph import rewrite
 from penstock.plan.nodes import Join, Node
 
-#: The setting by which all inputs meet at once.
+#: The settings by which all inputs meet at once: in no order, and in that of the latest timestamp,
+#: for which inputs must be in order themselves.
 MJOIN = "mjoin"
+IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
 
 
 def shape_joins(queries: Queries, options: Options) -> Queries:
@@ -26,7 +28,8 @@ def shape_joins(queries: Queries, options: Options) -> Queries:
 def _shaped(join: str, node: Node) -> Node:
     if not isinstance(node, Join) or len(node.inputs) == 2:
         return node
-    return node if join == MJOIN and mjoin_spec(node) is not None else two_by_two(node)
+    at_once = join in (MJOIN, *IN_ORDER) and mjoin_spec(node) is not None
+    return node if at_once else two_by_two(node)
 
 
 def two_by_two(join: Join) -> Join:
