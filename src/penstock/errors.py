@@ -156,7 +156,7 @@ class CannotJoin(QueryError):
 
 
 class CannotOrder(QueryError):
-    """An order by what never promises that lower values are over."""
+    """An order by a column that does not progress."""
 
 
 class CyclicView(QueryError):

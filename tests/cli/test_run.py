@@ -52,8 +52,8 @@ def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> No
         "s: 2 rows in, rejected: 1 late, 1 malformed\n"
         "  late up to 27 seconds behind the newest before them: "
         "SLACK 27 SECONDS would have kept all of them\n"
-        "  1 × v is no INT\n"
-        """    v: 'two' is no INT: {"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}\n"""
+        "  1 × v is not a valid INT\n"
+        """    v: 'two' is not a valid INT: {"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}\n"""
     ) in said
 
 
@@ -74,8 +74,8 @@ def test_everything_is_there_as_json(script: Path) -> None:
         "suggested_slack": "27 SECONDS",
         "total": {"rows": 2, "late": 1, "late_passed": 0, "malformed": 1},
         "rejected": {
-            "reasons": {"v is no INT": 1},
-            "samples": [{"reason": "v: 'two' is no INT", "row_text": text}],
+            "reasons": {"v is not a valid INT": 1},
+            "samples": [{"reason": "v: 'two' is not a valid INT", "row_text": text}],
         },
     }
     assert found["notices"] == []

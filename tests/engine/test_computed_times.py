@@ -94,7 +94,7 @@ def test_a_day_is_answered_when_it_is_over() -> None:
 def test_what_may_fall_is_refused_with_what_can_be_used() -> None:
     engine = LocalEngine()
     engine.sql("CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED")
-    with pytest.raises(CannotWindow, match="never promises"):
+    with pytest.raises(CannotWindow, match="does not progress"):
         engine.sql("SELECT count(*) [RANGE 5, WA h] FROM (SELECT hour(ts) AS h, ts FROM s)")
 
 

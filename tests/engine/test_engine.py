@@ -212,10 +212,10 @@ def test_rows_that_do_not_fit_are_set_aside_with_the_reason(engine: LocalEngine)
     assert (counts.rows, counts.late, counts.malformed) == (2, 0, 4)
     reasons = [row["reason"] for aside in engine.rejected_rows for row in aside.rows.to_dicts()]
     assert reasons == [
-        "price: 'much' is no INT",
-        "price: 2.5 is no INT",
-        "price: 1000000000000 is no INT",
-        "ts: None is no place in time",
+        "price: 'much' is not a valid INT",
+        "price: 2.5 is not a valid INT",
+        "price: 1000000000000 is not a valid INT",
+        "ts: None is not a valid time",
     ]
 
 

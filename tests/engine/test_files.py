@@ -109,9 +109,9 @@ def test_json_lines_that_do_not_fit_leave_the_good_ones_alone(tmp_path: Path) ->
         "no row: [1, 2]",
         "no row: " + "[" * 32,
         f"no row: {good[:32]}",
-        "price: {'amount': 2} is no INT",
-        "item: 7 is no STRING",
-        "ts: 'yesterday' is no TIMESTAMP",
+        "price: {'amount': 2} is not a valid INT",
+        "item: 7 is not a valid STRING",
+        "ts: 'yesterday' is not a valid TIMESTAMP",
     ]
 
 
@@ -137,7 +137,7 @@ def test_csv_lines_that_do_not_fit_leave_the_good_ones_alone(tmp_path: Path) -> 
     assert reasons(engine) == [
         "no row: lamp,2",
         "no row: lamp,3,2026-01-01 12:00:00,too much",
-        "price: 'cheap' is no INT",
+        "price: 'cheap' is not a valid INT",
     ]
 
 
@@ -170,7 +170,7 @@ def test_values_of_other_types_in_parquet_are_fitted_or_set_aside(tmp_path: Path
     query = engine.sql("SELECT * FROM bids")
     assert list(engine.read_files()) == [("bids", 2)]
     assert query.results().to_dicts() == [{"item": "a", "price": 1, "ts": moment}]
-    assert reasons(engine) == ["price: 'x' is no INT"]
+    assert reasons(engine) == ["price: 'x' is not a valid INT"]
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
@@ -223,7 +223,7 @@ def test_text_that_is_none_costs_its_row_only(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text("".join(half % item for item in ("a", "b\\ud800", "c")))
     for format, reason in (
         ("csv", "no row: l\ufffdmp,2,2026-01-01 12:00:00"),
-        ("json", "item: 'b\\ud800' is no STRING"),
+        ("json", "item: 'b\\ud800' is not a valid STRING"),
     ):
         engine = reading(format, tmp_path)
         query = engine.sql("SELECT price FROM bids")

@@ -100,7 +100,7 @@ def test_a_value_that_does_not_fit_sets_its_row_aside() -> None:
     ("rows", "complaint"),
     [
         ([(1,)], "given a row of 1 values, and its columns are k, ts"),
-        ([7], "given `7`, which is no row"),
+        ([7], "given `7`, which is not a row"),
         ([{"k": 1}], "no column `ts`"),
     ],
 )

@@ -42,7 +42,7 @@ def test_late_and_malformed_rows_lie_in_one_directory(tmp_path: Path, format: st
     ]
     assert [(row["item"], row["price"], row["why"], row["reason"]) for row in rows] == [
         ("late", 2, "late", None),
-        (None, None, "malformed", "price: 'dear' is no INT"),
+        (None, None, "malformed", "price: 'dear' is not a valid INT"),
     ]
     assert '"price": "dear"' in rows[1]["row_text"]
     assert all(row["set_aside_at"] is not None for row in rows)

@@ -103,7 +103,7 @@ def test_a_promise_about_a_group_may_not_go_back_or_name_what_is_not_there() -> 
     engine.punctuate("a", 3 * SECOND, {"k": "v"})
     with pytest.raises(BadPunctuation, match="cannot go back"):
         engine.punctuate("a", 9 * SECOND, {"k": "u"})
-    with pytest.raises(StreamError, match="promise about rows by `y`"):
+    with pytest.raises(StreamError, match="cannot be punctuated by `y`"):
         engine.punctuate("a", 9 * SECOND, {"y": 1})
 
 

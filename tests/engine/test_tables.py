@@ -124,7 +124,9 @@ def test_a_table_and_a_parquet_file_bring_their_own_columns(
 
 
 def test_a_row_that_does_not_fit_is_an_error_and_nothing_is_declared(engine: LocalEngine) -> None:
-    with pytest.raises(MalformedRow, match=r"does not fit table `t`: n: 'x' is no INT"):
+    with pytest.raises(
+        MalformedRow, match=r"does not conform to table `t`: n: 'x' is not a valid INT"
+    ):
         engine.table("t", [{"n": 1}, {"n": "x"}], columns="n INT")
     assert engine.catalog.get("t") is None
 

@@ -131,7 +131,7 @@ def test_good_rows_go_on_and_bad_ones_are_set_aside_with_the_reason(rows: Rows) 
             "item": "moon",
             "price": "1099511627776",
             "ts": "2",
-            "reason": "price: 1099511627776 is no INT",
+            "reason": "price: 1099511627776 is not a valid INT",
         }
     ]
 
@@ -140,7 +140,7 @@ def test_a_row_with_two_bad_values_is_set_aside_once() -> None:
     fitted = fit(STREAM, [{"item": 5, "price": "x", "ts": 1}])
     assert fitted.rows.height == 0
     assert fitted.misfits is not None
-    assert fitted.misfits.get_column("reason").to_list() == ["item: 5 is no STRING"]
+    assert fitted.misfits.get_column("reason").to_list() == ["item: 5 is not a valid STRING"]
 
 
 @pytest.mark.parametrize("rows", [[], pl.DataFrame(schema={"ts": pl.Int64, "item": pl.String})])

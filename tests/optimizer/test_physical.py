@@ -181,5 +181,5 @@ def test_a_static_table_by_itself_is_no_query() -> None:
     from penstock.model.tables import StaticTable
     from penstock.plan.nodes import Table
 
-    with pytest.raises(NotExecutable, match="table `t` is no stream"):
+    with pytest.raises(NotExecutable, match="table `t` is not a stream"):
         optimize({"q": Table(StaticTable("t", (Column("k", Type.INT),)))})

@@ -40,7 +40,7 @@ def test_the_input_that_promised_least_holds_a_window_back() -> None:
     assert why.summary == "held back by `quiet`"
     [release] = held(why).values()
     assert release.startswith(
-        "a row of 1970-01-01 00:16:00 or later, a promise of 1970-01-01 00:16"
+        "a row of 1970-01-01 00:16:00 or later, punctuation of 1970-01-01 00:16"
     )
     quiet = next(fact for fact in why.inputs if fact.stream == "quiet")
     assert (quiet.bound, quiet.behind, quiet.silent) == ("1970-01-01 00:15:05", "60 s", "90 s ago")
@@ -57,11 +57,11 @@ def test_the_table_is_readable() -> None:
     engine.push("busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
     assert str(engine.sql("EXPLAIN LIVE q")).splitlines() == [
         "q: held back by `told`",
-        "  input  promised             behind     last row  waited for  needed               "
+        "  input  bound                behind     last row  waited for  needed               "
         "released by",
         "  busy   1970-01-01 00:17:05  -          0 ms ago  no",
         "  told   nothing yet          all of it  never     yes         1970-01-01 00:17:00  "
-        "a promise of 1970-01-01 00:17:00 or later (punctuate), or its end",
+        "punctuation of 1970-01-01 00:17:00 or later, or its end",
     ]
 
 
@@ -81,7 +81,7 @@ def test_slack_is_part_of_what_a_row_must_bring() -> None:
     [
         ("skewed", "or the clock, 2 seconds later"),
         ("stamped", "the clock at 1970-01-01 00:17:00: it is asked on demand"),
-        ("told", "a promise of 1970-01-01 00:17:00 or later (punctuate), or its end"),
+        ("told", "punctuation of 1970-01-01 00:17:00 or later, or its end"),
     ],
 )
 def test_what_releases_a_stream_follows_from_its_declaration(stream: str, release: str) -> None:
@@ -106,9 +106,9 @@ def test_a_selection_waits_for_nobody_and_neither_does_what_is_over() -> None:
         "CREATE QUERY q AS SELECT x FROM busy WHERE x > 1;"
         "CREATE QUERY r AS SELECT count(*) AS n FROM busy [RANGE 1 MINUTE]"
     )
-    assert engine.query("q").why().summary == "waits for nobody: every row passes at once"
+    assert engine.query("q").why().summary == "waits for nothing: every row passes immediately"
     engine.finish()
-    assert engine.query("r").why().summary == "waits for nobody: all inputs are over"
+    assert engine.query("r").why().summary == "waits for nothing: all inputs have ended"
 
 
 def test_the_facts_are_in_the_progress_of_a_query() -> None:
@@ -127,7 +127,7 @@ def test_only_a_running_query_can_be_asked() -> None:
 def test_a_query_may_be_called_live() -> None:
     engine = engine_with("CREATE QUERY live AS SELECT x FROM busy")
     assert str(engine.sql("EXPLAIN live")).startswith("Project")
-    assert str(engine.sql("EXPLAIN LIVE live")).startswith("live: waits for nobody")
+    assert str(engine.sql("EXPLAIN LIVE live")).startswith("live: waits for nothing")
 
 
 def test_a_join_names_the_row_that_lets_a_row_without_a_partner_out() -> None:

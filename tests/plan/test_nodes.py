@@ -75,7 +75,7 @@ def test_two_columns_cannot_have_one_name() -> None:
 
 
 def test_a_window_needs_a_column_that_progresses() -> None:
-    with pytest.raises(CannotWindow, match="never promises") as caught:
+    with pytest.raises(CannotWindow, match="does not progress") as caught:
         WindowAggregate(BIDS, Sliding("price", 10, 10), (), COUNT)
     assert caught.value.hint == "windows here can use: ts, row_num"
 

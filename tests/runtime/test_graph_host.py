@@ -130,7 +130,7 @@ def test_a_row_without_a_time_is_malformed() -> None:
     host.push("s", rows(1, None))
     [aside] = host.rejected_rows
     assert aside.reason is Reason.MALFORMED
-    assert column(aside.rows, "reason") == ["ts: None is no place in time"]
+    assert column(aside.rows, "reason") == ["ts: None is not a valid time"]
     assert host.counts("s").malformed == 1
 
 
@@ -149,7 +149,7 @@ def test_malformed_rows_are_set_aside_and_the_others_go_on() -> None:
     assert column(host.results("q"), "x") == [1, 3]
     assert host.counts("s").malformed == 1
     assert host.rejected_rows == []
-    assert column(taken[0].rows, "reason") == ["x: 'one' is no INT"]
+    assert column(taken[0].rows, "reason") == ["x: 'one' is not a valid INT"]
 
 
 def test_lines_that_are_no_rows_are_counted_as_malformed() -> None:

@@ -79,7 +79,7 @@ def test_values_of_another_type_are_malformed_where_they_do_not_fit(
     answer = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert answer.select("total", "n").rows() == [(0 + 1 + 2 + 3 + 5, 5)]
     reasons = [why for each in engine.rejected_rows for why in each.rows["reason"]]
-    assert reasons == ["k: 'many' is no BIGINT"]
+    assert reasons == ["k: 'many' is not a valid BIGINT"]
 
 
 def test_where_spark_reads_the_files_another_type_is_an_error_that_names_file_and_types(

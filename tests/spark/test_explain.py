@@ -29,20 +29,25 @@ def test_queries_that_share_are_spread_by_the_keys_they_have_in_common() -> None
     both = TUMBLING.replace("GROUP BY src", "GROUP BY src, dst")
     said = pipelines(TUMBLING, both)
     assert said.startswith("Pipeline of query_1, query_2\n  kernel: ")
-    assert "packets: spread by src" in said
+    assert "packets: partitioned by src" in said
 
 
 def test_rows_without_a_key_in_common_meet_in_one_group() -> None:
-    assert "all rows in one group" in pipelines(
+    assert "packets: not partitioned" in pipelines(
         "SELECT count(*) AS n FROM packets [RANGE 2 MINUTES SLIDE 1 MINUTE]"
     )
 
 
-def test_rows_that_nobody_lets_meet_are_spread_as_they_come() -> None:
-    assert "as they come" in pipelines("SELECT src, len FROM packets WHERE len > 10")
+def test_rows_that_no_operator_brings_together_need_no_partitioning() -> None:
+    assert "packets: no partitioning needed" in pipelines(
+        "SELECT src, len FROM packets WHERE len > 10"
+    )
 
 
 def test_what_may_be_set_aside_keeps_a_query_in_the_kernel_and_is_said() -> None:
-    assert "kernel: rows of `packets` may be malformed" in pipelines(TUMBLING, format="json")
+    assert (
+        "kernel: rows of `packets` need per-row error handling, which Spark SQL lacks"
+        in pipelines(TUMBLING, format="json")
+    )
     said = pipelines(TUMBLING, late="LATE INTO csv 'aside'")
     assert "kernel: `packets` is declared LATE INTO" in said

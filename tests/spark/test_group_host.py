@@ -268,7 +268,7 @@ def as_texts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def without_reason(row: dict[str, Any]) -> dict[str, Any]:
-    assert row["reason"].endswith("is no place in time")
+    assert row["reason"].endswith("is not a valid time")
     return {name: value for name, value in row.items() if name != "reason"}
 
 
@@ -317,7 +317,7 @@ def test_a_time_beyond_all_bounds_does_not_end_the_stream() -> None:
     pipeline.process(MicroBatch({"a": [[[row("x", 4)]]]}), lambda group: worker)
     pipeline.process(MicroBatch(promises={"a": END}), lambda group: worker)
     assert [r["reason"] for r in pipeline.rows("malformed", "a")] == [
-        f"ts: {END} is no place in time"
+        f"ts: {END} is not a valid time"
     ]
     assert [r["n"] for r in pipeline.rows("result", "q0")] == [2]
 

@@ -267,7 +267,7 @@ def plan(sql: str, stream: str = "TIMESTAMP BY ts SLACK 5 SECONDS") -> Any:
         (
             "SELECT count(*) AS n FROM s [RANGE 10, SLIDE 10, WA k]",
             "TIMESTAMP BY k",
-            "no TIMESTAMP",
+            "not a TIMESTAMP",
         ),
     ],
 )

@@ -33,7 +33,7 @@ def run(tmp_path: Path, *options: str, **surroundings: str) -> subprocess.Comple
     ("home", "way_out"),
     [
         ("", "there is no Java: install version 17 or newer, or set JAVA_HOME"),
-        ("/nowhere", "JAVA_HOME is `/nowhere`, where there is no bin/java: mend it, or unset it"),
+        ("/nowhere", "JAVA_HOME is `/nowhere`, where there is no bin/java: fix it, or unset it"),
     ],
 )
 def test_without_java_the_way_out_is_told(tmp_path: Path, home: str, way_out: str) -> None:

@@ -116,7 +116,7 @@ def test_a_promise_without_a_bound_is_malformed_and_counted_once() -> None:
     pipeline = Pipeline("(k INT, ts TIMESTAMP, over BOOLEAN) TIMESTAMP BY ts PUNCTUATED BY over")
     pipeline.process([{"k": None, "ts": None, "over": True}])
     [row] = pipeline.rows("malformed")
-    assert row["reason"] == "ts: a promise needs a bound"
+    assert row["reason"] == "ts: punctuation needs a bound"
 
 
 @pytest.mark.parametrize("policy", ["consistent", "generous"])

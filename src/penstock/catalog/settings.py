@@ -195,7 +195,7 @@ class Settings:
     )
     late: str = _setting(
         "keep",
-        "late rows are always counted; and set aside, or dropped, or an error, or used by sliding "
+        "late rows are always counted; and rejected, or dropped, or an error, or used by sliding "
         "windows that are not closed yet: `generous` by each of them, `consistent` only if none of "
         "the row's windows is closed",
         "keep",

@@ -12,7 +12,7 @@ def checkout() -> Path:
     root = Path(__file__).resolve().parents[3]
     if not (root / "pyproject.toml").is_file():
         raise HostError(
-            f"tests, benchmarks and experiments are not here: {root} is no source tree of Penstock",
+            f"there are no tests and benchmarks here: {root} is not a source tree of Penstock",
             hint="call ./penstock in a clone of the repository",
         )
     return root

@@ -1,7 +1,7 @@
 """CSV files as text, a block at a time.
 
 Columns are found by the names in the first line, or have the declared ones in their order
-(`header 'false'`). A field with nothing in it is NULL, and `""` is not. What is no row comes along
+(`header 'false'`). A field with nothing in it is NULL, and `""` is not. What is not a row comes
 as `rejected`: a line with too few or too many fields, and one with bytes that are no UTF-8. A file
 with nothing in it has no rows.
 

@@ -2,8 +2,8 @@
 
 A path is a file, a directory (all files of the format in it, by name) or a pattern with `*`. Files
 are read a block at a time. CSV is read as text and JSON as the values it holds; types come later,
-where a value that does not fit sets one row aside instead of ending the file. A line that is no row
-at all comes along as `rejected`. How CSV is written: see `csv_files`.
+where a value that does not conform rejects one row instead of ending the file. A line that is not
+a row at all comes along as `rejected`. How CSV is written: see `csv_files`.
 
 Results of one run go to a directory of numbered parts.
 """

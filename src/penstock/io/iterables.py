@@ -65,7 +65,7 @@ def rows_in(stream: Stream, item: Any) -> Rows:
             return [dict(zip(names, item, strict=True))]
         what = f"a row of {len(item)} values, and its columns are {', '.join(names)}"
     else:
-        what = f"`{item!r}`, which is no row"
+        what = f"`{item!r}`, which is not a row"
     raise MalformedRow(
         stream.name,
         f"`{stream.name}` was given {what}",

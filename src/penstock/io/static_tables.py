@@ -40,7 +40,7 @@ def read_table(declared: StaticTable) -> StaticTable:
     blocks = []
     for block in read_blocks(source, _ROWS_PER_BLOCK):
         if block.rejected:
-            raise _misfit(declared.name, f"`{block.rejected[0]}` is no row")
+            raise _misfit(declared.name, f"`{block.rejected[0]}` is not a row")
         blocks.append(block.rows)
     return _packed(declared, blocks)
 
@@ -127,7 +127,7 @@ def _packed(declared: StaticTable, blocks: Iterable[Rows]) -> StaticTable:
 def _misfit(name: str, reason: str) -> MalformedRow:
     return MalformedRow(
         name,
-        f"a row does not fit table `{name}`: {reason}",
+        f"a row does not conform to table `{name}`: {reason}",
         hint="a table is read as a whole: mend the row, or declare the column otherwise",
     )
 

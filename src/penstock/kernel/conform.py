@@ -97,7 +97,7 @@ def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:
     spoilt = as_dicts(rows)
     wrong = [next(on for on in stream.times if not _is_time(row[on])) for row in spoilt]
     pairs = zip(wrong, spoilt, strict=True)
-    reasons = [f"{on}: {row[on]!r} is no place in time" for on, row in pairs]
+    reasons = [f"{on}: {row[on]!r} is not a valid time" for on, row in pairs]
     return as_text(spoilt, stream.arriving, reasons)
 
 
@@ -223,4 +223,4 @@ def _misfits(given: pl.Series | list[Any], fitted: pl.Series) -> list[int]:
 
 
 def _reason(column: Column, value: Any) -> str:
-    return f"{column.name}: {value!r} is no {column.type}"
+    return f"{column.name}: {value!r} is not a valid {column.type}"

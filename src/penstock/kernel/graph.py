@@ -134,7 +134,7 @@ class Graph:
         """Take a source away that nothing reads."""
         source = self.nodes[name]
         if not source.is_source or source.consumers or source.sinks:
-            raise PenstockBug(f"`{name}` is no source, or somebody reads it")
+            raise PenstockBug(f"`{name}` is not a source, or somebody reads it")
         del self.nodes[name]
 
     def sources(self) -> list[Node]:

@@ -21,10 +21,10 @@ SAMPLES = 3
 MOST_REASONS = 50
 #: What the rows of further reasons are counted under.
 OTHERS = "other reasons"
-#: How the reason begins of what is no row at all; its text follows.
+#: How the reason begins of what is not a row at all; its text follows.
 NO_ROW = "no row: "
 
-_VALUE = re.compile(r"^([^:]+): .* is no (.+)$", re.DOTALL)
+_VALUE = re.compile(r"^([^:]+): .* is not a valid (.+)$", re.DOTALL)
 
 
 class Reason(str, Enum):
@@ -39,13 +39,13 @@ class Reason(str, Enum):
 def kind_of(reason: str) -> str:
     """A reason without the value.
 
-    >>> kind_of("price: 'dear' is no INT"), kind_of("no row: {oops")
-    ('price is no INT', 'no row')
+    >>> kind_of("price: 'dear' is not a valid INT"), kind_of("no row: {oops")
+    ('price is not a valid INT', 'no row')
     """
     if reason.startswith(NO_ROW):
         return NO_ROW.removesuffix(": ")
     found = _VALUE.match(reason)
-    return reason if found is None else f"{found[1]} is no {found[2]}"
+    return reason if found is None else f"{found[1]} is not a valid {found[2]}"
 
 
 def row_text(row: dict[str, Any], reason: str) -> str:

@@ -40,7 +40,7 @@ class Script:
         spec.loader.exec_module(module)
         if not hasattr(module, name):
             raise HostError(
-                f"{self.path} is no {what}: it has no function `{name}`",
+                f"{self.path} is not a {what}: it has no function `{name}`",
                 hint="a file of shared code in this folder needs a name that begins with `_`",
             )
         return getattr(module, name)

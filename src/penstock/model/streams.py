@@ -123,7 +123,7 @@ class Stream:
             if slack is not None and slack >= END:
                 raise CannotWindow(
                     f"stream `{self.name}`: SLACK is out of range",
-                    hint="choose a shorter one, or none: then it promises nothing by itself",
+                    hint="choose a shorter one, or none: then only punctuation moves it on",
                 )
         if self.further and self.kind is not TimestampKind.EXTERNAL:
             raise CannotWindow(
@@ -167,7 +167,7 @@ class Stream:
         if given and not is_time:
             raise CannotWindow(
                 f"stream `{name}`: {' and '.join(given)} compare `{self.timestamp}` with the "
-                "clock, and it is no TIMESTAMP",
+                "clock, and it is not a TIMESTAMP",
                 hint="leave them out, or declare the column as TIMESTAMP",
             )
         if self.kind is TimestampKind.INTERNAL and (given.keys() - {"HEARTBEAT"}):

@@ -80,7 +80,7 @@ def encode(value: Any) -> Any:
         return {_IS: "bytes", _VALUE: value.hex()}
     name = type(value).__name__
     if _known().get(name) is not type(value):
-        raise PenstockBug(f"{name} is no part of a plan that can be written down")
+        raise PenstockBug(f"{name} is not part of a plan that can be written down")
     if isinstance(value, Enum):
         return {_IS: name, _VALUE: value.value}
     kept = (f for f in _fields(name) if getattr(value, f.name) != _default(f))

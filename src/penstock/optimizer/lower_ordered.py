@@ -47,7 +47,7 @@ def _told(node: nodes.Ordered) -> str:
         return "results leave when their window is over, so no more than those of one step are kept"
     found = price(node.input, node.on)
     if found is None:
-        return "how long that is depends on what the streams promise"
+        return "how long that is depends on the bounds of the streams"
     is_time = node.schema[node.on].type is Type.TIMESTAMP
     length = format_duration(found.ticks) if is_time else str(found.ticks)
     parts = f" ({' + '.join(found.parts)})" if found.parts else ""

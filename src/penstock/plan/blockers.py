@@ -61,7 +61,7 @@ class Blockers:
         return asdict(self)
 
     def __str__(self) -> str:
-        header = ("input", "promised", "behind", "last row", "waited for", "needed", "released by")
+        header = ("input", "bound", "behind", "last row", "waited for", "needed", "released by")
         rows = [
             (f.stream, f.bound, f.behind, f.silent, _yes(f.holds), f.needed, f.release)
             for f in self.inputs
@@ -112,9 +112,9 @@ def blocked_by(
         )
     over = all(each.bound >= END for each in known.values())
     if over:
-        summary = "waits for nobody: all inputs are over"
+        summary = "waits for nothing: all inputs have ended"
     elif not waits(plan, union):
-        summary = "waits for nobody: every row passes at once"
+        summary = "waits for nothing: every row passes immediately"
     else:
         summary = _summary(releases, next_one, known)
     return Blockers(query, summary, tuple(facts))
@@ -140,9 +140,9 @@ def _summary(
     releases: Releases | None, next_one: Release | None, known: Mapping[str, StreamProgress]
 ) -> str:
     if releases is None:
-        return "not known: no batch is over yet"
+        return "not known: no batch has completed yet"
     if next_one is None:
-        return "nothing waits" if releases.known else "something waits, it cannot be told for what"
+        return "nothing waits" if releases.known else "something waits; it is not known for what"
     if not next_one.bounds:
         return "the next result waits for more rows, of any time"
     waited = list(dict.fromkeys(stream for stream, _ in next_one.bounds))
@@ -183,7 +183,7 @@ def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | No
 
 
 def _release(stream: Stream, need: _Need, ets: Ets) -> str:
-    """What would raise the stream's promise far enough."""
+    """What would raise the stream's bound far enough."""
     if need.rows is not None:
         return f"{need.shown}, or its end"
     if need.bound is None or need.bound >= END:
@@ -198,15 +198,15 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
         return f"the clock at {_shown(stream, need.bound)}{how}"
     if stream.timing.rows_late is not None:
         behind = f"with {stream.timing.rows_late} rows behind it"
-        return f"a row{at} {behind}, a promise{at} (punctuate), or its end"
+        return f"a row{at} {behind}, punctuation{at}, or its end"
     if stream.slack is None:
-        return f"a promise{at} (punctuate), or its end"
+        return f"punctuation{at}, or its end"
     row = f"a row of {_shown(stream, min(need.bound + stream.slack, END - 1))} or later"
     if stream.timing.skew is not None and asked:
         return f"{row}, or the clock, {format_duration(stream.timing.skew)} later"
     if stream.timing.lull is not None:
         return f"{row}, or a silence of {format_duration(stream.timing.lull)}"
-    return f"{row}, a promise{at} (punctuate), or its end; a declared SKEW would do without"
+    return f"{row}, punctuation{at}, or its end; declaring a SKEW would let the clock do it"
 
 
 def _late(stream: Stream, known: StreamProgress) -> str:

@@ -166,7 +166,7 @@ class LocalHost:
         self._fed += [node for node in (fed.node, fed.node_of_all) if node is not None]
 
     def reject(self, stream: str, texts: list[str]) -> None:
-        """Reject what was meant for a stream and is no row."""
+        """Reject what was meant for a stream and is not a row."""
         self._stream(stream).reject(texts)
 
     def punctuate(

@@ -122,7 +122,7 @@ class StreamInput:
         return is_read(self.node_of_all) and not is_read(self.node)
 
     def reject(self, texts: Sequence[str]) -> None:
-        """Reject what is no row at all, such as a line of a file that cannot be read."""
+        """Reject what is not a row at all, such as a line of a file that cannot be read."""
         if not texts:
             return
         rows = [dict.fromkeys((c.name for c in self.stream.arriving), None) for _ in texts]

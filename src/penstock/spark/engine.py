@@ -186,7 +186,7 @@ class Engine(BaseEngine[SparkQuery]):
         readers = [r for r in self._running if name in {s.name for s in r.program.streams}]
         if not readers:
             raise NotExecutable(
-                f"no query that runs reads stream `{name}`, so nobody would hear the promise",
+                f"no query that runs reads stream `{name}`, so the punctuation would reach nobody",
                 hint="declare the queries and start() them first",
             )
         for running in readers:

@@ -41,14 +41,14 @@ def explain_pipeline(share: PipelineGroup, program: Program, choice: Choice) -> 
     """What a pipeline runs, and how."""
     lines = [f"Pipeline of {', '.join(share.queries)}", f"  {choice}"]
     if choice.lowering == NATIVE:
-        lines.append("  spread by Spark's own shuffle")
+        lines.append("  partitioned by Spark's own shuffle")
         return "\n\n".join([explain_graph(QueryGraph(program.queries)), "\n".join(lines)])
     lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 
 def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
-    """Streams whose rows may be set aside, as far as their declaration tells, and why."""
+    """Streams whose rows may be rejected, as far as their declaration tells, and why."""
     found = {}
     for entry in streams:
         if entry.late is not None:
@@ -62,7 +62,7 @@ def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
 
 def _spread(keys: Keys) -> str:
     if keys is None:
-        return "rows are spread as they come: no operator lets them meet"
+        return "no partitioning needed"
     if not keys:
-        return "all rows in one group: they have no key in common by which to be spread"
-    return f"spread by {', '.join(keys)}"
+        return "not partitioned: the query has no GROUP BY or join key"
+    return f"partitioned by {', '.join(keys)}"

@@ -224,9 +224,9 @@ class RunningPipeline:
         if where and self.choice.lowering == NATIVE:
             queries = ", ".join(self.share.queries)
             raise NotExecutable(
-                f"`{queries}` runs as Spark SQL alone, and Spark knows no promises about some rows "
+                f"`{queries}` runs as Spark SQL alone, and Spark SQL cannot punctuate some rows "
                 f"of `{stream}` only",
-                hint="SET lowering = kernel, or make the promise about all rows",
+                hint="SET lowering = kernel, or punctuate all rows",
             )
         self._punctuating.check(stream, bound, where)
 

@@ -159,7 +159,7 @@ def _driver_gigabytes() -> int:
 def _way_out(master: str | None, log: Path) -> str:
     home = os.environ.get("JAVA_HOME")
     if home and not (Path(home) / "bin" / "java").exists():
-        return f"JAVA_HOME is `{home}`, where there is no bin/java: mend it, or unset it"
+        return f"JAVA_HOME is `{home}`, where there is no bin/java: fix it, or unset it"
     if not home and shutil.which("java") is None:
         return "there is no Java: install version 17 or newer, or set JAVA_HOME"
     if master is not None:

@@ -30,7 +30,7 @@ def lines(done: Verification) -> Iterator[str]:
         yield f"{name}: {came}"
         if sample.misfits:
             rows = _count(sample.misfits, "row")
-            yield f"  left out: {rows} that do not fit the declared columns"
+            yield f"  left out: {rows} that do not conform to the declared columns"
     runs = outcome.runs
     yield (
         f"{_count(outcome.seeds, 'case')}: {_count(runs['here'], 'run')} in this process, "
@@ -92,7 +92,7 @@ def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:
             yield from indented([f"{name}:", *indented(table(columns, rows), 2)], 2)
         for name, bound in batch.promises.items():
             on = streams[name].schema[str(streams[name].timestamp)]
-            yield f"  {name}: promised from outside that nothing below {show(bound, on.type)} comes"
+            yield f"  {name}: punctuated from outside: nothing below {show(bound, on.type)} comes"
     yield "then all streams end"
 
 

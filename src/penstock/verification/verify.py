@@ -136,7 +136,7 @@ class Verification:
             if TimestampKind.INTERNAL in kinds:
                 yield f"{each.name} on Spark itself: its rows are stamped by the machine's clock"
         if any(stream.slack is None for stream in self.streams.values()):
-            yield "promises from outside on Spark itself"
+            yield "punctuation from outside on Spark itself"
 
     def case(self, seed: int) -> Case:
         """What comes for a seed: the first time as many rows as may be, then any number."""

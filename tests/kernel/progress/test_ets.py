@@ -90,7 +90,7 @@ def test_a_row_that_keeps_the_skew_is_not_late_after_a_silence() -> None:
             lambda: Stream(
                 "s", (Column("n", Type.INT),), TimestampKind.EXTERNAL, "n", timing=Timing(skew=1)
             ),
-            "no TIMESTAMP",
+            "not a TIMESTAMP",
         ),
     ],
 )

@@ -70,13 +70,13 @@ def test_a_promise_that_goes_back_is_refused() -> None:
         generator.punctuate(9 * SECOND)
     assert raised.value.stream == "s"
     assert str(raised.value) == (
-        "stream `s` has promised 1970-01-01 00:00:10 already, "
+        "the bound of stream `s` is 1970-01-01 00:00:10 already, "
         "and cannot go back to 1970-01-01 00:00:09\n  a bound may only rise"
     )
 
 
 def test_a_stream_without_time_has_nothing_to_promise() -> None:
-    with pytest.raises(BadPunctuation, match="has no timestamp to make a promise about"):
+    with pytest.raises(BadPunctuation, match="has no timestamp to punctuate"):
         Generator(LATENT).punctuate(1)
 
 

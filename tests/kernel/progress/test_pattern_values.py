@@ -75,7 +75,7 @@ def test_points_in_time_are_ticks_in_a_pattern() -> None:
 
 @pytest.mark.parametrize("value", ["x", 2.5, None, (1, "x")])
 def test_a_pattern_that_can_match_nothing_is_refused(value: Any) -> None:
-    with pytest.raises(BadPunctuation, match="that is no INT"):
+    with pytest.raises(BadPunctuation, match="that is not a valid INT"):
         Generator(stream_of(Type.INT)).punctuate(10, where_of({"k": value}))
 
 
@@ -87,5 +87,5 @@ def test_a_pattern_has_one_value_or_two(values: Any) -> None:
 
 @pytest.mark.parametrize("bound", ["2026-01-01", None, 1.5, date(2026, 1, 1)])
 def test_a_bound_is_an_integer(bound: Any) -> None:
-    with pytest.raises(BadPunctuation, match="that is no bound"):
+    with pytest.raises(BadPunctuation, match="that is not a bound"):
         Generator(stream_of(Type.INT)).punctuate(bound)

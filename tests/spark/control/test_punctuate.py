@@ -94,7 +94,7 @@ def test_a_punctuated_stream_is_advanced_on_spark(spark: SparkSession, tmp_path:
     for bound, where, why in (
         (at(5), {"d": date(2026, 1, 2), "b": b""}, "cannot go back"),
         (at(20), {"day": 1}, "by `day`"),
-        (at(20), {"d": "soon"}, "that is no DATE"),
+        (at(20), {"d": "soon"}, "that is not a valid DATE"),
     ):
         with pytest.raises(BadPunctuation, match=why):
             engine.punctuate("s", bound, where)

@@ -22,7 +22,7 @@ def some(count: int) -> pl.DataFrame:
 
 
 def malformed(count: int) -> pl.DataFrame:
-    return pl.DataFrame({"v": ["x"] * count, "reason": ["v: 'x' is no INT"] * count})
+    return pl.DataFrame({"v": ["x"] * count, "reason": ["v: 'x' is not a valid INT"] * count})
 
 
 def test_a_batch_that_is_repeated_counts_once() -> None:
@@ -33,7 +33,7 @@ def test_a_batch_that_is_repeated_counts_once() -> None:
         tally.reject(Reason.LATE, some(1))
     total = tallies.total
     assert (total.read, total.late, total.passed, total.malformed) == (5, 1, 1, 2)
-    assert total.reasons == {"v is no INT": 2}
+    assert total.reasons == {"v is not a valid INT": 2}
     assert [sample["row_text"] for sample in total.samples] == ['{"v": "x"}'] * 2
 
 
@@ -70,7 +70,7 @@ def test_counts_take_no_more_room_the_longer_a_query_runs() -> None:
             tally.reject(Reason.MALFORMED, malformed(1))
     total = tallies.total
     assert (total.read, total.malformed, total.lateness) == (9 * KEPT, 3 * KEPT, 3 * KEPT - 1)
-    assert total.reasons == {"v is no INT": 3 * KEPT} and len(total.samples) == 3
+    assert total.reasons == {"v is not a valid INT": 3 * KEPT} and len(total.samples) == 3
     assert tallies.of(3 * KEPT - 1).read == 3
     assert len(tallies._latest) == KEPT
     assert tallies.total == total  # asking changes nothing

@@ -113,4 +113,4 @@ def test_lines_of_a_socket_are_rows_and_rows_an_iterator(spark: SparkSession) ->
     ]
     assert {"item": "sofa", "price": None} in found
     reasons = [r for each in engine.rejected_rows for r in each.rows["reason"]]
-    assert sorted(reasons) == ["no row: no row at all", "price: 'dear' is no INT"]
+    assert sorted(reasons) == ["no row: no row at all", "price: 'dear' is not a valid INT"]

@@ -157,7 +157,7 @@ def test_misfits_are_marked_as_the_exchange_wants_them(tmp_path: Path) -> None:
     spool.start(lambda: 0)
     until(lambda: spool.is_over)
     [bad] = spooled(tmp_path)[MALFORMED_COLUMN].drop_nulls()
-    assert bad == '["many", "2026-01-01 00:00:00", "k: \'many\' is no BIGINT"]'
+    assert bad == '["many", "2026-01-01 00:00:00", "k: \'many\' is not a valid BIGINT"]'
     assert rows_spooled(tmp_path) == 3
 
 

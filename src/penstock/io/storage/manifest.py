@@ -76,7 +76,7 @@ class Manifest:
             part = _read_line(line)
             if part is None:
                 raise HostError(
-                    f"`{self.file}` was changed since it was written: line {place} does not fit "
+                    f"`{self.file}` was changed since it was written: line {place} does not match "
                     "its checksum",
                     hint=START_ANEW,
                 )

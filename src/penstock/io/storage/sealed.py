@@ -67,7 +67,7 @@ def read_sealed(file: Path) -> Any:
         )
     if sealed["digest"] != _seal(sealed["content"]):
         raise HostError(
-            f"`{file}` was changed since it was written: its content does not fit its digest",
+            f"`{file}` was changed since it was written: its content does not match its digest",
             hint=START_ANEW,
         )
     return sealed["content"]

@@ -246,7 +246,7 @@ class Generator:
         on, marker = str(self._on), str(self.stream.timing.marker)
         named = {name: v for name, v in row.items() if name not in (on, marker) and v is not None}
         if row[on] is None:
-            raise BadPunctuation(self.stream.name, f"{on}: a promise needs a bound")
+            raise BadPunctuation(self.stream.name, f"{on}: punctuation needs a bound")
         return self.punctuate(row[on], where_of(named))
 
     def enable(self, now: int) -> list[Punctuation]:
@@ -265,7 +265,7 @@ class Generator:
         except TypeError:
             raise BadPunctuation(
                 name,
-                f"stream `{name}` cannot make a promise of {bound!r}: that is no bound",
+                f"stream `{name}` cannot be punctuated with {bound!r}: that is not a bound",
                 hint="give a datetime, or an integer",
             ) from None
         if where and self._on is not None:
@@ -273,13 +273,13 @@ class Generator:
         if self._on is None:
             raise BadPunctuation(
                 name,
-                f"stream `{name}` has no timestamp to make a promise about",
+                f"stream `{name}` has no timestamp to punctuate",
                 hint="declare it with TIMESTAMP BY",
             )
         if bound < self.state.own:
             raise BadPunctuation(
                 name,
-                f"stream `{name}` has promised {self._show(self.state.own)} already, "
+                f"the bound of stream `{name}` is {self._show(self.state.own)} already, "
                 f"and cannot go back to {self._show(bound)}",
                 hint="a bound may only rise",
             )
@@ -291,7 +291,7 @@ class Generator:
             if column not in known or column == self._on:
                 raise BadPunctuation(
                     name,
-                    f"stream `{name}` cannot make a promise about rows by `{column}`",
+                    f"stream `{name}` cannot be punctuated by `{column}`",
                     hint=f"patterns can name: {', '.join(c for c in known if c != self._on)}",
                 )
         where = self._fitting(where)
@@ -299,7 +299,7 @@ class Generator:
         if bound < made.get(where, BEGINNING):
             raise BadPunctuation(
                 name,
-                f"stream `{name}` has promised {self._show(made[where])} already about these "
+                f"stream `{name}` has the bound {self._show(made[where])} already for these "
                 f"rows, and cannot go back to {self._show(bound)}",
                 hint="a bound may only rise",
             )
@@ -349,7 +349,7 @@ class Generator:
             if len(pattern) not in (1, 2):
                 raise BadPunctuation(
                     name,
-                    f"stream `{name}` cannot make a promise about rows whose `{column}` is "
+                    f"stream `{name}` cannot be punctuated for rows whose `{column}` is "
                     f"{pattern!r}: these are {len(pattern)} values",
                     hint=_PATTERN,
                 )
@@ -358,8 +358,8 @@ class Generator:
                 if fitted is None and (given is not None or len(pattern) == 1):
                     raise BadPunctuation(
                         name,
-                        f"stream `{name}` cannot make a promise about rows whose `{column}` is "
-                        f"{given!r}: that is no {of}",
+                        f"stream `{name}` cannot be punctuated for rows whose `{column}` is "
+                        f"{given!r}: that is not a valid {of}",
                         hint=_PATTERN,
                     )
             found.append((column, values))

@@ -133,12 +133,12 @@ def passed_on(node: Node) -> str | None:
 
 
 def check_progress(node: Node, on: str) -> None:
-    """Refuse a window on a column that never promises that older values are over."""
+    """Refuse a window on a column that does not progress."""
     schema = node.schema
     if schema[on].name not in schema.progressing:
         usable = [name for name in schema.names if name in schema.progressing]
         raise CannotWindow(
-            f"cannot window on `{on}`: it never promises that older values are over",
+            f"cannot window on `{on}`: it does not progress, so its windows would never close",
             hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
         )
     if not schema[on].type.can_progress:

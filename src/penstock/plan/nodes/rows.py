@@ -181,8 +181,7 @@ class Ordered(Node):
         if schema[self.on].name not in schema.progressing:
             usable = [name for name in schema.names if name in schema.progressing]
             raise CannotOrder(
-                f"cannot order by `{self.on}`: it never promises that lower values are over, "
-                "so no row could ever come out",
+                f"cannot order by `{self.on}`: it does not progress, so no row could ever come out",
                 hint=f"answers can be ordered by: {', '.join(usable) or 'nothing'}",
             )
 

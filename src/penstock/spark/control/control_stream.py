@@ -153,6 +153,6 @@ def _check(file: Path) -> None:
         checksum = found.pop(CHECKSUM)
         is_whole = checksum == _checksum(found)
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as cause:
-        raise damaged(file, f"cannot be read as a promise: {cause}") from cause
+        raise damaged(file, f"cannot be read as punctuation: {cause}") from cause
     if not is_whole:
         raise damaged(file, "was changed since it was written")

@@ -30,7 +30,7 @@ class Punctuating:
             state.bound = max(state.bound, state.own)
 
     def check(self, stream: str, bound: int, where: Where) -> None:
-        """Refuse what is no bound."""
+        """Refuse what is not a bound."""
         deepcopy(self._generators[stream]).punctuate(bound, where)
 
     def send(self, stream: str, bound: int, where: Where) -> bool:

@@ -100,7 +100,7 @@ class Packer:
                 is_promise = rows.get_column(marker).fill_null(False)
                 yield from self._promises(task, rows.filter(is_promise))
                 rows = rows.filter(~is_promise)
-            # What lacks one of several times is no row, and says nothing by the others.
+            # What lacks one of several times is not a row, and says nothing by the others.
             dated = rows.filter(is_placed(rows, self.stream.times)) if further else rows
             if on is not None:
                 newest = max(newest, _newest(dated.get_column(on)))

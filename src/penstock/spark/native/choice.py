@@ -15,9 +15,11 @@ from penstock.spark.native.lowering import aggregate_of, objection, slides
 NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
-MAY_NOT_FIT = "rows of `{name}` may be malformed"
-JUDGED_BY_WINDOWS = "Spark takes late rows in while their window is open, if it reads them itself"
-LATE_INTO = "`{name}` is declared LATE INTO, and its late rows are written by the kernel"
+MAY_NOT_FIT = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
+JUDGED_BY_WINDOWS = (
+    "where Spark reads the rows itself it accepts late ones while their window is open"
+)
+LATE_INTO = "`{name}` is declared LATE INTO, which only the kernel writes"
 
 
 @dataclass(frozen=True)

@@ -77,21 +77,21 @@ def _objection_to(node: nodes.Node) -> str | None:
         case nodes.WindowAggregate():
             return _objection_to_aggregate(node)
         case nodes.Ordered():
-            return "order is kept in the kernel"
+            return "ORDER BY runs in the kernel"
     return "joins run in the kernel"
 
 
 def _objection_to_stream(stream: Stream) -> str | None:
     if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
-        return f"`{stream.name}` has no time of its own"
+        return f"`{stream.name}` has no event time"
     if stream.further:
         return f"`{stream.name}` has several times, and Spark watches one"
     if stream.schema[stream.timestamp].type is not Type.TIMESTAMP:
-        return f"the time of `{stream.name}` is no TIMESTAMP"
+        return f"the time of `{stream.name}` is not a TIMESTAMP"
     if stream.slack is None or stream.slack % MILLISECOND:
         return f"the slack of `{stream.name}` is not a number of milliseconds"
     if stream.timing.max_ahead is not None:
-        return f"rows of `{stream.name}` from the future are set aside in the kernel"
+        return f"the kernel rejects rows of `{stream.name}` from the future; Spark SQL would not"
     return None
 
 
@@ -104,9 +104,9 @@ def _objection_to_terms(*terms: Expression) -> str | None:
 def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
     window = node.window
     if node.has_several_windows:
-        return "several windows are put side by side by the kernel"
+        return "several windows in one query run in the kernel"
     if node.emit is not None:
-        return f"{node.emit} is done by the kernel: Spark puts out no revisions beside results"
+        return f"{node.emit} is done by the kernel: Spark SQL does not mark revisions"
     if not isinstance(window, Sliding) or window.unit != "time":
         return f"{window} is computed in the kernel: Spark would copy or keep every row"
     if window.slide > window.range:

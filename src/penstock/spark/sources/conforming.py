@@ -2,7 +2,7 @@
 
 What `kernel/conform.py` does in this process, as Spark expressions: a value fits if it can be had
 in the column's type without changing what it says. Text fits where it can be read as the type. A
-row with a value that does not fit, or a line that is no row at all, is *malformed*: it travels
+row with a value that does not fit, or a line that is not a row at all, is *malformed*: it travels
 beside the good rows, in MALFORMED_COLUMN, as a JSON array of its values as text and the reason. The
 exchange takes it out there. A frame whose columns all fit by their types has no such column.
 """
@@ -39,7 +39,7 @@ def fit(
 ) -> DataFrame:
     """The stream's columns of a frame in their types, and MALFORMED_COLUMN if any row may not fit.
 
-    `no_row` names a column that holds the text of what is no row. `formats` says how times are
+    `no_row` names a column that holds the text of what is not a row. `formats` says how times are
     written where they are text, in Spark's patterns; `ticks`: whether a text may also be a number
     of ticks, because it was one before.
     """
@@ -147,7 +147,11 @@ def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
         column = stream.arriving[place]
         raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_FITTED}{place}")
         bad = raw.isNotNull() & value.isNull()
-        why = (F.lit(f"{column.name}: '"), raw.cast("string"), F.lit(f"' is no {column.type}"))
+        why = (
+            F.lit(f"{column.name}: '"),
+            raw.cast("string"),
+            F.lit(f"' is not a valid {column.type}"),
+        )
         reason = reason.when(bad, F.concat(*why))
         misfit = misfit | bad
     raws = [

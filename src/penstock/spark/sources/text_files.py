@@ -1,7 +1,7 @@
 """Directories of CSV and JSON: read as text, so that a bad value costs its row and nothing else.
 
 Spark's own readers turn a value that does not fit into NULL, which nobody notices. Here every
-column is read as text, a line that is no row comes along whole (Spark's corrupt record), and
+column is read as text, a line that is not a row comes along whole (Spark's corrupt record), and
 `fitting` gives the columns their types and sets aside what does not fit. CSV columns are found by
 the names in the header, as in this process, and every file is held to the same header.
 
@@ -20,7 +20,7 @@ from penstock.spark.sources.directories import place_of, reading_all
 
 TEXT_FORMATS = ("csv", "json")
 
-#: The column in which a line that is no row comes along.
+#: The column in which a line that is not a row comes along.
 NO_ROW = "penstock_no_row"
 
 #: As CSV is written nearly everywhere, and read in this process. Spark would want a backslash

@@ -60,14 +60,14 @@ def typed(text: str, of: Type) -> Literal:
     (1500000, 1)
     """
     if of not in (Type.TIMESTAMP, Type.DATE):
-        raise SyntaxFault(f"{of} '{text}' is no constant", hint=f"write CAST('{text}' AS {of})")
+        raise SyntaxFault(f"{of} '{text}' is not a constant", hint=f"write CAST('{text}' AS {of})")
     try:
         moment = _moment(text.strip())
     except (ValueError, OverflowError):
         moment = None
     if moment is None or (of is Type.DATE and len(text.strip()) > len("2024-05-01")):
         example = "2024-05-01 10:00:00" if of is Type.TIMESTAMP else "2024-05-01"
-        raise TypeMismatch(f"'{text}' is no {of}", hint=f"write {of} '{example}'")
+        raise TypeMismatch(f"'{text}' is not a valid {of}", hint=f"write {of} '{example}'")
     if of is Type.TIMESTAMP:
         return Literal(to_ticks(moment), of)
     return Literal((moment.date() - date(1970, 1, 1)).days, of)
@@ -105,5 +105,5 @@ def duration(text: str) -> int:
     """Ticks of a text such as `1 hour 30 minutes`."""
     value, unit = units.length_of(text)
     if unit != "time":
-        raise TypeMismatch(f"'{text}' is no length of time", hint="such as '10 minutes'")
+        raise TypeMismatch(f"'{text}' is not a duration", hint="such as '10 minutes'")
     return value

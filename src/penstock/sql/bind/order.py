@@ -1,7 +1,7 @@
 """ORDER BY and ORDERED: answers come in the order of one progressing column, first to last.
 
 A standing query has no end at which it could be sorted. So the order is a contract: a row comes out
-once no lower one can come, and what never promises that cannot be ordered by. ORDERED leaves the
+once no lower one can come, and what does not progress cannot be ordered by. ORDERED leaves the
 column to us: the end of windows, or else the one column that it can be.
 """
 
@@ -29,8 +29,7 @@ def ordered(node: Node, order: exp.Expr | None, context: Context) -> Node:
     with context.located(order):
         if others or first.args.get("desc") or not isinstance(first.this, exp.Column):
             raise CannotOrder(
-                "answers can be ordered by one column, lowest first, which says that lower values "
-                "are over",
+                "answers can be ordered by one progressing column, lowest first",
                 hint=_way_out(node),
             )
         on = _column(first.this, node)
@@ -38,8 +37,7 @@ def ordered(node: Node, order: exp.Expr | None, context: Context) -> Node:
             raise UnknownName(f"no column `{on}` in the answers", hint=_way_out(node))
         if on in node.schema and on not in node.schema.progressing:
             raise CannotOrder(
-                f"cannot order by `{on}`: it never promises that lower values are over, "
-                "so no row could ever come out",
+                f"cannot order by `{on}`: it does not progress, so no row could ever come out",
                 hint=_way_out(node),
             )
         return Ordered(node, on)
@@ -58,7 +56,7 @@ def _by_itself(node: Node) -> str:
             hint=f"write ORDER BY {usable[0]}",
         )
     raise CannotOrder(
-        "answers cannot be ordered: no column of theirs ever promises that lower values are over",
+        "answers cannot be ordered: none of their columns progresses",
         hint=_way_out(node),
     )
 

@@ -132,7 +132,7 @@ def _timing(declared: StreamDeclaration, text: str) -> Timing:
     for word, length in declared.timing.items():
         if length.unit != "time":
             raise CannotWindow(
-                f"stream `{declared.name}`: {word} {length} is no length of time",
+                f"stream `{declared.name}`: {word} {length} is not a duration",
                 position=Position(text, length.span.start, length.span.end),
                 hint=f"write a length of time, such as {word} 5 SECONDS",
             )

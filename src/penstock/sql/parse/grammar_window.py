@@ -114,7 +114,7 @@ class WindowParser(ExpressionParser):
             hint = suggest(word, KEYWORDS)
             if word in ("FROM", "AS", "WHERE", "GROUP", ")", ";"):
                 hint = f"close the window first: `]` before `{keyword.text}`"
-            self.refuse(f"`{keyword.text}` is no window parameter", keyword, hint=hint)
+            self.refuse(f"`{keyword.text}` is not a window parameter", keyword, hint=hint)
         name = {"WA": "wattr", "PA": "partition"}.get(word, word.lower())
         if name in given or (name == "range" and "range_all" in given):
             self.refuse(f"{word} is given twice", keyword)

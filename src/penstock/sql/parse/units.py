@@ -26,7 +26,9 @@ _PART = re.compile(r"\s*([+-]?\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]+)")
 def number(text: str) -> Fraction:
     """A plain decimal number, exactly."""
     if not _NUMBER.fullmatch(text):
-        raise SyntaxFault(f"`{text[:40]}` is no length", hint="write it as 10 or 0.5, with a unit")
+        raise SyntaxFault(
+            f"`{text[:40]}` is not a length", hint="write it as 10 or 0.5, with a unit"
+        )
     return Fraction(text)
 
 
@@ -45,7 +47,7 @@ def scaled(amount: Fraction, word: str) -> tuple[Fraction, Unit]:
         raise SyntaxFault(
             f"`{word}` has no fixed length", hint="the longest units are days and weeks"
         )
-    raise SyntaxFault(f"`{word}` is no unit", hint=suggest(name, _SHOWN))
+    raise SyntaxFault(f"`{word}` is not a unit", hint=suggest(name, _SHOWN))
 
 
 def whole(value: Fraction, unit: Unit) -> int:
@@ -53,7 +55,7 @@ def whole(value: Fraction, unit: Unit) -> int:
     if value.denominator != 1:
         smallest = {"time": "microseconds", "rows": "rows", "number": "steps"}[unit]
         raise CannotWindow(
-            f"this length is no whole number of {smallest}",
+            f"this length is not a whole number of {smallest}",
             hint="times are counted in microseconds" if unit == "time" else None,
         )
     if abs(value) >= END:
@@ -65,7 +67,7 @@ def length_of(text: str) -> tuple[int, Unit]:
     """A length in words: one number with its unit, or several of time."""
     parts = [scaled(Fraction(amount), word) for amount, word in _PART.findall(text)]
     if not parts or _PART.sub("", text).strip():
-        raise SyntaxFault(f"'{text[:40]}' is no length", hint="write it as '10 minutes'")
+        raise SyntaxFault(f"'{text[:40]}' is not a duration", hint="write it as '10 minutes'")
     units = {unit for _, unit in parts}
     if len(parts) > 1 and units != {"time"}:
         raise SyntaxFault("a length cannot mix time with something else")

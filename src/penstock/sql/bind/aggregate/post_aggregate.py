@@ -114,7 +114,7 @@ class PostAggregateBinder(ExpressionBinder):
         call, condition = filtered(_bare(node))
         if not is_aggregate(call):
             raise CannotWindow(
-                f"`{self.context.written(call)}` cannot have a window: it is no aggregate",
+                f"`{self.context.written(call)}` cannot have a window: it is not an aggregate",
                 hint="a window stands after an aggregate, or after a stream in FROM",
             )
         name = call.name.lower()

@@ -111,7 +111,8 @@ def _constant(node: exp.Expr, context: Context) -> Length:
         if isinstance(node, exp.Literal) and node.is_string:
             return Length(bind_literal.duration(node.this), "time", span)
         raise CannotWindow(
-            f"`{context.written(node)}` is no length", hint="write a constant such as '10 minutes'"
+            f"`{context.written(node)}` is not a length",
+            hint="write a constant such as '10 minutes'",
         )
 
 

@@ -258,11 +258,12 @@ def check_unit(length: Length, on: Field, context: Context) -> None:
 
 
 def refuse_progress(field: Field, scope: Scope, context: Context, span: Span) -> NoReturn:
-    """A window on a column that never promises that older values are over."""
+    """A window on a column that does not progress."""
     usable = [str(other) for other in scope.fields if other.progresses]
     of = f"`{field.qualifier}` " if field.qualifier else ""
     raise CannotWindow(
-        f"cannot window {of}on `{field.name}`: it never promises that older values are over",
+        f"cannot window {of}on `{field.name}`: it does not progress, "
+        "so its windows would never close",
         position=context.position(span),
         hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
     )
