@@ -6,7 +6,7 @@ from penstock.model.expressions import Call, Literal, Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
-from penstock.plan.explain import explain, explain_graph
+from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph, walk
 from penstock.plan.nodes import Node, Project, Select, Source, Union
 from penstock.plan.picture import to_dot, to_svg
@@ -64,12 +64,6 @@ def test_what_is_shared_is_written_once() -> None:
         "\n"
         "Query q\n"
         "  #1 (above)"
-    )
-
-
-def test_a_remark_stands_below_its_node() -> None:
-    assert explain(above("a", 1), lambda node: type(node).__name__.lower()) == (
-        "Select x > 1\n    -- select\n  Source a (by ts, ordered)\n      -- source"
     )
 
 

@@ -127,6 +127,6 @@ def _join(spec: specs.WindowJoinSpec) -> Operator:
         tactic = _TACTICS[spec.tactic]()
     else:
         tactic = Adaptive(spec.alpha, time.perf_counter)
-    operator = (TSMJoin if isinstance(tactic, TSM) else WindowJoin)(spec.join, tactic)
-    operator.promises_pairs = spec.joint
-    return operator
+    if isinstance(tactic, TSM):
+        return TSMJoin(spec.join, tactic)
+    return WindowJoin(spec.join, tactic, promises_pairs=spec.joint)

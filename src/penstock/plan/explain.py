@@ -1,4 +1,4 @@
-"""Plans as text: a node a line, inputs indented below their consumer.
+"""Logical plans as text: a node a line, inputs indented below their consumer.
 
 A sub-plan that occurs again is written once, under a number, and referred to after that:
 
@@ -16,22 +16,20 @@ The text is what the golden files of the tests hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from penstock.plan.graph import QueryGraph, walk
 from penstock.plan.nodes import Node, Source
 
-Annotate = Callable[[Node], str]
+
+def explain(plan: Node) -> str:
+    """One plan as text."""
+    return "\n".join(_Writer(_numbered([plan])).lines(plan, 0))
 
 
-def explain(plan: Node, annotate: Annotate | None = None) -> str:
-    """One plan as text. `annotate` may add a line of remark below each node."""
-    return "\n".join(_Writer(_numbered([plan]), annotate).lines(plan, 0))
-
-
-def explain_graph(graph: QueryGraph, annotate: Annotate | None = None) -> str:
+def explain_graph(graph: QueryGraph) -> str:
     """All queries as text, with what they share written once."""
-    writer = _Writer(_numbered(list(graph.queries.values())), annotate)
+    writer = _Writer(_numbered(list(graph.queries.values())))
     return "\n\n".join(
         "\n".join([f"Query {name}", *writer.lines(plan, 1)]) for name, plan in graph.queries.items()
     )
@@ -60,9 +58,8 @@ def _numbered(plans: list[Node]) -> dict[Node, int]:
 
 
 class _Writer:
-    def __init__(self, numbers: dict[Node, int], annotate: Annotate | None) -> None:
+    def __init__(self, numbers: dict[Node, int]) -> None:
         self._numbers = numbers
-        self._annotate = annotate
         self._written: set[Node] = set()
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
@@ -74,7 +71,5 @@ class _Writer:
         self._written.add(node)
         lead = f"#{number} " if number is not None else ""
         yield f"{indent}{lead}{node.label}"
-        if self._annotate is not None:
-            yield f"{indent}    -- {self._annotate(node)}"
         for below in node.children:
             yield from self.lines(below, depth + 1)

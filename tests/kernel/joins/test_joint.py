@@ -63,8 +63,7 @@ def events(chance: random.Random) -> Iterator[tuple[int, pl.DataFrame | int]]:
 def test_no_result_comes_in_a_box_that_was_promised(band: JoinBand, kind: JoinKind) -> None:
     boxes = 0
     for seed in range(12):
-        join, judge = WindowJoin(spec(band, "k", kind=kind)), Judge()
-        join.promises_pairs = True
+        join, judge = WindowJoin(spec(band, "k", kind=kind), promises_pairs=True), Judge()
         for port, event in events(random.Random(seed)):
             if isinstance(event, int):
                 promise(join, port, event, judge)  # type: ignore[arg-type]

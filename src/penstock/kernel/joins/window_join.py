@@ -37,11 +37,17 @@ class WindowJoin(Operator):
 
     state: JoinState
     inputs: Inputs
-    #: Whether somebody behind it has a use for bounds on the pair of timestamps.
-    promises_pairs = False
 
-    def __init__(self, spec: JoinSpec | MJoinSpec, tactic: Tactic | None = None) -> None:
+    def __init__(
+        self,
+        spec: JoinSpec | MJoinSpec,
+        tactic: Tactic | None = None,
+        *,
+        promises_pairs: bool = False,
+    ) -> None:
         super().__init__()
+        #: Whether somebody behind it has a use for bounds on the pair of timestamps.
+        self.promises_pairs = promises_pairs
         self.spec = spec
         self.tactic = tactic or Tactic()
         self._keys: KeyBounds | None = None

@@ -1,4 +1,7 @@
-"""Which plans can take rows that come later than promised.
+"""Refuse late rows where they would break something: `SET late = generous` or `consistent`.
+
+    WindowAggregate count(*) [RANGE 1 minute, WA ts]    takes them while the window is open
+    Ordered by ts                                       refused: what is out is out
 
 Sliding windows can: a closed one never opens again. Joins may have forgotten the partners already,
 and whoever keeps order would break it; there, late rows must be kept out.

@@ -1,5 +1,12 @@
 """Pruning: joins keep rows for long, so they are given only the columns that somebody reads.
 
+    Project a.v                              Project a.v
+      Join a, b where a.k = b.k                Join a, b where a.k = b.k
+        Source a (k, v, w, ts)                   Project k, v, ts
+        Source b (k, v, w, ts)                     Source a (k, v, w, ts)
+                                                 Project k, ts
+                                                   Source b (k, v, w, ts)
+
 All queries are looked at together: a join that several of them share keeps what any of them needs,
 and stays shared.
 """
