@@ -10,13 +10,12 @@ from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
-from penstock.optimizer.joins.mjoin import mjoin_spec
-from penstock.optimizer.joins.two_by_two import MJOIN, shape_joins
+from penstock.optimizer.joins.two_by_two import MJOIN
 from penstock.optimizer.lower_join import BASELINES, TACTICS
 from penstock.optimizer.optimize import choose, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
-from penstock.plan.nodes import Join, Node, Project, Union
+from penstock.plan.nodes import Project, Union
 from tests.optimizer.plans import STREAMS, Built, plan
 
 # --- what has no operator -----------------------------------------------------------------------
@@ -327,55 +326,6 @@ def test_a_baseline_with_other_answers_cannot_be_set() -> None:
     assert settable == {*TACTICS, MJOIN} - {*BASELINES}
     with pytest.raises(BadSetting, match="`join` cannot be `global_order`"):
         LocalEngine().sql("SET join = global_order")
-
-
-THREE = "SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 9 SECONDS {} JOIN slack s ON b.v = s.v {}"
-
-
-def shaped(node: Node, join: str) -> Node:
-    return shape_joins({"q": node}, Options(join=join))["q"]
-
-
-def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
-    [top] = plan(THREE.format("", "WITHIN 5 SECONDS")).children
-    assert isinstance(top, Join)
-    at_once = choose(shaped(top, "mjoin"), Options(join="mjoin"))
-    assert at_once.names == ("MJoin",)
-    assert "3 inputs meet at once" in at_once.reason
-    tree = shaped(top, "auto")
-    two_by_two = choose(tree, Options())
-    assert two_by_two.names == ("OAJoin",)
-    assert "two by two" in two_by_two.reason
-    assert tree.schema == top.schema
-    assert [len(node.children) for node in (tree, tree.children[0])] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("conditions", "edges"),
-    [
-        # Equal to a third is equal to each other.
-        ("a.k = b.k AND b.k = s.k", ["0-1 k", "0-2 k"]),
-        # Through b there is a key, and the bands to it add up.
-        ("a.v = b.v AND b.k = s.k", ["0-1 v", "1-2 k"]),
-        ("a.v = b.v AND b.v < s.v", ["0-1 v", "0-2 "]),
-    ],
-)
-def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list[str]) -> None:
-    inputs = "a [RANGE 3 SECONDS], b [RANGE 5 SECONDS], slack s [RANGE 7 SECONDS]"
-    [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").children
-    assert isinstance(top, Join)
-    spec = mjoin_spec(top)
-    assert spec is not None
-    assert [
-        f"{edge.ends[0]}-{edge.ends[1]} {' '.join(ref.name[-1] for ref, _ in edge.keys)}"
-        for edge in spec.edges
-    ] == edges
-    assert [edge.ends for edge in spec.bands] == [(0, 1), (0, 2)]
-
-
-def test_an_outer_join_is_no_part_of_an_mjoin() -> None:
-    [top] = plan(THREE.format("LEFT", "WITHIN 5 SECONDS")).children
-    assert choose(top, Options(join="mjoin")).names == ("OAJoin",)
 
 
 @pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])

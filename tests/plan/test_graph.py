@@ -7,7 +7,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.explain import explain_graph
-from penstock.plan.graph import QueryGraph, walk
+from penstock.plan.graph import QueryGraph, columns_used, rewrite, trace, walk
 from penstock.plan.nodes import Node, Project, Select, Source, Union
 from penstock.plan.picture import to_dot, to_svg
 
@@ -23,6 +23,11 @@ def above(name: str, limit: int) -> Node:
 
 def only_x(node: Node) -> Node:
     return Project(node, (Named("x", Ref("x", Type.INT)),))
+
+
+def only_x_and_ts(node: Node) -> Node:
+    names = {"x": Type.INT, "ts": Type.TIMESTAMP, "row_num": Type.BIGINT}
+    return Project(node, tuple(Named(name, Ref(name, of)) for name, of in names.items()))
 
 
 def test_equal_sub_plans_built_apart_are_one_node() -> None:
@@ -52,6 +57,33 @@ def test_walking_a_plan_meets_each_node_once_inputs_first() -> None:
     met = list(walk(plan))
     assert len(met) == 12
     assert isinstance(met[0], Source)
+
+
+def test_a_plan_is_rewritten_once_for_equal_nodes_and_stays_the_same_where_nothing_changes() -> (
+    None
+):
+    plan = Union((above("a", 1), only_x_and_ts(above("a", 1))))
+    seen: list[Node] = []
+
+    def note(node: Node) -> Node:
+        seen.append(node)
+        return node
+
+    assert rewrite(plan, note) == plan
+    assert seen == list(walk(plan))
+    moved = rewrite(plan, lambda node: Source(stream("b")) if isinstance(node, Source) else node)
+    assert moved == Union((above("b", 1), only_x_and_ts(above("b", 1))))
+
+
+def test_a_column_is_traced_down_to_where_rows_come_together() -> None:
+    assert trace(only_x(above("a", 1)), "x", Source) == (Source(stream("a")), "x")
+    assert trace(Union((above("a", 1), above("b", 1))), "x", Source) is None
+
+
+def test_columns_that_any_reader_needs_are_used() -> None:
+    used = columns_used([only_x(above("a", 1)), above("b", 1)])
+    assert used[Source(stream("a"))] == {"x"}
+    assert used[Source(stream("b"))] == {"x", "ts", "row_num"}
 
 
 def test_what_is_shared_is_written_once() -> None:
