@@ -157,11 +157,13 @@ def test_one_of_our_own_is_reproduced(tmp_path: Path) -> None:
     done = runner.invoke(app, ["experiment", "X2", "--quick", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "X2: the published result is reproduced" in done.stdout
-    assert [file.name for file in tmp_path.iterdir()] == ["x2-latency-of-bursts.png"]
+    assert [file.name for file in tmp_path.iterdir()] == [
+        "bursts-by-strategy-latency-of-bursts.png"
+    ]
 
 
 def test_every_experiment_of_ours_says_what_it_is() -> None:
     done = runner.invoke(app, ["experiment"])
     shown = [line.split(None, 1) for line in done.stdout.splitlines()]
     files = sorted(path.stem for path in (checkout() / "experiments").glob("[!_]*.py"))
-    assert [name for name, _ in shown] == files
+    assert [name.replace("-", "_") for name, _ in shown] == files

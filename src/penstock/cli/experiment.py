@@ -81,8 +81,10 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
 
 
 def choose(names: Sequence[str], known: Mapping[str, Script]) -> list[Script]:
-    """The experiments meant, each once; `T1` is `t1`."""
-    wanted = list(dict.fromkeys(name.lower() for name in names))
+    """The experiments meant, each once, by name or alias, in any case and with `_` for `-`."""
+    by_alias = {script.alias.lower(): name for name, script in known.items() if script.alias}
+    plain = (name.lower().replace("_", "-") for name in names)
+    wanted = list(dict.fromkeys(by_alias.get(name, name) for name in plain))
     for name in wanted:
         if name not in known:
             there = ", ".join(known) or "none yet"
@@ -131,7 +133,8 @@ def report(script: Script, outcome: Outcome, console: Console) -> None:
     """Tables, then each claim with what was measured."""
     from rich.table import Table
 
-    console.print(f"{script.name.upper()}: {script.summary}")
+    title = script.alias or script.name.upper()
+    console.print(f"{title}: {script.summary}")
     for table in outcome.tables:
         shown = Table(*table.columns)
         for column in shown.columns[1:]:
@@ -148,7 +151,7 @@ def report(script: Script, outcome: Outcome, console: Console) -> None:
             )
         elif check.known is not None:
             console.print(f"    because {check.known}")
-    console.print(f"{script.name.upper()}: {conclusion(outcome)}\n")
+    console.print(f"{title}: {conclusion(outcome)}\n")
 
 
 def conclusion(outcome: Outcome) -> str:
@@ -203,7 +206,13 @@ def write(
         "quick": quick,
         "seed": seed,
         "experiments": [
-            {"name": s.name, "summary": s.summary, **outcomes[s.name].as_json()} for s in chosen
+            {
+                "name": s.name,
+                "alias": s.alias,
+                "summary": s.summary,
+                **outcomes[s.name].as_json(),
+            }
+            for s in chosen
         ],
     }
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 
 def show(known: Mapping[str, Script], what: str) -> None:
-    """List them, each with the first line of its docstring."""
+    """List them, each with its alias and the first line of its docstring."""
     width = max(map(len, known), default=0)
     for name, script in known.items():
-        print(f"{name:<{width}}   {script.summary}")
+        also = f"{script.alias}  " if script.alias else ""
+        print(f"{name:<{width}}   {also}{script.summary}")
     if not known:
         print(f"no {what} yet")
 

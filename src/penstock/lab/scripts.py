@@ -1,9 +1,9 @@
 """Scripts: files of a folder that are run by their name, read without running them.
 
-Benchmarks and experiments are such files. What a file says about itself, its docstring and its
-ENVIRONMENT, is taken from its syntax: importing it would import Polars, which reads its number of
-threads only then. A file whose name begins with `_` is shared code; scripts can import it by name.
-Where the name of a file has `_`, that of the script has `-`.
+Benchmarks and experiments are such files. What a file says about itself, its docstring, its ALIAS
+and its ENVIRONMENT, is taken from its syntax: importing it would import Polars, which reads its
+number of threads only then. A file whose name begins with `_` is shared code; scripts can import it
+by name. Where the name of a file has `_`, that of the script has `-`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Script:
     path: Path
     summary: str  # the first line of its docstring
     environment: dict[str, str]
+    alias: str = ""  # what the literature calls it, such as `T1`
 
     def function(self, name: str, what: str) -> Any:
         """Import the file and give the function that makes it a `what`."""
@@ -58,7 +59,8 @@ def read(file: Path) -> Script:
     except SyntaxError as error:
         raise HostError(f"{file}, line {error.lineno}: {error.msg}") from error
     summary = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return Script(file.stem.replace("_", "-"), file, summary, environment(tree, file))
+    name = file.stem.replace("_", "-")
+    return Script(name, file, summary, environment(tree, file), alias(tree))
 
 
 def environment(tree: ast.Module, file: Path) -> dict[str, str]:
@@ -67,6 +69,22 @@ def environment(tree: ast.Module, file: Path) -> dict[str, str]:
     >>> environment(ast.parse('ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}'), Path("sum.py"))
     {'POLARS_MAX_THREADS': '1'}
     """
+    value = assigned(tree, "ENVIRONMENT")
+    return {} if value is None else literal(value, file)
+
+
+def alias(tree: ast.Module) -> str:
+    """The text that the file assigns to ALIAS.
+
+    >>> alias(ast.parse('ALIAS = "T1"'))
+    'T1'
+    """
+    value = assigned(tree, "ALIAS")
+    return str(value.value) if isinstance(value, ast.Constant) else ""
+
+
+def assigned(tree: ast.Module, wanted: str) -> ast.expr | None:
+    """What the file assigns to a name."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             names, value = statement.targets, statement.value
@@ -74,9 +92,9 @@ def environment(tree: ast.Module, file: Path) -> dict[str, str]:
             names, value = [statement.target], statement.value
         else:
             continue
-        if any(isinstance(name, ast.Name) and name.id == "ENVIRONMENT" for name in names):
-            return literal(value, file)
-    return {}
+        if any(isinstance(name, ast.Name) and name.id == wanted for name in names):
+            return value
+    return None
 
 
 def literal(value: ast.expr, file: Path) -> dict[str, str]:

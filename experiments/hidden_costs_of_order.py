@@ -12,6 +12,8 @@ from _order import MODES, late_input, lull, ordered_output, split_plan
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "M1"
+
 
 def run(quick: bool, seed: int) -> Outcome:
     lulls = (60, 120, 240) if quick else (60, 300, 600, 1200)

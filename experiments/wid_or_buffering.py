@@ -21,6 +21,8 @@ import polars as pl
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.engine import LocalEngine
 
+ALIAS = "W1"
+
 RANGE = 4000
 SLIDES = (1, 4, 40, 400, 1000, 2000, 4000)
 BLOCK = 2000

@@ -19,6 +19,8 @@ from _gigascope import RING, STEP, Work, highest_rate, measure
 from penstock.kernel.aggregation.two_level.flush import IN_ORDER, LAZY, SLOW, Flush
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "G1"
+
 #: m = 2, and i = 160 where aggregates leave by themselves.
 POLICIES = {"IOP": Flush(IN_ORDER), "OOP": Flush(LAZY, 2), "OOP(sf)": Flush(SLOW, 2, 160)}
 GROUPS = (66_000, 130_000, 260_000, 520_000)

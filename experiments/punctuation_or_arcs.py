@@ -34,6 +34,8 @@ from penstock.model.types import Type
 from penstock.runtime.graph_host import LocalHost
 from penstock.windows.sliding import Sliding
 
+ALIAS = "X3"
+
 RATES = {"a": 200.0, "b": 5.0, "c": 100.0, "d": 2.0, "e": 0.1}
 WINDOW = Sliding("ts", SECOND, SECOND // 10)
 #: Microseconds that a punctuation costs here, and may cost elsewhere; "about 14 %".

@@ -11,6 +11,8 @@ from _links import held_under, links_and_a_quiet_one
 
 from penstock.lab.experimenting import Check, Outcome
 
+ALIAS = "N2"
+
 QUERY = """
     SELECT count(*) AS n FROM (M1 UNION M2 UNION C) [RANGE 5 minutes, SLIDE 1 minute, WA ts]
 """

@@ -13,6 +13,8 @@ from _links import held_under, packets
 
 from penstock.lab.experimenting import Check, Outcome
 
+ALIAS = "G2"
+
 QUERY = """
     SELECT srcIP, destIP, count(*) AS n FROM (M1 UNION M2) [RANGE 1 minute, SLIDE 1 minute, WA ts]
     GROUP BY srcIP, destIP

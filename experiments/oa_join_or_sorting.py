@@ -16,6 +16,8 @@ from penstock.kernel.joins.tactics.opob import OPOB
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "J1"
+
 JOINS: dict[str, Callable[[], Tactic]] = {"OA": Tactic, "OPOB": OPOB}
 
 

@@ -30,6 +30,8 @@ from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws
 from penstock.workloads.packets import SIZES
 
+ALIAS = "W2"
+
 RATE = 100
 BAND = 3_200_000
 SLACKS = (0, 320, 640, 1280, 2560, 3200)

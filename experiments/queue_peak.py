@@ -11,6 +11,8 @@ from _lines import PERIODIC, lines
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "T3"
+
 
 def run(quick: bool, seed: int) -> Outcome:
     peak = {name: report.peak_queue for name, report in lines(quick, seed).items()}

@@ -33,6 +33,8 @@ from penstock.model.types import Type
 from penstock.runtime.graph_host import LocalHost
 from penstock.windows.sliding import Sliding
 
+ALIAS = "X4"
+
 RATES = {"a": 200.0, "b": 1000.0}
 SLIDES = (50, 100, 200, 500, 1000)  # milliseconds
 #: How registers are set: by enabling timestamps or not, and with an aggregate's promises or not.

@@ -23,6 +23,8 @@ from _ordered import ALGORITHMS, ALPHA, Measured, measured
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.optimizer.options import Options
 
+ALIAS = "H2"
+
 SMALL_ALPHA = Options().join_alpha
 RATES = (1.0, 10.0)
 #: Switches are expected at 0.5 ms, and at 0.083 ms with the small alpha.

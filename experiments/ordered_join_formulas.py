@@ -13,6 +13,8 @@ import itertools
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "H1"
+
 DAY = 86_400.0
 
 

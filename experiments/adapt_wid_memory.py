@@ -43,6 +43,8 @@ from penstock.workloads.densities import SMALL_SHARE, Densities
 from penstock.workloads.keys import Keys
 from penstock.workloads.packets import LINKS, SKEW, Packets
 
+ALIAS = "A1"
+
 ALGORITHMS: dict[str, Callable[[str, Aggregate, Sliding], WidAggregate]] = {
     "eager": eager,
     "all eager": all_eager,

@@ -30,6 +30,8 @@ from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.runtime.graph_host import LocalHost
 
+ALIAS = "X2"
+
 COST = 100  # ticks per row and operator
 RATE = 100.0  # rows per second, over both streams
 SIZES = (1, 2, 5, 10, 20, 50)

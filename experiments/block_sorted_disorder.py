@@ -23,6 +23,8 @@ from penstock.model.timestamps import SECOND
 from penstock.windows import Sliding
 from penstock.workloads.draws import Draws
 
+ALIAS = "W3"
+
 RATE = 5
 BLOCK = 490
 SLACKS = (0.0, 54.4, 109.1, 218.2, 327.3, 434.2, 490.9, 600.0)

@@ -12,6 +12,8 @@ from _links import held_under, links_and_a_quiet_one
 
 from penstock.lab.experimenting import Check, Outcome
 
+ALIAS = "N1"
+
 QUERY = """
     SELECT M1.srcIP, M1.destIP, M1.ts FROM M1, M2 UNION C AS M3 [RANGE TUMBLING 1 minute, WA ts]
     WHERE M1.srcIP = M3.destIP AND M1.destIP = M3.srcIP

@@ -15,6 +15,8 @@ from penstock.lab.experimenting import Check, Outcome, Table
 from penstock.local.simulation import simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND
 
+ALIAS = "X1"
+
 STRATEGIES = {"DFS": DEPTH_FIRST, "BFS": BREADTH_FIRST}
 
 

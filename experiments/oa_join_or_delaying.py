@@ -13,6 +13,8 @@ from penstock.kernel.joins.tactics.opob import OPOB
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "J2"
+
 JOINS = {"OA": Tactic, "OPIB": OPIB, "OPOB": OPOB}
 
 

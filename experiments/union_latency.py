@@ -17,6 +17,8 @@ from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.ets import NO_ETS, ON_DEMAND
 from penstock.runtime.graph_host import LocalHost
 
+ALIAS = "T1"
+
 #: "About 0.1 ms", and "four orders of magnitude".
 NEAR, FAR = 0.1, 10_000
 #: The same on the real clock. One more turn of control takes 0.05 to 0.19 ms in Python, by how busy

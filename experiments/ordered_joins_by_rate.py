@@ -14,6 +14,8 @@ from _ordered import ALGORITHMS, measured
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "H3"
+
 COST = 5e-4
 SLOW = (0.01, 0.1, 0.3, 1.0)
 

@@ -26,6 +26,8 @@ import polars as pl
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.engine import LocalEngine
 
+ALIAS = "P1"
+
 ROWS_PER_PANE = (1, 5, 20, 100)
 PANES_PER_WINDOW = (2, 5, 10, 20)
 #: Rows that come together: a page as published, and a block as it is usual here.

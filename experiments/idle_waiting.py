@@ -12,6 +12,8 @@ from _lines import PERIODIC, lines
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 
+ALIAS = "T2"
+
 #: "About 15 %".
 FLOOR = (10.0, 20.0)
 NO_FLOOR = (

@@ -20,6 +20,8 @@ from _links import ARCHITECTURES, held_under, packets, rows_held
 from penstock.lab.experimenting import Check, Outcome
 from penstock.model.timestamps import SECOND
 
+ALIAS = "G3"
+
 QUERY = """
     SELECT M1.srcIP, M1.destIP, M1.ts
     FROM A UNION B AS M1, C UNION D AS M2 [RANGE TUMBLING 10 seconds, WA ts]
