@@ -28,7 +28,8 @@ from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate
 from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLandmark, RevisingWid
 from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.joins.baselines.global_order import GlobalOrder
-from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec
+from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
+from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.joins.table_join import TableJoin, TableJoinSpec
 from penstock.kernel.joins.tactics.adaptive import Adaptive
 from penstock.kernel.joins.tactics.filter_order import FilterOrder
@@ -191,7 +192,7 @@ def _mjoin(band: Band, tactic: Tactic) -> WindowJoin:
         for one, other in (("l", "r"), ("r", "m"))
     ]
     edges = tuple(MEdge((n, n + 1), band, (pair,)) for n, pair in enumerate(pairs))
-    inputs = tuple(MInput(f"{name}.", COLUMNS, "ts") for name in names)
+    inputs = tuple(SideSpec(name, COLUMNS, "ts") for name in names)
     output = tuple(f"{name}.{column.name}" for name in names for column in COLUMNS)
     conditions = tuple(Call("=", pair) for pair in pairs)
     return WindowJoin(MJoinSpec(inputs, edges, conditions, output, ("l.ts", "m.ts")), tactic)

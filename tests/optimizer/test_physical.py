@@ -77,7 +77,7 @@ def test_what_is_no_part_of_a_plan_is_not_written() -> None:
         x: int
 
     for stranger in (Stranger(1), object(), [1], {"a": 1}):
-        with pytest.raises(PenstockBug, match="no part of a plan"):
+        with pytest.raises(PenstockBug, match="not part of a plan"):
             encode(stranger)
 
 

@@ -5,7 +5,8 @@ Answers are judged in `tests/engine/test_joins_against_oracle.py`.
 
 from __future__ import annotations
 
-from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec, equality
+from penstock.kernel.joins.mjoin import MEdge, MJoinSpec, equality
+from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import END
@@ -22,7 +23,7 @@ def chain(*keys: str, bands: tuple[Band, Band] = (Band(-2, 3), Band(-5, 1))) -> 
     for place, (key, band) in enumerate(zip(keys, bands, strict=True)):
         pair = tuple(Ref(f"{NAMES[place + end]}.{key}", types[key]) for end in (0, 1))
         edges.append(MEdge((place, place + 1), band, ((pair[0], pair[1]),)))
-    inputs = tuple(MInput(f"{name}.", COLUMNS, "ts") for name in NAMES)
+    inputs = tuple(SideSpec(name, COLUMNS, "ts") for name in NAMES)
     output = tuple(f"{name}.{column.name}" for name in NAMES for column in COLUMNS)
     conditions = tuple(equality(pair) for edge in edges for pair in edge.keys)
     return WindowJoin(MJoinSpec(inputs, tuple(edges), conditions, output, ("a.ts", "c.ts")))

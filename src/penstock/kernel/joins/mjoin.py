@@ -28,24 +28,11 @@ from penstock.kernel.joins.keys import HASHED_BY, Keys
 from penstock.kernel.joins.partners import partners, widest
 from penstock.kernel.joins.reach import Reach
 from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
+from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.joins.store import Store
 from penstock.model.expressions import Call, Expression, Ref
-from penstock.model.schema import Column
 from penstock.model.types import common_type
 from penstock.windows import JoinBand
-
-
-@dataclass(frozen=True)
-class MInput:
-    """One input: what stands before its columns in results, its columns, the one with its time."""
-
-    prefix: str
-    columns: tuple[Column, ...]
-    on: str
-
-    @property
-    def time(self) -> str:
-        return f"{self.prefix}{self.on}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,7 @@ class MEdge:
 class MJoinSpec:
     """Rows of all inputs, one of each, that satisfy every edge and every condition."""
 
-    inputs: tuple[MInput, ...]
+    inputs: tuple[SideSpec, ...]
     edges: tuple[MEdge, ...]  # a tree: by these, inputs find each other
     conditions: tuple[Expression, ...]  # equalities among them
     output: tuple[str, ...]
@@ -99,7 +86,7 @@ class MJoin(Inputs):
         self._spec = spec
         self.names = [f"rows_{port}" for port in range(len(spec.inputs))]
         self.on = [each.on for each in spec.inputs]
-        self.times = [each.time for each in spec.inputs]
+        self.times = [each.column(each.on) for each in spec.inputs]
         self.promised = [n for n, time in enumerate(self.times) if time in spec.promised]
         self.output = spec.output
         self._found = list(dict.fromkeys((*spec.output, *self.times)))
@@ -108,7 +95,7 @@ class MJoin(Inputs):
         self._indexes: dict[str, _Index] = {}
         self._hops = list(self._build_hops())
         self._columns = [
-            [pl.col(c.name).alias(f"{each.prefix}{c.name}") for c in each.columns]
+            [pl.col(c.name).alias(each.column(c.name)) for c in each.columns]
             for each in spec.inputs
         ]
         self._needed = [self._never_null(port) for port in range(self.ports)]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.kernel.joins.mjoin import MEdge, MInput, MJoinSpec, equality
+from penstock.kernel.joins.mjoin import MEdge, MJoinSpec, equality
+from penstock.kernel.joins.spec import SideSpec
 from penstock.model.expressions import Call, Expression, Literal, Ref
 from penstock.model.joins import qualified
 from penstock.model.types import Type
@@ -34,7 +35,7 @@ def mjoin_spec(join: nodes.Join) -> MJoinSpec | None:
             left, right = (refs[times[end]] for end in edge.ends)
             conditions += _within(left, right, edge.band)
     inputs = tuple(
-        MInput(qualified(name, ""), child.schema.columns, on)
+        SideSpec(name, child.schema.columns, on)
         for name, child, on in zip(join.names, join.inputs, join.on, strict=True)
     )
     promised = tuple(sorted(join.schema.progressing))
