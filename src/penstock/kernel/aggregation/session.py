@@ -23,7 +23,7 @@ import polars as pl
 
 from penstock.kernel.aggregates import Ids, columns_of, frame
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregation.keys import code_integers, group_rows
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
@@ -143,8 +143,7 @@ class SessionAggregate(WindowDriver):
 
     def _sessions(self, rows: pl.DataFrame, first: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
         """The session of each piece, and where each session begins and has its last row."""
-        codes = combine(map(code_column, map(rows.get_column, self._window.partition)), len(first))
-        partitions = codes.groups().ids
+        partitions = group_rows(map(rows.get_column, self._window.partition), len(first)).ids
         order = np.lexsort((first, partitions))
         begins, partitions = first[order], partitions[order]
         reach = _running_max(last[order], partitions)

@@ -32,7 +32,7 @@ from penstock.kernel.aggregates.leaving import Leaving
 from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt.monitor import begin, end, mean_offset, new_shares
 from penstock.kernel.aggregation.driver import Results
-from penstock.kernel.aggregation.keys import code_column, combine
+from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay
@@ -266,7 +266,7 @@ class AdaptWid(WidAggregate):
             name: pl.concat([rows.get_column(name) for rows in there], rechunk=True)
             for name in names
         }
-        groups = combine(map(code_column, keys.values()), sum(heights)).groups()
+        groups = group_rows(keys.values(), sum(heights))
         in_buffer, in_partials, in_list = np.split(groups.ids, np.cumsum(heights)[:2])
         volumes = np.bincount(in_buffer, minlength=groups.size).astype(np.float64)
         has_partials, is_listed = np.zeros((2, groups.size), dtype=np.bool_)

@@ -13,7 +13,7 @@ Spec: window-queries 3.2, Fig 6-2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -35,10 +35,10 @@ WID = "__wid"
 
 @dataclass
 class BucketState(State):
-    """Rows that had no value to window on, and the bound sent last."""
+    """Rows that had no value to window on, and the bound sent last about each attribute."""
 
     unplaced: int = 0
-    sent: int = BEGINNING
+    sent: dict[str, int] = field(default_factory=dict)
 
 
 class Bucket(Operator):
@@ -68,8 +68,8 @@ class Bucket(Operator):
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         for translated in self.translate(punctuation):
-            if translated.bound > self.state.sent:
-                self.state.sent = translated.bound
+            if translated.bound > self.state.sent.get(translated.on, BEGINNING):
+                self.state.sent[translated.on] = translated.bound
                 out.punctuation(translated)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:

@@ -21,7 +21,7 @@ from penstock.kernel.aggregates.extremes import Max
 from penstock.kernel.aggregation.driver import Results, put_out
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
-from penstock.kernel.aggregation.wid.bucket import WID, Bucket, BucketState
+from penstock.kernel.aggregation.wid.bucket import WID, Bucket
 from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate, LandmarkState
 from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.block import Block
@@ -43,37 +43,18 @@ _LATEST = Max(ROUND, Type.BIGINT)
 PERIOD = "__period"
 
 
-@dataclass
-class PeriodState(BucketState):
-    """The period sent last."""
-
-    period: int = BEGINNING
-
-
 class PeriodBucket(Bucket):
     """Bucket that also tells when a period of time is over."""
 
-    state: PeriodState
-
     def __init__(self, window: Tagged, every: int) -> None:
         super().__init__(window)
-        self.state = PeriodState()
         self._every = every
-
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        for translated in self.translate(punctuation):
-            # Windows that are over first: what is left open is revised.
-            if translated.on == PERIOD and translated.bound > self.state.period:
-                self.state.period = translated.bound
-                out.punctuation(translated)
-            elif translated.on != PERIOD and translated.bound > self.state.sent:
-                self.state.sent = translated.bound
-                out.punctuation(translated)
 
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         found = super().translate(punctuation)
         if not found or punctuation.is_final or punctuation.where:
             return found
+        # Windows that are over come first: what is left open is revised.
         return (*found, Punctuation(PERIOD, punctuation.bound // self._every))
 
     def needed(self, on: str, bound: int) -> Needs | None:
