@@ -71,10 +71,14 @@ class Timing:
 
 @dataclass(frozen=True)
 class FurtherTime:
-    """One more column that progresses; rows come at most `slack` below its newest value."""
+    """One more column that progresses; rows come at most `slack` below its newest value.
+
+    `stamped`: with the time of entry, as an internal timestamp is.
+    """
 
     column: str
     slack: int = 0
+    stamped: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,11 +115,11 @@ class Stream:
                     f"it is {given}, and time must be a TIMESTAMP or an integer",
                     hint=f"usable columns: {', '.join(usable) or 'none'}",
                 )
-            if self.kind is TimestampKind.INTERNAL and given not in (Type.TIMESTAMP, Type.BIGINT):
+            if time in self.stamped and given not in (Type.TIMESTAMP, Type.BIGINT):
                 raise TypeMismatch(
-                    f"stream `{self.name}` cannot be stamped in `{self.timestamp}`: {given} is too "
+                    f"stream `{self.name}` cannot be stamped in `{time}`: {given} is too "
                     "small for the time of day",
-                    hint=f"declare `{self.timestamp}` as TIMESTAMP",
+                    hint=f"declare `{time}` as TIMESTAMP",
                 )
         for slack in (self.slack, *(time.slack for time in self.further)):
             if slack is not None and slack < 0:
@@ -194,10 +198,17 @@ class Stream:
 
     @cached_property
     def arriving(self) -> tuple[Column, ...]:
-        """The columns that rows bring along: all but the one stamped on entry."""
-        if self.kind is not TimestampKind.INTERNAL:
+        """The columns that rows bring along: all but those stamped on entry."""
+        if not self.stamped:
             return self.columns
-        return tuple(column for column in self.columns if column.name != self.timestamp)
+        return tuple(column for column in self.columns if column.name not in self.stamped)
+
+    @cached_property
+    def stamped(self) -> tuple[str, ...]:
+        """The columns that are given the time of entry."""
+        if self.kind is TimestampKind.INTERNAL:
+            return self.times
+        return tuple(time.column for time in self.further if time.stamped)
 
     @property
     def is_ordered(self) -> bool:
@@ -211,7 +222,10 @@ class Stream:
         if self.kind is not TimestampKind.EXTERNAL:
             return ", ".join([f"{self.kind.value} timestamps", *self.timing.clauses()])
         own = [f"by {self.timestamp}", self._lateness(), *self.timing.clauses()]
-        others = [f"{t.column} {self._slack(t.column, t.slack)}" for t in self.further]
+        others = [
+            f"{t.column} {'stamped' if t.stamped else self._slack(t.column, t.slack)}"
+            for t in self.further
+        ]
         return ", ".join([*own, *others])
 
     def _lateness(self) -> str:

@@ -189,6 +189,9 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
     if need.bound is None or need.bound >= END:
         return "more rows, or its end"
     if need.of is not None:
+        if need.of.stamped:
+            how = "it is asked" if ets.kind is not EtsKind.NONE else "SET ets = on demand"
+            return f"the clock at {_shown_on(stream, need.of.column, need.bound)}: {how}"
         on, least = need.of.column, min(need.bound + need.of.slack, END - 1)
         return f"a row with {on} of {_shown_on(stream, on, least)} or later, or its end"
     asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None

@@ -10,7 +10,7 @@ a batch, the same in every group, so the answer does not depend on how rows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +25,7 @@ from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs
-from penstock.kernel.progress.generate import Generator, GeneratorState
+from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split
 from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited, waiting_prone
@@ -36,7 +36,7 @@ from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.releases import Releases
 from penstock.model.schema import ROW_NUM
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.build import build
 from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
@@ -61,6 +61,7 @@ class Arrivals:
     answers_for_punctuation: bool = False  # whether this group reports those that are refused
     ends: bool = False  # whether the run ends with this batch
     highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
+    clocks: dict[str, int] = field(default_factory=dict)  # promised about columns of stamps
 
 
 @dataclass
@@ -184,10 +185,9 @@ class GroupHost:
         return let_in, parts.dated if passes else parts.on_time
 
     def _judge(self, stream: Stream, rows: pl.DataFrame) -> Split:
-        generator, on = self.generators[stream.name], stream.timestamp
-        if stream.kind is TimestampKind.INTERNAL and on is not None:
-            # A promise from outside may be ahead of the clock, or the clock go back: it counts.
-            rows = rows.with_columns(pl.col(on).clip(generator.state.bound))
+        generator = self.generators[stream.name]
+        # A promise from outside may be ahead of the clock, or the clock go back: it counts.
+        rows = rows.with_columns(pl.col(on).clip(generator.stamp_from(on)) for on in stream.stamped)
         return generator.judge(rows, by_block=True)
 
     def _read_promises(self, stream: Stream, arrived: Arrivals) -> list[pl.DataFrame]:
@@ -209,6 +209,8 @@ class GroupHost:
     def _promise(self, stream: Stream, arrived: Arrivals, said: list[Punctuation]) -> None:
         generator = self.generators[stream.name]
         generator.after_block(arrived.newest, arrived.foremost, arrived.highest)
+        for on, bound in arrived.clocks.items():
+            generator.close(bound, on)
         if arrived.bound >= END:
             generator.end()
         elif arrived.bound > generator.state.own:
@@ -226,17 +228,16 @@ class GroupHost:
 
     def _end_run(self) -> None:
         """Let out whatever waits; what is answered then is closed for runs that continue."""
-        states = {name: generator.state for name, generator in self.generators.items()}
         bounds = closing_bounds(
             self.program.queries.values(),
-            {(s.name, on): v for s in self.program.streams for on, v in _latest(s, states).items()},
+            {(n, on): v for n, g in self.generators.items() for on, v in _latest(g).items()},
             {(n, on): g.promised(on) for n, g in self.generators.items() for on in g.stream.times},
             self.program.options,
         )
         # The last window over rows is answered unfilled, and no row can be added to it any more:
         # such streams are over for good.
         over = streams_with_row_windows(self.program.queries.values())
-        bounds |= {(name, ROW_NUM): END for name in states if name in over}
+        bounds |= {(name, ROW_NUM): END for name in self.generators if name in over}
         for (name, on), bound in bounds.items():
             for promise in self.generators[name].close(bound, on):
                 self._sources[name].output.punctuation(promise)
@@ -296,12 +297,13 @@ class GroupHost:
         }
 
 
-def _latest(stream: Stream, states: Mapping[str, GeneratorState]) -> dict[str, int]:
+def _latest(generator: Generator) -> dict[str, int]:
     """The greatest times that went in; stamps below what was promised were raised to it."""
-    state = states[stream.name]
+    stream, state = generator.stream, generator.state
     found = {on: state.newest_of.get(on, BEGINNING) for on in stream.times}
     if stream.timestamp is not None:
         found[stream.timestamp] = state.newest
-        if stream.kind is TimestampKind.INTERNAL and state.newest > BEGINNING:
-            found[stream.timestamp] = max(state.newest, state.bound)
+    for on in stream.stamped:
+        if found[on] > BEGINNING:
+            found[on] = max(found[on], generator.stamp_from(on))
     return found

@@ -26,7 +26,7 @@ from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
-from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE
+from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, NEWEST_OF, PROMISES
 from penstock.spark.faults import reach
@@ -104,6 +104,7 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
                     arrived.bound = max(arrived.bound, bound)
                     arrived.ends |= promised.get(END_OF_RUN) == 1
                     arrived.about += _about(promised, declared)
+                    arrived.clocks |= _clocks(promised, declared)
             elif line.seq == MALFORMED_ROWS:
                 malformed.append((line.stream, line.task, line.payload))
             elif line.seq == PROMISES:
@@ -128,6 +129,12 @@ def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
         found[stream].punctuation.append(from_ipc(payload))
         found[stream].answers_for_punctuation |= answers
     return found
+
+
+def _clocks(promised: dict[str, Any], stream: Stream) -> dict[str, int]:
+    """What is promised about columns that are stamped beside a stream's own time."""
+    keys = {on: key_of(stream.name, on) for on in stream.stamped if on != stream.timestamp}
+    return {on: promised[key] for on, key in keys.items() if key in promised}
 
 
 def _about(promised: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.types import Type
 
 Row: TypeAlias = dict[str, Any]
@@ -28,9 +28,8 @@ class Batch:
     def of(self, stream: Stream) -> tuple[Row, ...]:
         """The rows of a stream with all its columns: those it stamps, by the clock."""
         rows = self.rows.get(stream.name, ())
-        if stream.kind is not TimestampKind.INTERNAL or stream.timestamp is None:
-            return rows
-        return tuple({**row, stream.timestamp: self.clock} for row in rows)
+        stamps = dict.fromkeys(stream.stamped, self.clock)
+        return tuple({**row, **stamps} for row in rows) if stamps else rows
 
 
 @dataclass(frozen=True)

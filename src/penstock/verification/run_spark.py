@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from penstock.errors import NotExecutable
-from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark import faults
 from penstock.spark.engine import Engine
@@ -92,7 +92,7 @@ def _arm(way: Way) -> None:
 
 def can_run(planned: Planned, lowering: str) -> bool:
     """Whether what a query gives on Spark can be told beforehand, by this lowering."""
-    if any(stream.kind is TimestampKind.INTERNAL for stream in planned.streams.values()):
+    if any(stream.stamped for stream in planned.streams.values()):
         return False  # stamped by the clock of the machine
     if lowering != NATIVE:
         return True

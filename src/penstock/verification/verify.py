@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.errors import HostError, NotExecutable
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.plan.nodes import Node
 from penstock.spark.placement.partitioning import partitioning
 from penstock.verification.arrivals import Trouble, arrange, spoil
@@ -132,8 +132,7 @@ class Verification:
 
     def _limits_on_spark(self) -> Iterator[str]:
         for each in self.planned:
-            kinds = {stream.kind for stream in each.streams.values()}
-            if TimestampKind.INTERNAL in kinds:
+            if any(stream.stamped for stream in each.streams.values()):
                 yield f"{each.name} on Spark itself: its rows are stamped by the machine's clock"
         if any(stream.slack is None for stream in self.streams.values()):
             yield "punctuation from outside on Spark itself"

@@ -75,15 +75,18 @@ class Generator:
 
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:
         """Rows with the time of their arrival, where the stream declares that."""
-        if self.stream.kind is not TimestampKind.INTERNAL or self._on is None:
-            return rows
-        # A bound given from outside may be ahead of the clock; the promise counts.
-        time = max(now, self.state.bound)
-        stamp = pl.int_range(time, time + 1, eager=True)
-        stamps = stamp.new_from_index(0, rows.height).alias(self._on)
-        if self._on in rows.columns:
-            return rows.with_columns(stamps)
-        return rows.hstack([stamps])
+        for on in self.stream.stamped:
+            # A bound given from outside may be ahead of the clock; the promise counts.
+            time = max(now, self.stamp_from(on))
+            stamp = pl.int_range(time, time + 1, eager=True)
+            stamps = stamp.new_from_index(0, rows.height).alias(on)
+            rows = rows.with_columns(stamps) if on in rows.columns else rows.hstack([stamps])
+        return rows
+
+    def stamp_from(self, on: str) -> int:
+        """The least stamp that keeps what was promised about a column of stamps."""
+        further = (self._bound_of(time) for time in self.stream.further if time.column == on)
+        return next(further, self.state.bound)
 
     def number(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in the stream's schema, numbered on from the last one."""
@@ -255,7 +258,10 @@ class Generator:
             return []
         state = self.state
         bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
-        return [] if bound is None else self._raise(bound)
+        promises = [] if bound is None else self._raise(bound)
+        for time in self.stream.further:
+            promises += self.close(now, time.column) if time.stamped else []
+        return promises
 
     def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:
         """A promise from outside, about all rows or about those that match a pattern."""

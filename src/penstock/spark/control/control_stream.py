@@ -134,6 +134,11 @@ class ControlStream:
         )
 
 
+def key_of(stream: str, column: str) -> str:
+    """How a message calls the bound of a column that is stamped beside a stream's own time."""
+    return f"{stream}.{column}"
+
+
 def _number(file: Path) -> int:
     return int(file.name.split("-")[0])
 

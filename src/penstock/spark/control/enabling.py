@@ -37,7 +37,7 @@ from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.plan.releasing import forgets, lets_out
-from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.control.control_stream import ControlStream, key_of
 from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport
 
@@ -75,6 +75,14 @@ class Enabling:
         self.releases: Mapping[str, Releases] = {}
         self._union = union
         self._known = {name: _Known() for name in streams}
+        #: Columns that are stamped beside a stream's own time, as messages call them.
+        self._clocks = {
+            key_of(name, on): (name, on)
+            for name, stream in streams.items()
+            for on in stream.stamped
+            if on != stream.timestamp
+        }
+        self._sent = dict.fromkeys(self._clocks, BEGINNING)
         self._awaited: frozenset[str] = frozenset()
         self._brought_rows = False
         self._began = BEGINNING
@@ -84,9 +92,10 @@ class Enabling:
     def can_help(self) -> bool:
         """Whether any stream can say what time it is, and may be asked."""
         return any(
-            enabling_timestamp(stream, now=0, newest=BEGINNING, arrived=0) is not None
-            and (self.ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None)
+            self.ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
             for stream in self._streams.values()
+            if stream.stamped
+            or enabling_timestamp(stream, now=0, newest=BEGINNING, arrived=0) is not None
         )
 
     def heard(self, report: BatchReport, now: int) -> None:
@@ -121,9 +130,13 @@ class Enabling:
         asked = [*due, *(name for name in awaited if name not in due)]
         made = self._enabled(asked, now if self.is_prompt else self._began)
         if made and (due or self._sets_free(made)):
-            for name, bound in made.items():
-                self._known[name].bound = bound
+            for key, bound in made.items():
+                name = self._clocks.get(key, (key, ""))[0]
                 self._known[name].due = now + (self._period(name) or 0)
+                if key in self._clocks:
+                    self._sent[key] = bound
+                else:
+                    self._known[name].bound = bound
             self._brought_rows = False
             return made
         soon = self._enabled(asked, now)
@@ -139,7 +152,12 @@ class Enabling:
 
     def _enabled(self, names: Iterable[str], present: int) -> dict[str, int]:
         """What these streams can promise beyond what they have."""
-        found = {}
+        names = list(names)
+        found = {
+            key: present
+            for key, (name, _) in self._clocks.items()
+            if name in names and present > self._sent[key]
+        }
         for name in names:
             stream, known = self._streams[name], self._known[name]
             bound = enabling_timestamp(
@@ -154,7 +172,8 @@ class Enabling:
         for query, (plan, names) in self._plans.items():
             before = {name: self._known[name].bound for name in names}
             after = {name: made.get(name, bound) for name, bound in before.items()}
-            if after == before:
+            clocks = {at: made.get(key, self._sent[key]) for key, at in self._clocks.items()}
+            if after == before and not any(made.get(key) for key in self._clocks):
                 continue
             if self._brought_rows and forgets(plan) and min(after.values()) > min(before.values()):
                 return True
@@ -162,14 +181,17 @@ class Enabling:
             if said is None or not said.known:
                 if lets_out(plan, min(before.values()), min(after.values()), union=self._union):
                     return True
-            elif any(self._is_met(release, after) for release in said.releases):
+            elif any(self._is_met(release, after, clocks) for release in said.releases):
                 return True
         return False
 
-    def _is_met(self, release: Release, bounds: Mapping[str, int]) -> bool:
-        """Whether streams that have come so far let a row out."""
+    def _is_met(
+        self, release: Release, bounds: Mapping[str, int], clocks: Mapping[tuple[str, str], int]
+    ) -> bool:
+        """Whether streams that have come so far let a row out; `clocks`: by further stamps."""
         return all(
-            on == self._streams[name].timestamp and bounds[name] >= bound
+            (on == self._streams[name].timestamp and bounds[name] >= bound)
+            or clocks.get((name, on), BEGINNING) >= bound
             for (name, on), bound in release.bounds.items()
         )
 

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import HostError
 from penstock.kernel.conform import Fitted, fit
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.spark.sources.directories import place_of, reading_all
 
 PATH = "penstock_path"
@@ -53,7 +53,7 @@ def is_direct(stream: Stream) -> bool:
     return (
         origin.format == "parquet"
         and origin.path is not None
-        and stream.kind is not TimestampKind.INTERNAL
+        and not stream.stamped
         and all(name.lower() in _CHOOSING for name, _ in origin.options)
         and ("://" not in origin.path or origin.path.startswith("file://"))
         and not any(

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from penstock.errors import HostError, MalformedRow
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.model.schema import Column as Declared
-from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
 from penstock.spark.exchange.messages import LINES, read_lines
@@ -148,8 +148,7 @@ def exchange(
         ready = new_files(frame.sparkSession, stream).coalesce(tasks)
     else:
         ticks = [_ticks(c.name, c.type) for c in stream.arriving]
-        if stream.kind is TimestampKind.INTERNAL:
-            ticks.append(_batch_time().alias(str(stream.timestamp)))
+        ticks += [_batch_time().alias(on) for on in stream.stamped]
         aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)
     if stream.timing.max_ahead is not None:

@@ -7,6 +7,7 @@
     TIMESTAMP BY ts PUNCTUATED          external, bounds come from outside
     TIMESTAMP BY ts PUNCTUATED BY mark  external, bounds stand in the data, where mark is true
     TIMESTAMP BY ts …, other SLACK …    the same, and another column that progresses
+    TIMESTAMP BY ts …, INTERNAL         the same, and stamped on entry besides
     WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
     TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
     LATENT, or nothing                  no time at all
@@ -57,7 +58,8 @@ class TimeDeclaration:
     column: str | None = None
     slack: Length | None = None
     marker: str | None = None  # the column that marks punctuation among the rows
-    further: tuple[tuple[str, Length], ...] = ()  # other columns that progress, with their slack
+    # Other columns that progress, with their slack; without one, it is stamped on entry.
+    further: tuple[tuple[str | None, Length | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
             return Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
         name = _spelled(str(time.column), columns)
         stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
-        stream = replace(stream, further=_further(stream, time.further))
+        stream = _with_further(stream, time.further)
         if time.slack is not None and time.slack.unit == "rows":
             return replace(stream, slack=None, timing=replace(timing, rows_late=time.slack.value))
         if time.marker is not None:
@@ -101,13 +103,22 @@ def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
         return replace(stream, slack=slack)
 
 
-def _further(stream: Stream, declared: tuple[tuple[str, Length], ...]) -> tuple[FurtherTime, ...]:
-    """The other columns that progress."""
-    names = [_spelled(name, stream.columns) for name, _ in declared]
-    # Whether there are such columns is checked first.
-    stream = replace(stream, further=tuple(map(FurtherTime, names)))
-    slacks = (_slack_of(stream, n, slack) for n, (_, slack) in zip(names, declared, strict=True))
-    return tuple(map(FurtherTime, names, slacks))
+def _with_further(stream: Stream, declared: tuple[tuple[str | None, Length | None], ...]) -> Stream:
+    """The stream with the other columns of it that progress."""
+    for name, slack in declared:
+        columns = stream.columns
+        if slack is None:
+            column, columns = _arrival_column(name or ARRIVAL_TS, columns)
+            time = FurtherTime(column, stamped=True)
+        else:
+            time = FurtherTime(_spelled(str(name), columns))
+        # Whether there is such a column is checked before it is measured.
+        known = stream.further
+        stream = replace(stream, columns=columns, further=(*known, time))
+        if slack is not None:
+            time = replace(time, slack=_slack_of(stream, time.column, slack))
+            stream = replace(stream, further=(*known, time))
+    return stream
 
 
 def declare_table(declared: StreamDeclaration, text: str) -> StaticTable:

@@ -3,7 +3,7 @@
 CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
   [FROM format ['path']] [OPTIONS (key 'value', …)]
   [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]]
-                [, column [SLACK length | ORDERED]] …
+                [, column [SLACK length | ORDERED]] … [, INTERNAL [AS column]]
    | TIMESTAMP INTERNAL [AS column] | LATENT]
   [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
   [LATE INTO format ['path'] [OPTIONS (…)]]
@@ -229,8 +229,12 @@ class StreamParser(FromParser):
             slack = self._slack(clause)
         elif self._match_text_seq("BY"):
             marker = self.word("a column")
-        further: list[tuple[str, Length]] = []
+        further: list[tuple[str | None, Length | None]] = []
         while self._match(TokenType.COMMA):
+            if self._match_text_seq("INTERNAL"):
+                name = self.word("a column") if self._match_text_seq("AS") else None
+                further.append((name, None))
+                continue
             other = self.word("a column")
             if self._match_text_seq("PUNCTUATED", advance=False):
                 self.refuse(
