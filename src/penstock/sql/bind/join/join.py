@@ -166,10 +166,9 @@ def _begun(left: Left, kind: JoinKind, trees: list[exp.Expr], context: Context) 
             continue
         with context.located(tree):
             for part in conjuncts(condition):
-                equal = sorted(ref.name for ref in equal_columns(part) or ())
-                equal.sort(key=lambda column: join.origin(column).child)
-                if equal:
-                    equalities.append((equal[0], equal[1]))
+                equal = {join.origin(ref.name).child: ref.name for ref in equal_columns(part)}
+                if len(equal) == 2:
+                    equalities.append((equal[min(equal)], equal[max(equal)]))
                 else:
                     conditions.append(part)
     return _Begun(tuple(inputs), join.names, join.edges, tuple(equalities), tuple(conditions))

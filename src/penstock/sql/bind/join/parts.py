@@ -103,16 +103,15 @@ def _side_of(condition: Expression, sides: tuple[Scope, Scope]) -> int | None:
     return None
 
 
-def equal_columns(part: Expression) -> tuple[Ref, Ref] | None:
-    """The columns of `a = b`."""
-    if isinstance(part, Call) and part.function == "=":
-        first, second = part.args
-        if isinstance(first, Ref) and isinstance(second, Ref):
-            return first, second
-    return None
+def equal_columns(part: Expression) -> list[Ref]:
+    """The columns of `a = b`; none: it says something else."""
+    if not isinstance(part, Call) or part.function != "=":
+        return []
+    refs = [arg for arg in part.args if isinstance(arg, Ref)]
+    return refs if len(refs) == 2 else []
 
 
 def _equality(part: Expression, sides: tuple[Scope, Scope]) -> tuple[str, str] | None:
     """The two columns of `left.a = right.b`."""
-    by_side = {_side_of(ref, sides): ref.name for ref in equal_columns(part) or ()}
+    by_side = {_side_of(ref, sides): ref.name for ref in equal_columns(part)}
     return (by_side[0], by_side[1]) if by_side.keys() == {0, 1} else None
