@@ -5,13 +5,14 @@ Micro-batches are run by one program, and go on by another over the state that i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.model.timestamps import END
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, from_json, to_json
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
@@ -45,14 +46,15 @@ def plans(texts: Mapping[str, str]) -> dict[str, Node]:
     return {name: plan(text) for name, text in texts.items()}
 
 
-def group_of(
-    texts: Mapping[str, str],
-    turns: Sequence[Sequence[str]] = (),
-    streams: tuple[str, ...] = ("a",),
-) -> PipelineGroup:
-    there = Continued(Path(), tuple(map(tuple, turns)), streams, "kernel")
-    [group] = assign_pipelines(plans(texts), [there] if turns else [])
+def group_of(texts: Mapping[str, str], before: Program | None = None) -> PipelineGroup:
+    [group] = assign_pipelines(plans(texts), [] if before is None else [left_by(before)])
     return group
+
+
+def left_by(program: Program) -> Continued:
+    written = json.loads(json.dumps(to_json(program.plans)))
+    streams = tuple(stream.name for stream in program.streams)
+    return Continued(Path(), from_json(written), program.asked, streams, "kernel")
 
 
 class Runs:
@@ -86,9 +88,8 @@ def test_it_knows_what_streams_have_promised_before_it_came() -> None:
     later = united.replace("count(*)", "sum(v)")
     runs = Runs()
     early = MicroBatch({"a": [[[row(0)]]], "b": [[[row(40)]]]})
-    group = group_of({"united": united})
-    runs.run(group, [early])
-    both = group_of({"united": united, "later": later}, [["united"]], ("a", "b"))
+    before = runs.run(group_of({"united": united}), [early])
+    both = group_of({"united": united, "later": later}, before)
     # Only `a` goes on; that `b` has come further is known from before.
     runs.run(both, batches(4, 32))
     assert {row["window_end"] for row in runs.answers["later"]} == {
@@ -102,9 +103,9 @@ THE_END = MicroBatch(promises={"a": END})
 
 def test_queries_in_another_order_go_on_where_they_were() -> None:
     runs = Runs()
-    runs.run(group_of(QUERIES), batches(0, 24))
+    before = runs.run(group_of(QUERIES), batches(0, 24))
     other = dict(reversed(QUERIES.items()))
-    runs.run(group_of(other, [list(QUERIES)]), [*batches(24, 48), THE_END])
+    runs.run(group_of(other, before), [*batches(24, 48), THE_END])
     for name, text in QUERIES.items():
         assert same_rows(runs.answers[name], expected(text, 0, 48)), name
 
@@ -113,10 +114,10 @@ def test_a_query_beside_them_begins_anew_and_changes_nothing_for_them() -> None:
     runs = Runs()
     before = runs.run(group_of(QUERIES), batches(0, 24))
     both = {"beside": BESIDE, **QUERIES}
-    after = runs.run(group_of(both, [list(QUERIES)]), batches(24, 40))
+    after = runs.run(group_of(both, before), batches(24, 40))
     assert {name: after.plans[name] for name in QUERIES} == dict(before.plans)
     # A third start finds all of them, whoever came first.
-    runs.run(group_of(both, [list(QUERIES), ["beside"]]), [*batches(40, 48), THE_END])
+    runs.run(group_of(both, after), [*batches(40, 48), THE_END])
     for name, text in QUERIES.items():
         assert same_rows(runs.answers[name], expected(text, 0, 48)), name
     assert same_rows(runs.answers["beside"], expected(BESIDE, 24, 48))

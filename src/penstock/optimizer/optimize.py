@@ -12,7 +12,7 @@ queries that run: a query that comes later uses their operators where they suit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
@@ -24,7 +24,16 @@ from penstock.optimizer.lower_row import lower_project, lower_select
 from penstock.optimizer.lower_table_join import lower_table_join
 from penstock.optimizer.lower_union import lower_union
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Chosen, PhysicalPlan, Plans, Program, Queries
+from penstock.optimizer.physical import (
+    Chosen,
+    PhysicalPlan,
+    Plans,
+    Program,
+    Queries,
+    digest_of,
+    rewritten,
+    walk,
+)
 from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
 from penstock.optimizer.rules.in_order import in_order
 from penstock.optimizer.rules.joint_punctuation import joint_punctuation
@@ -32,7 +41,7 @@ from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
-from penstock.optimizer.specs import SourceSpec, UpToLastRowSpec
+from penstock.optimizer.specs import SourceSpec, StaticJoinSpec, UpToLastRowSpec
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of
 from penstock.plan.waiting import waits
@@ -49,6 +58,7 @@ def optimize(
 ) -> Program:
     """The operators for all queries together; NotExecutable if one of them has none."""
     options = options or Options()
+    asked = {name: digest_of(query) for name, query in queries.items()}
     for rule in RULES:
         queries = rule(queries, options)
     plans: Plans = {}
@@ -61,22 +71,36 @@ def optimize(
         plans = fit(plans, running or {})
     streams = {s.name: s for plan in queries.values() for s in streams_of(plan).values()}
     chosen = {name: plans[name] for name in queries}
-    return Program(tuple(streams.values()), dict(queries), chosen, options)
+    return Program(tuple(streams.values()), dict(queries), chosen, options, asked)
 
 
-def optimize_in_turn(turns: Iterable[Queries], options: Options) -> Program:
-    """Queries that came one after the other: those that were there first run as they did alone."""
-    program = optimize({}, options)
-    for queries in turns:
-        later = optimize(queries, options, running=program.plans)
-        streams = {stream.name: stream for stream in (*program.streams, *later.streams)}
-        program = Program(
-            tuple(streams.values()),
-            {**program.queries, **later.queries},
-            {**program.plans, **later.plans},
-            options,
-        )
-    return program
+def go_on(queries: Queries, options: Options, kept: Plans, asked: Mapping[str, str]) -> Program:
+    """Queries of which some go on by the plans that they had, and others come beside them.
+
+    What would be chosen today may be something else. A query that asks for something else than
+    before gets operators as any other.
+    """
+    known = optimize({name: query for name, query in queries.items() if name in kept}, options)
+    same = {name: kept[name] for name in known.plans if known.asked[name] == asked[name]}
+    plans = {**known.plans, **_with_tables(same, known.plans)}
+    others = {name: query for name, query in queries.items() if name not in kept}
+    return replace(known, plans=plans) | optimize(others, options, running=plans)
+
+
+def _with_tables(kept: Plans, now: Plans) -> Plans:
+    """Plans that were written down, with the rows of static tables, which were not."""
+    specs = (plan.spec for plan in walk(now.values()))
+    found = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
+    tables = {table: table for table in found}
+
+    def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
+        spec = plan.spec
+        if not isinstance(spec, StaticJoinSpec):
+            return plan
+        join = replace(spec.join, table=tables.get(spec.join.table, spec.join.table))
+        return replace(plan, spec=replace(spec, join=join))
+
+    return rewritten(kept, change)
 
 
 def choose(node: nodes.Node, options: Options) -> Chosen:

@@ -21,8 +21,9 @@ from typing import Any, TypeAlias
 from penstock.model.streams import Stream
 from penstock.optimizer.codec import canonical, decode, encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.specs import Spec
-from penstock.plan.nodes import Node
+from penstock.optimizer.specs import SourceSpec, Spec
+from penstock.plan.graph import rewrite
+from penstock.plan.nodes import Node, Source
 
 Queries: TypeAlias = Mapping[str, Node]
 """Logical plans by the names of their queries."""
@@ -113,13 +114,36 @@ def rewritten(
 class Program:
     """The queries that run together: as they were rewritten, and the operators chosen for them.
 
-    `streams` are what they read, by number.
+    `streams` are what they read, by number; `asked` are digests of the queries as declared.
     """
 
     streams: tuple[Stream, ...]
     queries: Queries
     plans: Plans
     options: Options
+    asked: Mapping[str, str]
+
+    def __or__(self, later: Program) -> Program:
+        """These queries, and others that come after them."""
+        streams = {stream.name: stream for stream in (*self.streams, *later.streams)}
+        return Program(
+            tuple(streams.values()),
+            {**self.queries, **later.queries},
+            {**self.plans, **later.plans},
+            self.options,
+            {**self.asked, **later.asked},
+        )
+
+
+def digest_of(query: Node) -> str:
+    """Names what a query asks for, however it is computed."""
+
+    def without_secrets(node: Node) -> Node:
+        if not isinstance(node, Source):
+            return node
+        return replace(node, stream=SourceSpec.of(node.stream).stream)
+
+    return hashlib.sha256(canonical(rewrite(query, without_secrets)).encode()).hexdigest()
 
 
 def to_json(plans: Plans) -> dict[str, Any]:

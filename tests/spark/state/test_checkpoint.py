@@ -11,7 +11,8 @@ from penstock.errors import HostError
 from penstock.model.streams import Origin
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, walk
+from penstock.optimizer.specs import StaticJoinSpec
 from penstock.plan.nodes import Project, TableJoin
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.state.checkpoint import Checkpoint, Continued, describe
@@ -74,13 +75,35 @@ def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_pat
     checkpoint.confirm(second)
     checkpoint.release()
     [kept] = found(tmp_path)
-    assert kept.turns == (("q",), ("p",))
+    assert kept.plans == second.plans
     assert "query p gone" in refused(tmp_path, ONE)
     [again] = assign_pipelines(group.queries, [kept])
     assert again.program(Options()).plans == second.plans
     checkpoint = Checkpoint(tmp_path, again.program(Options()))
     assert checkpoint.added == set()
     checkpoint.release()
+
+
+def test_a_query_goes_on_by_the_operators_that_it_had(tmp_path: Path) -> None:
+    """What is chosen may depend on the machine, and on what was measured."""
+    sliding = {"q": plan(COUNT.format(s=1))}
+    before = replace(optimize(sliding, Options(aggregation="wid")), options=Options())
+    assert optimize(sliding).plans != before.plans
+    claimed(tmp_path, before)
+    [group] = assign_pipelines(sliding, found(tmp_path))
+    assert group.program(Options()).plans == before.plans
+    claimed(tmp_path, group.program(Options()))
+    wanted = Options(aggregation="wid")
+    assert "setting aggregation changed" in refused(tmp_path, group.program(wanted))
+
+
+def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:
+    texts = {"q": plan("SELECT a.k, t.n FROM a JOIN t ON a.k = t.k")}
+    claimed(tmp_path, optimize(texts))
+    [group] = assign_pipelines(texts, found(tmp_path))
+    specs = (each.spec for each in walk(group.program(Options()).plans.values()))
+    [join] = [spec.join for spec in specs if isinstance(spec, StaticJoinSpec)]
+    assert join.table.content
 
 
 def test_a_query_over_another_stream_gets_a_pipeline_of_its_own(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ in the same places, spread by the same keys; else it gets a pipeline of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.optimizer.optimize import optimize_in_turn
+from penstock.optimizer.optimize import go_on, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
@@ -32,15 +32,10 @@ class PipelineGroup:
     continued: Continued | None = None  # the checkpoint that it goes on from
 
     def program(self, options: Options) -> Program:
-        """What the pipeline runs: queries that were there go on as they did, others come after."""
+        """What the pipeline runs: queries that were there go on as they did, others beside them."""
         if self.continued is None:
-            return optimize_in_turn([self.queries], options)
-        before = [[name for name in turn if name in self.queries] for turn in self.continued.turns]
-        known = {name for turn in before for name in turn}
-        turns = [*before, [name for name in self.queries if name not in known]]
-        program = optimize_in_turn(
-            ({name: self.queries[name] for name in turn} for turn in turns), options
-        )
+            return optimize(self.queries, options)
+        program = go_on(self.queries, options, self.continued.plans, self.continued.asked)
         # Spark knows its sources by their places.
         places = {name: place for place, name in enumerate(self.continued.streams)}
         streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
@@ -48,14 +43,16 @@ class PipelineGroup:
 
 
 def assign_pipelines(
-    queries: Mapping[str, Node], continued: Iterable[Continued] = ()
+    queries: Mapping[str, Node], continued: Sequence[Continued] = ()
 ) -> list[PipelineGroup]:
     """All queries, distributed over as few pipelines as suit them; those that continue first."""
     found: list[PipelineGroup] = []
     left = dict(queries)
-    # A checkpoint of which a query is gone is refused, unless others have all of its queries.
-    for each in sorted(continued, key=lambda c: (not c.queries <= queries.keys(), -len(c.queries))):
-        mine = {name: left.pop(name) for turn in each.turns for name in turn if name in left}
+    # A checkpoint of which a query is gone is refused, unless others have all that are declared.
+    whole = [each for each in continued if each.plans.keys() <= queries.keys()]
+    others = [each for each in continued if each not in whole]
+    for each in (*sorted(whole, key=lambda each: -len(each.plans)), *others):
+        mine = {name: left.pop(name) for name in each.plans if name in left}
         if mine:
             found.append(replace(_group(mine), continued=each))
     for name, plan in left.items():

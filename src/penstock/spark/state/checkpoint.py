@@ -32,7 +32,8 @@ from uuid import uuid4
 from penstock.errors import HostError
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
 from penstock.optimizer.codec import encode
-from penstock.optimizer.physical import Program, to_json, walk
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
 
@@ -44,23 +45,19 @@ class Continued:
     """A checkpoint that is there, and what belongs to it."""
 
     folder: Path
-    turns: tuple[tuple[str, ...], ...]  # its queries, as they came one after the other
+    plans: Plans
+    asked: Mapping[str, str]  # digests of the queries as declared
     streams: tuple[str, ...]  # by their places
     lowering: str
-
-    @property
-    def queries(self) -> frozenset[str]:
-        return frozenset(name for turn in self.turns for name in turn)
 
     @classmethod
     def at(cls, folder: Path) -> Continued | None:
         """The checkpoint in a folder; None: there is none."""
         if not (folder / PROGRAM).exists():
             return None
-        found = read_sealed(folder / PROGRAM)
-        program = found["program"]
-        turns = tuple(map(tuple, found["turns"]))
-        return cls(folder, turns, tuple(program["stream"]), program["setting"]["lowering"])
+        program = read_sealed(folder / PROGRAM)["program"]
+        streams, lowering = tuple(program["stream"]), program["setting"]["lowering"]
+        return cls(folder, from_json(program["plans"]), program["query"], streams, lowering)
 
 
 class Checkpoint:
@@ -86,8 +83,7 @@ class Checkpoint:
         #: The queries that were not among its own until now.
         self.added: frozenset[str] = frozenset()
         try:
-            self._found = self._claim(program)
-            self.id = str(self._found["id"])
+            self.id = self._claim(program)
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
         except BaseException:
@@ -133,28 +129,19 @@ class Checkpoint:
     def confirm(self, program: Program) -> None:
         """Note the queries that are new: from now on they belong to it."""
         if self.added:
-            new = [name for name in program.queries if name in self.added]
-            turns = [*self._found["turns"], new]
-            write_sealed(
-                self.folder / PROGRAM,
-                {"id": self.id, "program": describe(program), "turns": turns},
-            )
+            write_sealed(self.folder / PROGRAM, {"id": self.id, "program": describe(program)})
 
-    def _claim(self, program: Program) -> dict[str, Any]:
-        """What the checkpoint's own file holds; raises if it belongs to another program."""
+    def _claim(self, program: Program) -> str:
+        """The checkpoint's id; raises if it belongs to another program."""
         file = self.folder / PROGRAM
         mine = describe(program)
         if not file.exists():
             if not self.is_new or (self.folder / "groups.json").exists():
                 raise damaged(file, "is gone")
-            begun: dict[str, Any] = {
-                "id": uuid4().hex,
-                "program": mine,
-                "turns": [list(program.queries)],
-            }
-            write_sealed(file, begun)
-            return begun
-        found = dict(read_sealed(file))
+            name = uuid4().hex
+            write_sealed(file, {"id": name, "program": mine})
+            return name
+        found = read_sealed(file)
         theirs = found["program"]
         if difference := _difference(theirs, mine):
             raise HostError(
@@ -163,21 +150,29 @@ class Checkpoint:
                 "checkpoint and another place for the results",
             )
         self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
-        return found
+        return str(found["id"])
 
 
 def describe(program: Program) -> dict[str, Any]:
-    """A program as JSON: its streams, tables and queries by name, and the operators of these."""
-    plans = to_json(program.plans)
+    """A program as JSON: what is asked of which streams and tables, and the operators for it."""
     specs = (plan.spec for plan in walk(program.plans.values()))
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     return {
         "stream": {s.name: encode(SourceSpec.of(s).stream) for s in program.streams},
         "table": {table.name: encode(table) for table in tables},
-        "query": plans["queries"],
-        "setting": {"late": program.options.late, "lowering": program.options.lowering},
-        "operators": plans["operators"],
+        "query": dict(program.asked),
+        "setting": _settings(program.options),
+        "plans": to_json(program.plans),
     }
+
+
+def _settings(options: Options) -> dict[str, Any]:
+    """The settings by which operators were chosen, and those of the algorithms that were."""
+    found = ["union", "join", "aggregation", "mode", "late", "lowering"]
+    found += ["join_alpha"] if options.join == "adaptive" else []
+    two_level = ["table_size", "flush", "flush_windows", "flush_rows"]
+    found += two_level if options.aggregation == "two_level" else []
+    return {name: getattr(options, name) for name in found}
 
 
 def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
