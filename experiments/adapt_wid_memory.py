@@ -40,7 +40,7 @@ from penstock.model.types import Type
 from penstock.windows import Sliding
 from penstock.workloads.arrivals import Arrivals
 from penstock.workloads.densities import SMALL_SHARE, Densities
-from penstock.workloads.keys import Keys
+from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.packets import LINKS, SKEW, Packets
 
 ALIAS = "A1"
@@ -212,7 +212,7 @@ def three_links(hosts: int, skew: int, seconds: int, seed: int) -> Iterator[Item
     for number, (link, rate) in enumerate(LINKS.items()):
         late = skew if link == "quiet" else 0
         workload = Packets(
-            seed=seed, link=link, arrivals=Arrivals(rate=rate), hosts=Keys(hosts, SKEW)
+            seed=seed, link=link, arrivals=Arrivals(rate=rate), hosts=KeyDistribution(hosts, SKEW)
         )
         count = workload.arrived(workload.arrivals.start + seconds * SECOND)
         rows = workload.rows(0, count).select("srcIP", pl.col("ts").cast(pl.Int64))

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from penstock.errors import MalformedRow
-from penstock.kernel.conform import Rows, fit, fit_column, fit_values
+from penstock.kernel.conform import Rows, conform, conform_column, conform_values
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
@@ -72,16 +72,16 @@ CASES: list[tuple[Type, Any, Any]] = [
 
 @pytest.mark.parametrize(("type_", "value", "inside"), CASES, ids=str)
 def test_a_value_fits_or_becomes_null(type_: Type, value: Any, inside: Any) -> None:
-    fitted = fit_values([value, None], type_)
-    assert fitted.to_list() == [inside, None]
-    assert fitted.dtype == polars_type(type_)
+    conformed = conform_values([value, None], type_)
+    assert conformed.to_list() == [inside, None]
+    assert conformed.dtype == polars_type(type_)
 
 
 @pytest.mark.parametrize("type_", sorted({t for t, _, _ in CASES}, key=str), ids=str)
 def test_values_of_several_python_types_do_not_disturb_each_other(type_: Type) -> None:
     cases = [(value, inside) for t, value, inside in CASES if t is type_]
-    fitted = fit_values([value for value, _ in cases], type_)
-    assert fitted.to_list() == [inside for _, inside in cases]
+    conformed = conform_values([value for value, _ in cases], type_)
+    assert conformed.to_list() == [inside for _, inside in cases]
 
 
 def test_columns_of_every_unit_of_time_become_ticks() -> None:
@@ -92,17 +92,17 @@ def test_columns_of_every_unit_of_time_become_ticks() -> None:
             column = (
                 column.dt.convert_time_zone(zone) if zone else column.dt.replace_time_zone(None)
             )
-            assert fit_column(column, Type.TIMESTAMP).to_list() == [SECOND, -SECOND]
+            assert conform_column(column, Type.TIMESTAMP).to_list() == [SECOND, -SECOND]
 
 
 def test_a_time_between_ticks_belongs_to_the_tick_before_it() -> None:
     column = pl.Series([-1, 1], dtype=pl.Datetime("ns"))
-    assert fit_column(column, Type.TIMESTAMP).to_list() == [-1, 0]
+    assert conform_column(column, Type.TIMESTAMP).to_list() == [-1, 0]
 
 
 def test_categories_are_their_texts() -> None:
     column = pl.Series(["a", "b"], dtype=pl.Categorical())
-    assert fit_column(column, Type.STRING).to_list() == ["a", "b"]
+    assert conform_column(column, Type.STRING).to_list() == ["a", "b"]
 
 
 STREAM = Stream(
@@ -122,11 +122,11 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("rows", [ROWS, pl.DataFrame(ROWS)], ids=["dicts", "frame"])
 def test_good_rows_go_on_and_bad_ones_are_set_aside_with_the_reason(rows: Rows) -> None:
-    fitted = fit(STREAM, rows)
-    assert fitted.rows.to_dicts() == [ROWS[0], ROWS[2], ROWS[3]]
-    assert fitted.rows.schema == {"item": pl.String(), "price": pl.Int32(), "ts": pl.Int64()}
-    assert fitted.misfits is not None
-    assert fitted.misfits.to_dicts() == [
+    conformed = conform(STREAM, rows)
+    assert conformed.rows.to_dicts() == [ROWS[0], ROWS[2], ROWS[3]]
+    assert conformed.rows.schema == {"item": pl.String(), "price": pl.Int32(), "ts": pl.Int64()}
+    assert conformed.rejected is not None
+    assert conformed.rejected.to_dicts() == [
         {
             "item": "moon",
             "price": "1099511627776",
@@ -137,19 +137,19 @@ def test_good_rows_go_on_and_bad_ones_are_set_aside_with_the_reason(rows: Rows) 
 
 
 def test_a_row_with_two_bad_values_is_set_aside_once() -> None:
-    fitted = fit(STREAM, [{"item": 5, "price": "x", "ts": 1}])
-    assert fitted.rows.height == 0
-    assert fitted.misfits is not None
-    assert fitted.misfits.get_column("reason").to_list() == ["item: 5 is not a valid STRING"]
+    conformed = conform(STREAM, [{"item": 5, "price": "x", "ts": 1}])
+    assert conformed.rows.height == 0
+    assert conformed.rejected is not None
+    assert conformed.rejected.get_column("reason").to_list() == ["item: 5 is not a valid STRING"]
 
 
 @pytest.mark.parametrize("rows", [[], pl.DataFrame(schema={"ts": pl.Int64, "item": pl.String})])
-def test_no_rows_fit(rows: Rows) -> None:
+def test_no_rows_conform(rows: Rows) -> None:
     if isinstance(rows, pl.DataFrame):
         rows = rows.with_columns(price=pl.lit(1))
-    fitted = fit(STREAM, rows)
-    assert fitted.rows.schema == {"item": pl.String(), "price": pl.Int32(), "ts": pl.Int64()}
-    assert fitted.rows.height == 0 and fitted.misfits is None
+    conformed = conform(STREAM, rows)
+    assert conformed.rows.schema == {"item": pl.String(), "price": pl.Int32(), "ts": pl.Int64()}
+    assert conformed.rows.height == 0 and conformed.rejected is None
 
 
 @pytest.mark.parametrize("frame", [False, True], ids=["dicts", "frame"])
@@ -168,7 +168,7 @@ def test_wrong_columns_are_an_error_that_names_them(
     row: dict[str, Any], message: str, frame: bool
 ) -> None:
     with pytest.raises(MalformedRow) as raised:
-        fit(STREAM, pl.DataFrame([row]) if frame else [row])
+        conform(STREAM, pl.DataFrame([row]) if frame else [row])
     assert message in str(raised.value)
     assert raised.value.stream == "bids"
 
@@ -176,14 +176,14 @@ def test_wrong_columns_are_an_error_that_names_them(
 @pytest.mark.parametrize("rows", [None, 5, [1, 2], [None]])
 def test_what_is_not_rows_is_refused(rows: Any) -> None:
     with pytest.raises(MalformedRow, match="is not rows"):
-        fit(STREAM, rows)
+        conform(STREAM, rows)
 
 
 def test_one_dict_with_other_keys_is_found_among_many() -> None:
     with pytest.raises(MalformedRow, match="no column `ts`"):
-        fit(STREAM, [*ROWS, {"item": "a", "price": 1}])
+        conform(STREAM, [*ROWS, {"item": "a", "price": 1}])
 
 
 def test_a_row_may_consist_of_nothing_but_its_arrival() -> None:
     ticks = Stream("ticks", (Column("ts", Type.TIMESTAMP),), TimestampKind.INTERNAL, "ts")
-    assert fit(ticks, [{}, {}]).rows.height == 2
+    assert conform(ticks, [{}, {}]).rows.height == 2

@@ -30,8 +30,8 @@ def case(seed: int, late: float) -> Case:
     chance = random.Random(seed)
     rows = {n: generate(chance, s, 40, PLANS, grids(PLANS)) for n, s in STREAMS.items()}
     trouble = Trouble(on_the_grid=seed % 2 == 0)
-    spoilt = {n: spoil(chance, STREAMS[n], mine, grids(PLANS), trouble) for n, mine in rows.items()}
-    return arrange(chance, STREAMS, spoilt, late=late)
+    bad = {n: spoil(chance, STREAMS[n], mine, grids(PLANS), trouble) for n, mine in rows.items()}
+    return arrange(chance, STREAMS, bad, late=late)
 
 
 def late_rows(made: Case, *, by_batch: bool) -> int:

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.windows import (
-    Context,
     Cumulating,
     Landmark,
     Partitioned,
@@ -26,6 +25,7 @@ from penstock.windows import (
     SlideByTuple,
     Sliding,
     Window,
+    WindowContext,
     tumbling,
 )
 
@@ -53,16 +53,16 @@ KINDS = {
 }
 
 CONTEXTS = {
-    "sliding": Context.CONTEXT_FREE,
-    "tumbling": Context.CONTEXT_FREE,
-    "row-based": Context.CONTEXT_FREE,
-    "cumulating": Context.CONTEXT_FREE,
-    "partitioned": Context.FORWARD_CONTEXT_FREE,
-    "landmark": Context.FORWARD_CONTEXT_FREE,
-    "session": Context.FORWARD_CONTEXT_AWARE,
-    "slide by tuple": Context.FORWARD_CONTEXT_AWARE,
-    "slide by row number": Context.FORWARD_CONTEXT_AWARE,
-    "slide by rank": Context.FORWARD_CONTEXT_AWARE,
+    "sliding": WindowContext.CONTEXT_FREE,
+    "tumbling": WindowContext.CONTEXT_FREE,
+    "row-based": WindowContext.CONTEXT_FREE,
+    "cumulating": WindowContext.CONTEXT_FREE,
+    "partitioned": WindowContext.FORWARD_CONTEXT_FREE,
+    "landmark": WindowContext.FORWARD_CONTEXT_FREE,
+    "session": WindowContext.FORWARD_CONTEXT_AWARE,
+    "slide by tuple": WindowContext.FORWARD_CONTEXT_AWARE,
+    "slide by row number": WindowContext.FORWARD_CONTEXT_AWARE,
+    "slide by rank": WindowContext.FORWARD_CONTEXT_AWARE,
 }
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +81,7 @@ def row_sets(draw: st.DrawFn, unique: bool = False, nulls: bool = True) -> list[
 def nearby_ids(window: Window, rows: list[dict[str, Any]]) -> list[Any]:
     """Ids to try: those of the rows, and where ids are not bound to rows some around them."""
     known = list(window.windows(rows))
-    if window.context is Context.FORWARD_CONTEXT_AWARE or not known:
+    if window.context is WindowContext.FORWARD_CONTEXT_AWARE or not known:
         return known
     if isinstance(window, Partitioned):
         top = max(number for number, _ in known)

@@ -18,7 +18,7 @@ from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.plan.nodes import Node, Source, Table
-from penstock.sql.bind.query import Bound, bind
+from penstock.sql.bind.query import BoundQuery, bind
 from penstock.sql.parse.statements import (
     CreateQuery,
     CreateStream,
@@ -200,7 +200,7 @@ class Catalog:
         bound = self._bind(statement.name, statement.select)
         return ViewEntry(statement.name, bound.plan, bound.reads, statement.sql)
 
-    def _bind(self, name: str, select: Query) -> Bound:
+    def _bind(self, name: str, select: Query) -> BoundQuery:
         bound = bind(select, self, defining=name)
         through = self._all_read_by(bound.reads)
         if name.lower() in through:

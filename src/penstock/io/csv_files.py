@@ -152,8 +152,8 @@ def _read(
         ),
     )
     for batch in reader:
-        rows, spoilt = _as_text(pa.Table.from_batches([batch]))
-        bad, rejected[:] = [*rejected, *spoilt], []
+        rows, bad = _as_text(pa.Table.from_batches([batch]))
+        bad, rejected[:] = [*rejected, *bad], []
         yield rows, bad
     if rejected:
         yield _without_rows(names), list(rejected)
@@ -170,10 +170,9 @@ def _as_text(table: pa.Table) -> tuple[pl.DataFrame, list[str]]:
         return _frame(table.cast(text)), []
     except pa.ArrowInvalid:
         is_text = [all(map(_is_text, row.values())) for row in table.to_pylist()]
-    spoilt = table.filter(pa.array([not good for good in is_text])).to_pylist()
+    bad = table.filter(pa.array([not good for good in is_text])).to_pylist()
     lines = [
-        ",".join((value or b"").decode(errors="replace") for value in row.values())
-        for row in spoilt
+        ",".join((value or b"").decode(errors="replace") for value in row.values()) for row in bad
     ]
     return _frame(table.filter(pa.array(is_text)).cast(text)), lines
 

@@ -21,7 +21,7 @@ from penstock.kernel.types import polars_type
 from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 
-FILE_FORMATS = ("parquet", "csv", "json")
+SINK_FORMATS = ("parquet", "csv", "json")
 
 _SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
 

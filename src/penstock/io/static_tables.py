@@ -15,8 +15,8 @@ import polars as pl
 from penstock.errors import MalformedRow, NotExecutable
 from penstock.io.files import files_of, read_blocks
 from penstock.io.iterables import as_frame, is_table, rows_in
-from penstock.io.results import FILE_FORMATS
-from penstock.kernel.conform import Rows, fit
+from penstock.io.results import SINK_FORMATS
+from penstock.kernel.conform import Rows, conform
 from penstock.kernel.state import to_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column
@@ -30,17 +30,17 @@ _ROWS_PER_BLOCK = 1 << 18
 def read_table(declared: StaticTable) -> StaticTable:
     """A table with the rows of its files."""
     origin = declared.origin
-    if origin.format not in FILE_FORMATS or origin.path is None:
+    if origin.format not in SINK_FORMATS or origin.path is None:
         raise NotExecutable(
             f"cannot read table `{declared.name}` from {origin}",
-            hint=f"tables are read from: {', '.join(FILE_FORMATS)}; anything else can be given "
+            hint=f"tables are read from: {', '.join(SINK_FORMATS)}; anything else can be given "
             "in Python: engine.table(name, rows)",
         )
     source = _as_stream(declared)
     blocks = []
     for block in read_blocks(source, _ROWS_PER_BLOCK):
         if block.rejected:
-            raise _misfit(declared.name, f"`{block.rejected[0]}` is not a row")
+            raise _not_conforming(declared.name, f"`{block.rejected[0]}` is not a row")
         blocks.append(block.rows)
     return _packed(declared, blocks)
 
@@ -63,7 +63,7 @@ def table_of(name: str, rows: Any, columns: Sequence[Column] | None) -> StaticTa
 
 def _from_path(name: str, path: str, columns: Sequence[Column] | None) -> StaticTable:
     suffix = Path(path).suffix.removeprefix(".")
-    format_ = suffix if suffix in FILE_FORMATS else "parquet"
+    format_ = suffix if suffix in SINK_FORMATS else "parquet"
     if columns is None and format_ == "parquet":
         columns = columns_of(name, pl.read_parquet(files_of(path, format_)[0], n_rows=0))
     return read_table(StaticTable(name, tuple(_known(name, columns)), Origin(format_, path)))
@@ -116,15 +116,15 @@ def _packed(declared: StaticTable, blocks: Iterable[Rows]) -> StaticTable:
             continue
         if isinstance(block, pl.DataFrame):
             block = block.select(name for name in schema if name in block.columns)
-        fitted = fit(stream, block)
-        if fitted.misfits is not None:
-            raise _misfit(declared.name, str(fitted.misfits.get_column("reason")[0]))
-        parts.append(fitted.rows.select(list(schema)))
+        conformed = conform(stream, block)
+        if conformed.rejected is not None:
+            raise _not_conforming(declared.name, str(conformed.rejected.get_column("reason")[0]))
+        parts.append(conformed.rows.select(list(schema)))
     rows = pl.concat(parts, rechunk=True)
     return declared.holding(to_ipc(rows), rows.height)
 
 
-def _misfit(name: str, reason: str) -> MalformedRow:
+def _not_conforming(name: str, reason: str) -> MalformedRow:
     return MalformedRow(
         name,
         f"a row does not conform to table `{name}`: {reason}",

@@ -33,14 +33,14 @@ Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Conformed:
     """Rows with a block's types, and those that do not fit, if any, as text with the reason."""
 
     rows: pl.DataFrame
-    misfits: pl.DataFrame | None = None
+    rejected: pl.DataFrame | None = None
 
 
-def fit(stream: Stream, rows: Rows) -> Fitted:
+def conform(stream: Stream, rows: Rows) -> Conformed:
     """Rows as the stream's arriving columns."""
     check_columns(stream, rows)
     given: dict[str, pl.Series | list[Any]]
@@ -50,21 +50,23 @@ def fit(stream: Stream, rows: Rows) -> Fitted:
     else:
         given = {column.name: [row[column.name] for row in rows] for column in stream.arriving}
         height = len(rows)
-    fitted = {column.name: _fit(given[column.name], column.type) for column in stream.arriving}
-    frame = pl.DataFrame(fitted or None, height=height)  # a row may have no columns at all
+    conformed = {
+        column.name: _conform(given[column.name], column.type) for column in stream.arriving
+    }
+    frame = pl.DataFrame(conformed or None, height=height)  # a row may have no columns at all
     reasons: dict[int, str] = {}
     for column in stream.arriving:
-        for place in _misfits(given[column.name], fitted[column.name]):
+        for place in _rejected(given[column.name], conformed[column.name]):
             reasons.setdefault(place, _reason(column, given[column.name][place]))
     if not reasons:
-        return Fitted(frame)
+        return Conformed(frame)
     bad = sorted(reasons)
     good = np.ones(height, dtype=bool)
     good[bad] = False
-    spoilt = [{name: values[place] for name, values in given.items()} for place in bad]
-    return Fitted(
+    rejected = [{name: values[place] for name, values in given.items()} for place in bad]
+    return Conformed(
         frame.filter(pl.Series(good)),
-        as_text(spoilt, stream.arriving, [reasons[place] for place in bad]),
+        as_text(rejected, stream.arriving, [reasons[place] for place in bad]),
     )
 
 
@@ -94,11 +96,11 @@ def _shown(value: Any) -> str:
 
 def timeless_as_text(stream: Stream, rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of a stream of which a time is none, as text with that reason."""
-    spoilt = as_dicts(rows)
-    wrong = [next(on for on in stream.times if not _is_time(row[on])) for row in spoilt]
-    pairs = zip(wrong, spoilt, strict=True)
+    rejected = as_dicts(rows)
+    wrong = [next(on for on in stream.times if not _is_time(row[on])) for row in rejected]
+    pairs = zip(wrong, rejected, strict=True)
     reasons = [f"{on}: {row[on]!r} is not a valid time" for on, row in pairs]
-    return as_text(spoilt, stream.arriving, reasons)
+    return as_text(rejected, stream.arriving, reasons)
 
 
 def _is_time(value: Any) -> bool:
@@ -133,17 +135,21 @@ def check_columns(stream: Stream, rows: Rows) -> None:
         )
 
 
-def _fit(values: pl.Series | list[Any], type_: Type) -> pl.Series:
-    return fit_column(values, type_) if isinstance(values, pl.Series) else fit_values(values, type_)
+def _conform(values: pl.Series | list[Any], type_: Type) -> pl.Series:
+    return (
+        conform_column(values, type_)
+        if isinstance(values, pl.Series)
+        else conform_values(values, type_)
+    )
 
 
-def fit_values(values: Sequence[Any], type_: Type) -> pl.Series:
+def conform_values(values: Sequence[Any], type_: Type) -> pl.Series:
     """Python values in a column's type; NULL where one does not fit.
 
-    >>> fit_values([1, 2.5, "3", None, "x"], Type.INT).to_list()
+    >>> conform_values([1, 2.5, "3", None, "x"], Type.INT).to_list()
     [1, None, 3, None, None]
     """
-    fitted: list[Any] = [None] * len(values)
+    conformed: list[Any] = [None] * len(values)
     alike: dict[type, list[int]] = {}
     for place, value in enumerate(values):
         if value is not None:
@@ -159,12 +165,12 @@ def fit_values(values: Sequence[Any], type_: Type) -> pl.Series:
             if len(places) > 1:
                 pending += [[place] for place in places]
             continue
-        column = fit_column(group, type_)
+        column = conform_column(group, type_)
         if len(places) == len(values):
             return column
         for place, value in zip(places, column, strict=True):
-            fitted[place] = value
-    return pl.Series(fitted, dtype=polars_type(type_))
+            conformed[place] = value
+    return pl.Series(conformed, dtype=polars_type(type_))
 
 
 def _series(values: list[Any]) -> pl.Series:
@@ -175,33 +181,33 @@ def _series(values: list[Any]) -> pl.Series:
     return pl.Series(values)
 
 
-def fit_column(values: pl.Series, type_: Type) -> pl.Series:
+def conform_column(values: pl.Series, type_: Type) -> pl.Series:
     """A column in another type; NULL where a value does not fit."""
     target, given = polars_type(type_), values.dtype
-    fitted: pl.Series
+    conformed: pl.Series
     if given in (target, pl.Null()):
-        fitted = values.cast(target)
+        conformed = values.cast(target)
     elif isinstance(given, pl.Categorical | pl.Enum):
-        fitted = fit_column(values.cast(pl.String()), type_)
+        conformed = conform_column(values.cast(pl.String()), type_)
     elif given == pl.String() and castable(Type.STRING, type_):
         read = compile_expression(Cast(Ref("value", Type.STRING), type_))
-        fitted = values.to_frame("value").select(read).to_series()
+        conformed = values.to_frame("value").select(read).to_series()
         if type_.is_integer:
-            fitted = fitted.set(~_is_whole(values), None)
+            conformed = conformed.set(~_is_whole(values), None)
     elif type_ is Type.TIMESTAMP and isinstance(given, pl.Datetime | pl.Date):
-        fitted = values.dt.epoch("us")
+        conformed = values.dt.epoch("us")
     elif type_ is Type.INTERVAL and isinstance(given, pl.Duration):
-        fitted = values.dt.total_microseconds()
+        conformed = values.dt.total_microseconds()
     elif type_.is_integer and (given.is_float() or given.is_decimal()):
-        fitted = values.cast(target, strict=False)
-        fitted = fitted.set(fitted.cast(given) != values, None)
+        conformed = values.cast(target, strict=False)
+        conformed = conformed.set(conformed.cast(given) != values, None)
     elif (given.is_numeric() and type_.is_numeric) or (
         given.is_integer() and type_ in (Type.TIMESTAMP, Type.INTERVAL)
     ):
-        fitted = values.cast(target, strict=False)
+        conformed = values.cast(target, strict=False)
     else:
-        fitted = pl.Series([None] * len(values), dtype=target)
-    return fitted
+        conformed = pl.Series([None] * len(values), dtype=target)
+    return conformed
 
 
 def _is_whole(texts: pl.Series) -> pl.Series:
@@ -211,15 +217,15 @@ def _is_whole(texts: pl.Series) -> pl.Series:
     return whole.fill_null(True)
 
 
-def _misfits(given: pl.Series | list[Any], fitted: pl.Series) -> list[int]:
+def _rejected(given: pl.Series | list[Any], conformed: pl.Series) -> list[int]:
     """Places where a value was given and none is left."""
     if isinstance(given, pl.Series):
-        if given.null_count() == fitted.null_count():
+        if given.null_count() == conformed.null_count():
             return []
-        return (fitted.is_null() & given.is_not_null()).arg_true().to_list()
-    if not fitted.null_count():
+        return (conformed.is_null() & given.is_not_null()).arg_true().to_list()
+    if not conformed.null_count():
         return []
-    return [place for place in fitted.is_null().arg_true().to_list() if given[place] is not None]
+    return [place for place in conformed.is_null().arg_true().to_list() if given[place] is not None]
 
 
 def _reason(column: Column, value: Any) -> str:

@@ -63,10 +63,10 @@ class Rejected:
     samples: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, misfits: pl.DataFrame) -> Rejected:
+    def of(cls, rejected: pl.DataFrame) -> Rejected:
         """What is to be known of rejected rows, which are text with a column `reason`."""
-        reasons = misfits.get_column("reason").to_list()
-        first = misfits.head(SAMPLES).drop("reason").to_dicts()
+        reasons = rejected.get_column("reason").to_list()
+        first = rejected.head(SAMPLES).drop("reason").to_dicts()
         return cls(
             Counter(map(kind_of, reasons)),
             [

@@ -25,7 +25,7 @@ from penstock.io.files import FileBlock, FileSink, check_options, check_unused, 
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply, blocks_of
 from penstock.io.late_rows import as_late_rows
-from penstock.io.results import FILE_FORMATS
+from penstock.io.results import SINK_FORMATS
 from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.progress.late import LatePolicy
@@ -117,10 +117,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
             return map(FileBlock, self._supplies[entry.name])
         if origin.format == "push":
             return None
-        if origin.format not in FILE_FORMATS or origin.path is None:
+        if origin.format not in SINK_FORMATS or origin.path is None:
             raise NotExecutable(
                 f"cannot read stream `{entry.name}` from {origin}",
-                hint=f"this host reads: {', '.join(FILE_FORMATS)}",
+                hint=f"this host reads: {', '.join(SINK_FORMATS)}",
             )
         check_options(entry.stream)
         return read_blocks(entry.stream, ROWS_PER_BLOCK)
@@ -209,10 +209,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
         if sink.format == CONSOLE:
             check_console(sink)
             return
-        if sink.format not in FILE_FORMATS or sink.path is None:
+        if sink.format not in SINK_FORMATS or sink.path is None:
             raise NotExecutable(
                 f"cannot write results into {sink}",
-                hint=f"this host writes INTO console, or a directory as: {', '.join(FILE_FORMATS)}",
+                hint=f"this host writes INTO console, or a directory as: {', '.join(SINK_FORMATS)}",
             )
         check_unused(sink.path)
 

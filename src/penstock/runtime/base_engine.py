@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import NotExecutable, Position, QueryError, UnknownName
-from penstock.io.results import FILE_FORMATS
+from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
 from penstock.model.releases import Releases
@@ -227,7 +227,7 @@ class BaseEngine(ABC, Generic[Q]):
     def passed_over(self, stream: str) -> list[str]:
         """Files of a stream's directory that are not read, each with the reason."""
         origin = self.declared_stream(stream).stream.origin
-        if origin.path is None or origin.format not in FILE_FORMATS:
+        if origin.path is None or origin.format not in SINK_FORMATS:
             return []
         return passed_over(origin.path, origin.format)
 

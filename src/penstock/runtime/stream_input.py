@@ -1,8 +1,8 @@
 """StreamInput: a stream's way into the graph.
 
-Rows are fitted to the stream's columns, stamped if time is internal, judged by the stream's bound,
-numbered, and appended to the source's buffer; behind them comes the new punctuation. Rows that
-cannot go in are rejected with the reason: counted, and handed to whoever collects them.
+Rows are made to conform to the stream's columns, stamped if time is internal, judged by the
+stream's bound, numbered, and appended to the source's buffer; the new punctuation follows. Rows
+that cannot go in are rejected with the reason: counted, and handed to whoever collects them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import polars as pl
 
 from penstock.errors import BadPunctuation
 from penstock.kernel.block import Block
-from penstock.kernel.conform import Fitted, Rows, as_text, fit, timeless_as_text
+from penstock.kernel.conform import Conformed, Rows, as_text, conform, timeless_as_text
 from penstock.kernel.graph import Node
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
@@ -60,17 +60,17 @@ class StreamInput:
         return self._generator.state.heard
 
     def push(self, rows: Rows, now: int) -> None:
-        fitted = fit(self.stream, rows)
+        conformed = conform(self.stream, rows)
         marker = self.stream.timing.marker
-        if marker is None or not fitted.rows.get_column(marker).any():
-            self._take_in(fitted, now)
+        if marker is None or not conformed.rows.get_column(marker).any():
+            self._take_in(conformed, now)
             return
         # Rows that are punctuation stand among the others: what they promise holds behind them.
-        marked = fitted.rows.get_column(marker).fill_null(False).arg_true().to_list()
+        marked = conformed.rows.get_column(marker).fill_null(False).arg_true().to_list()
         start = 0
         for place in marked:
-            self._take_in(Fitted(fitted.rows.slice(start, place - start)), now)
-            row = fitted.rows.row(place, named=True)
+            self._take_in(Conformed(conformed.rows.slice(start, place - start)), now)
+            row = conformed.rows.row(place, named=True)
             try:
                 self._promise(self._generator.read_punctuation(row))
             except BadPunctuation as refused:
@@ -78,16 +78,16 @@ class StreamInput:
                     Reason.MALFORMED, as_text([row], self.stream.arriving, [refused.message])
                 )
             start = place + 1
-        self._take_in(Fitted(fitted.rows.slice(start), fitted.misfits), now)
+        self._take_in(Conformed(conformed.rows.slice(start), conformed.rejected), now)
 
-    def _take_in(self, fitted: Fitted, now: int) -> None:
-        stamped, ahead = self._not_ahead(self._generator.stamp(fitted.rows, now), now)
+    def _take_in(self, conformed: Conformed, now: int) -> None:
+        stamped, ahead = self._not_ahead(self._generator.stamp(conformed.rows, now), now)
         parts = self._generator.judge(stamped)
         if parts.late.height and self.policy is LatePolicy.FAIL:
             raise self._generator.late_row(parts.late)
-        self.tally.read += fitted.rows.height - parts.timeless.height
-        if fitted.misfits is not None:
-            self._reject(Reason.MALFORMED, fitted.misfits)
+        self.tally.read += conformed.rows.height - parts.timeless.height
+        if conformed.rejected is not None:
+            self._reject(Reason.MALFORMED, conformed.rejected)
         if ahead is not None:
             self._reject(Reason.AHEAD, ahead)
         if parts.timeless.height:

@@ -29,7 +29,7 @@ from penstock.errors import HostError, NotExecutable
 from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
-from penstock.io.results import FILE_FORMATS
+from penstock.io.results import SINK_FORMATS
 from penstock.model.punctuation import where_of
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
@@ -51,7 +51,7 @@ from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipel
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session, ship_package
-from penstock.spark.sources.conforming import fit
+from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.sources import columns_of, is_finite, read_stream
@@ -161,7 +161,7 @@ class Engine(BaseEngine[SparkQuery]):
         return [
             Path(sink.path) / "_checkpoint"
             for sink in sinks
-            if sink is not None and sink.path is not None and sink.format in FILE_FORMATS
+            if sink is not None and sink.path is not None and sink.format in SINK_FORMATS
         ]
 
     def process_available(self) -> None:
@@ -330,7 +330,7 @@ class Engine(BaseEngine[SparkQuery]):
         declared = Stream(name, found, kind, timestamp, ticks, origin, timing)
         self.catalog.add_stream(declared)
         if isinstance(rows, DataFrame):
-            self._brought.add_frame(name, fit(adopted(rows, self.session), declared))
+            self._brought.add_frame(name, conform(adopted(rows, self.session), declared))
         else:
             self._brought.add_supply(name, rows)
 
@@ -362,7 +362,7 @@ class Engine(BaseEngine[SparkQuery]):
             return self._checkpoint / first
         for name in share.queries:
             sink = self._queries[name].sink
-            if sink is not None and sink.path is not None and sink.format in FILE_FORMATS:
+            if sink is not None and sink.path is not None and sink.format in SINK_FORMATS:
                 return Path(sink.path) / "_checkpoint"
         return None
 
@@ -381,7 +381,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
             check_console(sink)
-        if sink.format in FILE_FORMATS and sink.path is None:
+        if sink.format in SINK_FORMATS and sink.path is None:
             raise NotExecutable(
                 f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"
             )

@@ -20,7 +20,7 @@ from penstock.spark.native.choice import (
     Choice,
     choose,
 )
-from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
 
@@ -60,7 +60,7 @@ def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
     return found
 
 
-def _spread(keys: Keys) -> str:
+def _spread(keys: PartitionKeys) -> str:
     if keys is None:
         return "no partitioning needed"
     if not keys:

@@ -30,7 +30,7 @@ from penstock.spark.delivery.delivery import (
 from penstock.spark.delivery.operator_figures import operators_of
 from penstock.spark.faults import reach
 from penstock.spark.placement.groups import group_keys
-from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
 from penstock.spark.session import changed
 from penstock.spark.sources.sources import exchange
@@ -47,7 +47,7 @@ class Pipeline:
         self,
         spark: SparkSession,
         program: Program,
-        keys: Mapping[str, Keys],
+        keys: Mapping[str, PartitionKeys],
         frames: Mapping[str, DataFrame],
         checkpoint: Checkpoint,
         deliver: Callable[[Delivery], None],
@@ -64,7 +64,9 @@ class Pipeline:
         self._lines = self._exchanged(keys, frames)
         self.query: StreamingQuery | None = None
 
-    def _exchanged(self, keys: Mapping[str, Keys], frames: Mapping[str, DataFrame]) -> DataFrame:
+    def _exchanged(
+        self, keys: Mapping[str, PartitionKeys], frames: Mapping[str, DataFrame]
+    ) -> DataFrame:
         streams = self.program.streams
         # All streams are read side by side: a task per core is enough for all of them together.
         tasks = -(-self._spark.sparkContext.defaultParallelism // len(streams))

@@ -17,5 +17,5 @@ the other:
 raises has the place in the text. It does not judge what can run; that is the lowering's business.
 
 Nothing that was written is ignored: a part of the syntax tree that no binder asks for is refused
-(`places.only`).
+(`positions.only`).
 """

@@ -28,8 +28,8 @@ def lines(done: Verification) -> Iterator[str]:
             else f"up to {most:,} rows made of the declared types ({sample.reason})"
         )
         yield f"{name}: {came}"
-        if sample.misfits:
-            rows = _count(sample.misfits, "row")
+        if sample.rejected:
+            rows = _count(sample.rejected, "row")
             yield f"  left out: {rows} that do not conform to the declared columns"
     runs = outcome.runs
     yield (
@@ -172,7 +172,7 @@ def as_json(done: Verification) -> dict[str, Any]:
                 "origin": sample.origin,
                 "generated": sample.rows is None,
                 "rows": outcome.most_rows[name],
-                "misfits": sample.misfits,
+                "rejected": sample.rejected,
             }
             for name, sample in done.samples.items()
         },

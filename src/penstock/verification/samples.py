@@ -18,8 +18,8 @@ import polars as pl
 
 from penstock.errors import NotExecutable
 from penstock.io.files import check_options, read_blocks
-from penstock.io.results import FILE_FORMATS
-from penstock.kernel.conform import fit
+from penstock.io.results import SINK_FORMATS
+from penstock.kernel.conform import conform
 from penstock.model.streams import Stream, TimestampKind
 from penstock.verification.case import Row, rows_of
 
@@ -34,7 +34,7 @@ class Sample:
     rows: pl.DataFrame | None
     origin: str
     reason: str = ""
-    misfits: int = 0
+    rejected: int = 0
 
     @property
     def columns(self) -> list[str]:
@@ -44,7 +44,7 @@ class Sample:
 def read_sample(stream: Stream) -> Sample:
     """The first rows of a stream, in a block's types."""
     origin = stream.origin
-    if origin.format in FILE_FORMATS and origin.path is not None:
+    if origin.format in SINK_FORMATS and origin.path is not None:
         return _of_files(stream)
     if origin.format == "workload":
         from penstock.spark.sources.workload_source import made_of
@@ -52,7 +52,7 @@ def read_sample(stream: Stream) -> Sample:
         made = made_of({"workload": str(origin.path), **dict(origin.options)})
         count = MOST_READ if made.total is None else min(made.total, MOST_READ)
         return Sample(made.rows(0, count), str(origin))
-    read = ", ".join((*FILE_FORMATS, "workload"))
+    read = ", ".join((*SINK_FORMATS, "workload"))
     reason = "no FROM" if origin.format == "push" else f"{origin}; what is read here: {read}"
     return Sample(None, str(origin), reason)
 
@@ -62,19 +62,19 @@ def _of_files(stream: Stream) -> Sample:
         check_options(stream)
     except NotExecutable as error:  # Spark may know it
         return Sample(None, str(stream.origin), error.message)
-    frames, misfits, read = [], 0, 0
+    frames, rejected, read = [], 0, 0
     for block in islice(read_blocks(stream, MOST_READ // 5), 50):
-        fitted = fit(stream, block.rows)
-        frames.append(fitted.rows)
-        misfits += len(block.rejected)
-        misfits += 0 if fitted.misfits is None else fitted.misfits.height
-        read += fitted.rows.height
+        conformed = conform(stream, block.rows)
+        frames.append(conformed.rows)
+        rejected += len(block.rejected)
+        rejected += 0 if conformed.rejected is None else conformed.rejected.height
+        read += conformed.rows.height
         if read >= MOST_READ:
             break
     rows = pl.concat(frames) if frames else None
     if rows is None or not rows.height:
-        return Sample(None, str(stream.origin), f"{stream.origin} has no rows", misfits)
-    return Sample(rows.head(MOST_READ), str(stream.origin), misfits=misfits)
+        return Sample(None, str(stream.origin), f"{stream.origin} has no rows", rejected)
+    return Sample(rows.head(MOST_READ), str(stream.origin), rejected=rejected)
 
 
 def choose(

@@ -151,13 +151,13 @@ class Verification:
             if name not in rows:
                 rows[name] = generate(chance, stream, counts[name], self.plans, known, begin)
         trouble = _TROUBLE[seed % len(_TROUBLE)]
-        spoilt = {
+        bad = {
             name: spoil(chance, self.streams[name], mine, known, trouble)
             for name, mine in rows.items()
         }
         late = Trouble.late if self.takes_late_rows and seed % 3 else 0.0
         step = chance.choice(known).length if known else 1_000_000
-        return arrange(chance, self.streams, spoilt, late=late, step=step)
+        return arrange(chance, self.streams, bad, late=late, step=step)
 
     @cached_property
     def _keys(self) -> dict[str, Sequence[str]]:

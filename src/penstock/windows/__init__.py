@@ -16,7 +16,7 @@
 """
 
 from penstock.windows.bands import Band, JoinBand, TumblingBand, sliding_band
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.cumulating import Cumulating
 from penstock.windows.landmark import Landmark
 from penstock.windows.partitioned import Partitioned
@@ -28,7 +28,6 @@ from penstock.windows.window import Row, Unit, Wid, Window
 
 __all__ = [
     "Band",
-    "Context",
     "Cumulating",
     "EndedByRows",
     "JoinBand",
@@ -45,6 +44,7 @@ __all__ = [
     "Unit",
     "Wid",
     "Window",
+    "WindowContext",
     "ends_with",
     "origin_for_aligned_starts",
     "sliding_band",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Context(Enum):
+class WindowContext(Enum):
     """The three classes; each includes the one above it."""
 
     CONTEXT_FREE = "CF"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.errors import CannotWindow
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import Row, format_length, present, require_positive
 
@@ -57,7 +57,7 @@ class Cumulating(Tagged):
     size: int
     origin: int = 0
 
-    context: ClassVar[Context] = Context.CONTEXT_FREE
+    context: ClassVar[WindowContext] = WindowContext.CONTEXT_FREE
 
     def __post_init__(self) -> None:
         require_positive("step", self.step, "time")

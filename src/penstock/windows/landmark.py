@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.model.timestamps import END
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
@@ -48,7 +48,7 @@ class Landmark(Tagged):
 
     # The ids of a row need no other row, but have no end: the specification puts landmark
     # windows here, and so do we, for an operator cannot enumerate them as it can CF ids.
-    context: ClassVar[Context] = Context.FORWARD_CONTEXT_FREE
+    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_FREE
 
     def __post_init__(self) -> None:
         require_positive("SLIDE", self.slide, self.unit)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from penstock.errors import CannotWindow
 from penstock.windows import sliding
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.window import Row, Window, format_length, present, require_positive
 
 Partition: TypeAlias = tuple[Any, ...]
@@ -35,7 +35,7 @@ class Partitioned(Window):
     slide: int
     partition: tuple[str, ...]
 
-    context: ClassVar[Context] = Context.FORWARD_CONTEXT_FREE
+    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_FREE
 
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, "rows")

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.window import Row, Unit, Window, format_length, present, require_positive
 
 SessionWid: TypeAlias = tuple[int, int, tuple[Any, ...]]
@@ -33,7 +33,7 @@ class Session(Window):
     partition: tuple[str, ...] = ()
     unit: Unit = "time"
 
-    context: ClassVar[Context] = Context.FORWARD_CONTEXT_AWARE
+    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_AWARE
 
     def __post_init__(self) -> None:
         require_positive("GAP", self.gap, self.unit)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged, Ticks
 from penstock.windows.window import Row, format_length, present, require_positive
 
@@ -35,7 +35,7 @@ class EndedByRows(Tagged):
 
     range: int
 
-    context: ClassVar[Context] = Context.FORWARD_CONTEXT_AWARE
+    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_AWARE
 
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, "time")

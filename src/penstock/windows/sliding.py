@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
@@ -94,7 +94,7 @@ class Sliding(Tagged):
     origin: int = None  # type: ignore[assignment]  # the unit's usual one, filled in below
     unit: Unit = "time"
 
-    context: ClassVar[Context] = Context.CONTEXT_FREE
+    context: ClassVar[WindowContext] = WindowContext.CONTEXT_FREE
 
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, self.unit)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from penstock.errors import CannotWindow
 from penstock.model.timestamps import format_duration
-from penstock.windows.context import Context
+from penstock.windows.context import WindowContext
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class Window(ABC):
 
     on: str
 
-    context: ClassVar[Context]
+    context: ClassVar[WindowContext]
 
     @abstractmethod
     def windows(self, rows: Sequence[Row]) -> Sequence[Wid]:

@@ -18,7 +18,7 @@ MOST_KEYS = 10_000_000
 
 
 @dataclass(frozen=True)
-class Keys:
+class KeyDistribution:
     """The keys 0 … count - 1 and how unevenly they are used."""
 
     count: int
@@ -29,7 +29,7 @@ class Keys:
         check_range("skew", self.skew, 0, 10)
 
     @classmethod
-    def from_options(cls, options: Options, count: int, skew: float) -> Keys:
+    def from_options(cls, options: Options, count: int, skew: float) -> KeyDistribution:
         """As the options say; `count` and `skew` are the workload's own."""
         return cls(count=options.whole("keys", count), skew=options.number("skew", skew))
 

@@ -29,7 +29,7 @@ from penstock.model.types import Type
 from penstock.workloads.arrivals import Arrivals
 from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws, Integers
-from penstock.workloads.keys import Keys
+from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.options import Options, check_choice, check_range
 from penstock.workloads.workload import Values, Workload
 
@@ -62,7 +62,7 @@ class Packets(Workload):
 
     arrivals: Arrivals = field(default_factory=lambda: Arrivals(rate=LINKS["main1"]))
     link: str = "main1"
-    hosts: Keys = field(default_factory=lambda: Keys(HOSTS, SKEW))
+    hosts: KeyDistribution = field(default_factory=lambda: KeyDistribution(HOSTS, SKEW))
 
     name: ClassVar[str] = "packets"
 
@@ -79,7 +79,7 @@ class Packets(Workload):
             disorder=Disorder.from_options(options),
             total=options.count("rows"),
             link=link,
-            hosts=Keys.from_options(options, count=HOSTS, skew=SKEW),
+            hosts=KeyDistribution.from_options(options, count=HOSTS, skew=SKEW),
         )
 
     @property

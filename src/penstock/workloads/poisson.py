@@ -16,7 +16,7 @@ from penstock.model.types import Type
 from penstock.workloads.arrivals import Arrivals
 from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Integers
-from penstock.workloads.keys import Keys
+from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.options import Options
 from penstock.workloads.workload import Values, Workload
 
@@ -28,7 +28,7 @@ _FRACTION = 1 << 10
 class Poisson(Workload):
     """Values are evenly spread over 0 … 1024 (DOUBLE) or 0 … 1048575 (BIGINT)."""
 
-    keys: Keys = field(default_factory=lambda: Keys(100))
+    keys: KeyDistribution = field(default_factory=lambda: KeyDistribution(100))
     value: Type = Type.DOUBLE
 
     name: ClassVar[str] = "poisson"
@@ -40,7 +40,7 @@ class Poisson(Workload):
             arrivals=Arrivals.from_options(options, rate=1000.0),
             disorder=Disorder.from_options(options),
             total=options.count("rows"),
-            keys=Keys.from_options(options, count=100, skew=0.0),
+            keys=KeyDistribution.from_options(options, count=100, skew=0.0),
             value=Type[options.choice("value", ("double", "bigint"), "double").upper()],
         )
 

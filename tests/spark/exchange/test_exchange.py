@@ -16,7 +16,7 @@ from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, MALFORMED_ROWS, NOW, PROGRESS, SCHEMA, Packer
 from penstock.spark.exchange.spreading import spread
-from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.partitioning import PartitionKeys
 
 GROUPS = (2, 0, 14)
 COLUMNS = (Column("ts", Type.BIGINT), Column("v", Type.INT))
@@ -33,7 +33,7 @@ def batch(rows: list[tuple[int | None, int]]) -> pa.RecordBatch:
     )
 
 
-def packer(on: str | None = "ts", keys: Keys = ("v",)) -> Packer:
+def packer(on: str | None = "ts", keys: PartitionKeys = ("v",)) -> Packer:
     kind = TimestampKind.LATENT if on is None else TimestampKind.EXTERNAL
     return Packer(7, Stream("s", COLUMNS, kind, on), keys, GROUPS)
 

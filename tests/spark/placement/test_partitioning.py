@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.placement.partitioning import Keys, partitioning
+from penstock.spark.placement.partitioning import PartitionKeys, partitioning
 from tests.spark.placement.plans import bound, plan
 
 
@@ -42,7 +42,7 @@ from tests.spark.placement.plans import bound, plan
     ],
 )
 def test_streams_are_spread_by_what_the_rows_of_a_group_share(
-    text: str, expected: dict[str, Keys]
+    text: str, expected: dict[str, PartitionKeys]
 ) -> None:
     assert partitioning(plan(text)) == expected
 
@@ -154,7 +154,7 @@ def test_a_join_is_spread_by_what_must_be_equal(text: str) -> None:
     ],
 )
 def test_an_aggregate_over_a_join_keeps_its_keys_where_they_are_groups(
-    kind: str, by: str, keys: Keys
+    kind: str, by: str, keys: PartitionKeys
 ) -> None:
     on = "b.ts" if kind == "RIGHT JOIN" else "a.ts"
     text = f"""SELECT {by}, count(*) [RANGE 5 SECONDS, SLIDE 5 SECONDS, WA {on}] AS n

@@ -29,7 +29,7 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
-from penstock.kernel.conform import fit_values
+from penstock.kernel.conform import conform_values
 from penstock.kernel.progress.ets import enabling_timestamp
 from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
 from penstock.kernel.progress.patterns import below
@@ -359,9 +359,9 @@ class Generator:
                     f"{pattern!r}: these are {len(pattern)} values",
                     hint=_PATTERN,
                 )
-            values = tuple(fit_values(list(pattern), of).to_list())
-            for given, fitted in zip(pattern, values, strict=True):
-                if fitted is None and (given is not None or len(pattern) == 1):
+            values = tuple(conform_values(list(pattern), of).to_list())
+            for given, conformed in zip(pattern, values, strict=True):
+                if conformed is None and (given is not None or len(pattern) == 1):
                     raise BadPunctuation(
                         name,
                         f"stream `{name}` cannot be punctuated for rows whose `{column}` is "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from penstock.io.console import CONSOLE, ConsoleSink
-from penstock.io.results import FILE_FORMATS, write_part
+from penstock.io.results import SINK_FORMATS, write_part
 from penstock.io.storage.manifest import Manifest
 from penstock.spark.faults import reach
 from penstock.sql.parse.statements import Sink
@@ -34,7 +34,7 @@ class BatchSink:
 
     def write(self, batch: int, rows: pl.DataFrame) -> None:
         sink = self._sink
-        if sink.format in FILE_FORMATS:
+        if sink.format in SINK_FORMATS:
             file = write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
             reach("sink.written")
             if self._manifest is not None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from penstock.errors import HostError
 from penstock.io.console import CONSOLE
-from penstock.io.results import FILE_FORMATS
+from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import PRIVATE_FOLDER, write_sealed
@@ -52,7 +52,7 @@ class Outputs:
         _check_kinds(before, now)
         try:
             for whose, sink in sinks.items():
-                if sink.format in FILE_FORMATS:
+                if sink.format in SINK_FORMATS:
                     self._manifests[whose] = self._hold(whose, sink, before[whose], now[whose])
             if checkpoint.is_new or before != now:
                 write_sealed(checkpoint.folder / SINKS, now)
@@ -109,7 +109,7 @@ def _check_kinds(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) 
     """Raise if rows would go somewhere else than before; directories are looked at later."""
     for whose in sorted(before.keys() | now.keys()):
         old, new = before.get(whose), now.get(whose)
-        if old == new or (old and new and old[0] == new[0] and old[0] in FILE_FORMATS):
+        if old == new or (old and new and old[0] == new[0] and old[0] in SINK_FORMATS):
             continue
         raise HostError(
             f"{whose} went {_into(old)} until now, and would go {_into(new)} from here on",
@@ -123,7 +123,7 @@ def _described(sinks: Mapping[str, Sink]) -> dict[str, list[str]]:
     return {
         whose: [
             sink.format,
-            str(Path(str(sink.path)).resolve()) if sink.format in FILE_FORMATS else str(sink),
+            str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink),
             str(redacted_options(sink.options)),
         ]
         for whose, sink in sinks.items()

@@ -41,7 +41,7 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
-from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 
@@ -75,7 +75,7 @@ class Packer:
 
     number: int
     stream: Stream
-    keys: Keys
+    keys: PartitionKeys
     groups: Sequence[int]
 
     def __call__(self, batches: Batches) -> Batches:
@@ -126,7 +126,7 @@ class Packer:
         if PATH in batch.schema.names:
             for path in batch.column(PATH).to_pylist():
                 for block in read_file(path, self.stream):
-                    yield self._not_ahead(block.rows, block.misfits, now)
+                    yield self._not_ahead(block.rows, block.rejected, now)
         else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
@@ -144,9 +144,9 @@ class Packer:
         ahead = is_ahead(rows.get_column(on), now, limit)
         if not ahead.any():
             return rows, bad
-        spoilt = as_dicts(rows.filter(ahead))
-        reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in spoilt]
-        told = as_text(spoilt, self.stream.arriving, reasons)
+        ahead_rows = as_dicts(rows.filter(ahead))
+        reasons = [f"{on}: {row[on]} is more than MAX AHEAD of the clock" for row in ahead_rows]
+        told = as_text(ahead_rows, self.stream.arriving, reasons)
         return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])
 
     def _parts(self, rows: pl.DataFrame, task: int) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import MalformedRow
 from penstock.model.streams import Stream
-from penstock.spark.sources.conforming import fit
+from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.text_files import NO_ROW, TEXT_FORMATS, reading_options, time_formats
 
 LINES = "lines"
@@ -36,7 +36,7 @@ def read_lines(frame: DataFrame, stream: Stream) -> DataFrame:
     parse = F.from_csv if format_ == "csv" else F.from_json
     rows = frame.select(parse(F.col("value").cast("string"), schema, options).alias(_ROW))
     # Held as one column: taken apart at once, Spark would parse a line for each of its columns.
-    return fit(
+    return conform(
         rows.select(f"{_ROW}.*"),
         stream,
         no_row=NO_ROW,

@@ -34,7 +34,7 @@ from penstock.spark.control.control_stream import PULSE
 from penstock.spark.exchange.exchange import SCHEMA, Packer
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import Store
-from penstock.spark.placement.partitioning import Keys
+from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.processor import GroupProcessor
 from penstock.spark.state.segment_cache import SegmentCache
 
@@ -63,7 +63,7 @@ class Exchange:
     """Which rows go to which of the groups; `salt` chooses among functions of the keys."""
 
     program: Program
-    keys: Mapping[str, Keys]
+    keys: Mapping[str, PartitionKeys]
     groups: Sequence[int]
     salt: int = 0
 

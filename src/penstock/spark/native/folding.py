@@ -28,7 +28,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.kernel.conform import Fitted, timeless_as_text
+from penstock.kernel.conform import Conformed, timeless_as_text
 from penstock.kernel.expressions import compile_columns, compile_expression
 from penstock.kernel.progress.late import split
 from penstock.kernel.rejected import Reason
@@ -147,11 +147,13 @@ class Folder:
             for block in read_file(path, self.stream):
                 yield self.fold(block, bound, note)
 
-    def fold(self, block: Fitted, bound: int, note: Note) -> pl.DataFrame:
+    def fold(self, block: Conformed, bound: int, note: Note) -> pl.DataFrame:
         """The lines of a block; rows below `bound` are late."""
         on = str(self.stream.timestamp)
-        note.rows += block.rows.height + (block.misfits.height if block.misfits is not None else 0)
-        note.reject(Reason.MALFORMED.value, block.misfits)
+        note.rows += block.rows.height + (
+            block.rejected.height if block.rejected is not None else 0
+        )
+        note.reject(Reason.MALFORMED.value, block.rejected)
         parts = split(block.rows, on, bound, None)
         if parts.timeless.height:
             note.reject(Reason.MALFORMED.value, timeless_as_text(self.stream, parts.timeless))

@@ -26,7 +26,7 @@ from penstock.plan import nodes
 from penstock.plan.graph import columns_used, streams_of, walk
 from penstock.windows import EndedByRows, Landmark, Session
 
-Keys: TypeAlias = tuple[str, ...] | None
+PartitionKeys: TypeAlias = tuple[str, ...] | None
 
 #: One key: in each stream, the column that it is there.
 Key: TypeAlias = dict[str, str]
@@ -51,14 +51,14 @@ class Meeting:
         return Meeting(self.streams | other.streams, _distinct(joined))
 
 
-def partitioning(*plans: nodes.Node) -> dict[str, Keys]:
+def partitioning(*plans: nodes.Node) -> dict[str, PartitionKeys]:
     """For each stream of the plans, the columns its rows must be spread by.
 
     Streams that meet have as many columns, and corresponding ones in the same places.
     """
     # In the order of their names, so that what is said of them is the same every time.
     streams = sorted({stream for plan in plans for stream in streams_of(plan)})
-    found: dict[str, Keys] = dict.fromkeys(streams)
+    found: dict[str, PartitionKeys] = dict.fromkeys(streams)
     meetings: list[Meeting] = []
     for meeting in (meeting for plan in plans for meeting in _meetings(plan)):
         apart = []

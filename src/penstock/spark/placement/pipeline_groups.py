@@ -19,7 +19,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE
-from penstock.spark.placement.partitioning import Keys, partitioning
+from penstock.spark.placement.partitioning import PartitionKeys, partitioning
 from penstock.spark.state.checkpoint import Continued
 
 
@@ -28,7 +28,7 @@ class PipelineGroup:
     """Queries of one pipeline, and by what each of their streams is spread."""
 
     queries: Mapping[str, Node]
-    keys: Mapping[str, Keys]
+    keys: Mapping[str, PartitionKeys]
     continued: Continued | None = None  # the checkpoint that it goes on from
 
     def program(self, options: Options) -> Program:

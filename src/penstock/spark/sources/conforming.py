@@ -24,12 +24,12 @@ from penstock.model.types import Type
 
 MALFORMED_COLUMN = "penstock_malformed"
 
-_RAW, _FITTED = "penstock_raw_", "penstock_fitted_"
+_RAW, _CONFORMED = "penstock_raw_", "penstock_fitted_"
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FRACTIONS = ("float", "double")
 
 
-def fit(
+def conform(
     frame: DataFrame,
     stream: Stream,
     *,
@@ -57,19 +57,19 @@ def fit(
             )
         )
     raws = [F.col(f"`{name}`") for name, _ in given]
-    fitted = [
+    conformed = [
         _fitted(raw, of, column.type, formats or {}, ticks)
         for raw, (_, of), column in zip(raws, given, stream.arriving, strict=True)
     ]
     # In two steps: what is both looked at and passed on is computed once.
     both = frame.select(
         *(raw.alias(f"{_RAW}{place}") for place, raw in enumerate(raws)),
-        *(value.alias(f"{_FITTED}{place}") for place, value in enumerate(fitted)),
+        *(value.alias(f"{_CONFORMED}{place}") for place, value in enumerate(conformed)),
         (F.col(no_row) if no_row else F.lit(None).cast("string")).alias(f"{_RAW}line"),
     )
     return both.select(
         *(
-            F.col(f"{_FITTED}{place}").alias(column.name)
+            F.col(f"{_CONFORMED}{place}").alias(column.name)
             for place, column in enumerate(stream.arriving)
         ),
         _malformed(stream, doubtful).alias(MALFORMED_COLUMN),
@@ -142,10 +142,10 @@ def _ticks(raw: Column) -> Column:
 def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
     line = F.col(f"{_RAW}line")
     reason = F.when(line.isNotNull(), F.concat(F.lit(NO_ROW), line))
-    misfit = line.isNotNull()
+    is_rejected = line.isNotNull()
     for place in doubtful:
         column = stream.arriving[place]
-        raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_FITTED}{place}")
+        raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_CONFORMED}{place}")
         bad = raw.isNotNull() & value.isNull()
         why = (
             F.lit(f"{column.name}: '"),
@@ -153,9 +153,9 @@ def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
             F.lit(f"' is not a valid {column.type}"),
         )
         reason = reason.when(bad, F.concat(*why))
-        misfit = misfit | bad
+        is_rejected = is_rejected | bad
     raws = [
         F.when(line.isNull(), F.col(f"{_RAW}{place}").cast("string"))
         for place in range(len(stream.arriving))
     ]
-    return F.when(misfit, F.to_json(F.array(*raws, reason)))
+    return F.when(is_rejected, F.to_json(F.array(*raws, reason)))

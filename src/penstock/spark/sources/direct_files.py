@@ -19,7 +19,7 @@ import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import HostError
-from penstock.kernel.conform import Fitted, fit
+from penstock.kernel.conform import Conformed, conform
 from penstock.model.streams import Stream
 from penstock.spark.sources.directories import place_of, reading_all
 
@@ -71,7 +71,7 @@ def new_files(spark: SparkSession, stream: Stream) -> DataFrame:
     return files.select(files.path.alias(PATH))
 
 
-def read_file(path: str, stream: Stream) -> Iterator[Fitted]:
+def read_file(path: str, stream: Stream) -> Iterator[Conformed]:
     """The rows of a file, fitted to the stream, a block at a time."""
     place = _local(path)
     wanted = {column.name.lower(): column.name for column in stream.arriving}
@@ -81,7 +81,7 @@ def read_file(path: str, stream: Stream) -> Iterator[Fitted]:
             for batch in file.iter_batches(ROWS, columns=list(names)):
                 rows = pl.from_arrow(batch)
                 assert isinstance(rows, pl.DataFrame)
-                yield fit(stream, rows.rename(names))
+                yield conform(stream, rows.rename(names))
     except (pa.ArrowInvalid, OSError) as cause:
         raise HostError(
             f"cannot read `{place}` as parquet: {cause}",

@@ -24,8 +24,8 @@ from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
 from penstock.spark.exchange.messages import LINES, read_lines
-from penstock.spark.placement.partitioning import Keys
-from penstock.spark.sources.conforming import MALFORMED_COLUMN, fit
+from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import is_direct, new_files
 from penstock.spark.sources.directories import check_names, place_of, reading_all
 from penstock.spark.sources.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
@@ -44,7 +44,7 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as Spark reads it, with its declared columns and types."""
     origin = stream.origin
     if origin.format == "workload":
-        return fit(_read_workload(spark, origin), stream)
+        return conform(_read_workload(spark, origin), stream)
     if origin.format in FILE_FORMATS and not _is_there(origin.path):
         raise HostError(
             f"stream `{stream.name}`: there is nothing at `{origin.path}`",
@@ -76,7 +76,7 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
         ) from cause
     if any(key.lower() == LINES for key, _ in origin.options):
         return read_lines(found, stream)
-    return fit(found, stream)
+    return conform(found, stream)
 
 
 def _way_to(format: str) -> str:
@@ -141,7 +141,12 @@ def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
 
 
 def exchange(
-    frame: DataFrame, stream: Stream, number: int, keys: Keys, groups: Sequence[int], tasks: int
+    frame: DataFrame,
+    stream: Stream,
+    number: int,
+    keys: PartitionKeys,
+    groups: Sequence[int],
+    tasks: int,
 ) -> DataFrame:
     """The stream as lines of the exchange; files we read ourselves are shared out to `tasks`."""
     if is_direct(stream):

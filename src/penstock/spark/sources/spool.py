@@ -32,7 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
-from penstock.kernel.conform import Rows, fit
+from penstock.kernel.conform import Rows, conform
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
@@ -171,14 +171,16 @@ class Spool:
 
 def spoolable(stream: Stream, taken: Sequence[Rows]) -> pl.DataFrame:
     """Rows in the stream's types, in their order but for those that do not fit, which come last."""
-    fitted = [fit(stream, rows) for rows in _put_together(taken)]
+    conformed = [conform(stream, rows) for rows in _put_together(taken)]
     times = [c.name for c in stream.arriving if c.type is Type.TIMESTAMP]
-    good = pl.concat([part.rows for part in fitted]).with_columns(
+    good = pl.concat([part.rows for part in conformed]).with_columns(
         pl.col(times).cast(pl.Datetime("us", "UTC")),
         pl.lit(None, dtype=pl.String()).alias(MALFORMED_COLUMN),
     )
-    misfits = [json.dumps(row) for f in fitted if f.misfits is not None for row in f.misfits.rows()]
-    bad = pl.DataFrame({MALFORMED_COLUMN: misfits}, schema={MALFORMED_COLUMN: pl.String()})
+    rejected = [
+        json.dumps(row) for f in conformed if f.rejected is not None for row in f.rejected.rows()
+    ]
+    bad = pl.DataFrame({MALFORMED_COLUMN: rejected}, schema={MALFORMED_COLUMN: pl.String()})
     return pl.concat([good, bad], how="diagonal")
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.streams import Stream
 from penstock.model.types import Type
-from penstock.spark.sources.conforming import fit
+from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import place_of, reading_all
 
 TEXT_FORMATS = ("csv", "json")
@@ -52,7 +52,7 @@ def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
     reader = spark.readStream.format(origin.format).options(**reading_all(options.items()))
     reader = reader.schema(schema)
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", NO_ROW)
-    return fit(
+    return conform(
         reader.load(place_of(str(origin.path))),
         stream,
         no_row=NO_ROW,

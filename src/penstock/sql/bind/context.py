@@ -13,7 +13,7 @@ from penstock.catalog.settings import Duration
 from penstock.errors import CyclicView, Position, UnknownName
 from penstock.model.schema import suggest
 from penstock.plan.nodes import Node
-from penstock.sql.parse import positions as places
+from penstock.sql.parse import positions
 from penstock.sql.parse.syntax import Span
 
 
@@ -64,19 +64,19 @@ class Context:
         return found
 
     def position(self, place: exp.Expr | Span | None) -> Position | None:
-        return places.position_of(self.text, place)
+        return positions.position_of(self.text, place)
 
     @contextmanager
     def located(self, place: exp.Expr | Span | None) -> Iterator[None]:
         """Errors raised inside without a position get this one."""
-        with places.located(self.text, place):
+        with positions.located(self.text, place):
             yield
 
     def only(self, node: exp.Expr, *handled: str) -> None:
         """Refuse a node that says more than `handled`."""
-        places.only(self.text, node, *handled)
+        positions.only(self.text, node, *handled)
 
     def written(self, node: exp.Expr) -> str:
         """The node as the text spells it, on one line."""
-        span = places.span_of(node)
+        span = positions.span_of(node)
         return " ".join(self.text[span.start : span.end].split()) if span else node.key

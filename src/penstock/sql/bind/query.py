@@ -32,7 +32,7 @@ DEEPEST = 150
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundQuery:
     """A plan, and the names it was built from, in lower case."""
 
     plan: Node
@@ -44,7 +44,7 @@ def bind_query(query: Query, names: Names) -> Node:
     return bind(query, names).plan
 
 
-def bind(query: Query, names: Names, defining: str | None = None) -> Bound:
+def bind(query: Query, names: Names, defining: str | None = None) -> BoundQuery:
     """The plan of a query that becomes the view or query `defining`."""
     context = Context(query.text, names, _bind_tree, defining)
     with context.located(query.span):
@@ -56,7 +56,7 @@ def bind(query: Query, names: Names, defining: str | None = None) -> Bound:
             raise NotExecutable(
                 "this query is built of too many layers", hint="read fewer views through views"
             )
-    return Bound(plan, frozenset(context.reads))
+    return BoundQuery(plan, frozenset(context.reads))
 
 
 def _bind_tree(tree: exp.Expr, context: Context) -> Node:
