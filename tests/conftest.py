@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ settings.register_profile("random", print_blob=True, **USUAL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
+    """What is chosen depends on no machine.
+
+    Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
+    os.environ["PENSTOCK_COSTS"] = "reference"
     settings.load_profile("fixed" if config.getoption("hypothesis_seed") is None else "random")
 
 

@@ -101,9 +101,15 @@ def test_each_node_has_its_operators_and_a_reason() -> None:
 
 WINDOWS_OF_PANES = {
     "SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
-    "SELECT max(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
+    "SELECT k, max(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND] GROUP BY k": (
+        "PaneStore",
+        "PanedWid",
+    ),
     "SELECT median(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
-    "SELECT max(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND]": ("Bucket", "WidAggregate"),
+    "SELECT k, stddev(v) FROM a [RANGE 10 MINUTES, SLIDE 1 SECOND] GROUP BY k": (
+        "Bucket",
+        "WidAggregate",
+    ),
     "SELECT sum(v) FROM a [RANGE 1 MINUTE]": ("Bucket", "WidAggregate"),
     "SELECT sum(v) FROM a [RANGE 1 SECOND, SLIDE 1 MINUTE]": ("Bucket", "WidAggregate"),
 }

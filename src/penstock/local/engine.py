@@ -35,8 +35,10 @@ from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.optimizer.build import build
+from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.specs import SourceSpec
+from penstock.optimizer.statistics import Statistics
 from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import LocalHost
@@ -62,6 +64,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
+        self.statistics = Statistics(costs())
         self._host = LocalHost(clock=clock, rejected=self._take_rejected)
         self._parts_rejected = 0
         self._late: dict[str, FileSink | ConsoleSink] = {}

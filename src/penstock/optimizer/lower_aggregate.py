@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.optimizer.cost.aggregation import Estimate
 from penstock.optimizer.lower_align_windows import lower_align_windows
 from penstock.optimizer.lower_emit import lower_emitting
-from penstock.optimizer.lower_panes import paned
+from penstock.optimizer.lower_panes import estimated, paned
 from penstock.optimizer.lower_two_level import two_level
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.rules.late_rows import with_late_rows
 from penstock.optimizer.specs import BucketSpec, WindowSpec
+from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.row_windows import counted_stream
 from penstock.windows import (
@@ -57,16 +59,22 @@ _ALGORITHMS: dict[Any, tuple[str, str]] = {
 }
 
 
-def lower_window_aggregate(node: nodes.WindowAggregate, options: Options) -> Chosen:
+def lower_window_aggregate(
+    node: nodes.WindowAggregate, options: Options, statistics: Statistics
+) -> Chosen:
     options = with_late_rows(options)
     if node.has_several_windows:
         return lower_align_windows(node)
     if node.emit is not None:
         return lower_emitting(node, node.emit, consistent=options.late == "consistent")
-    return paned(node, options) or two_level(node, options) or _one_level(node, options)
+    return (
+        paned(node, options, statistics)
+        or two_level(node, options)
+        or _one_level(node, options, estimated(node, options, statistics))
+    )
 
 
-def _one_level(node: nodes.WindowAggregate, options: Options) -> Chosen:
+def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | None) -> Chosen:
     window = node.window
     algorithm, reason = next(
         found for kind, found in _ALGORITHMS.items() if isinstance(window, kind)
@@ -79,10 +87,13 @@ def _one_level(node: nodes.WindowAggregate, options: Options) -> Chosen:
             algorithm, reason = _buffering(node, options.aggregation)
         elif options.aggregation == AUTO and node.groups:
             reason += "; AdaptWID takes less where most groups have few rows"
+    if found is not None:
+        reason += f"; {found}"
     results = tuple((result.name, result.aggregate) for result in node.results)
     consistent = options.late == "consistent"
     spec = WindowSpec(algorithm, node.groups, results, window, consistent=consistent)
-    return Chosen((BucketSpec(window), spec) if isinstance(window, Tagged) else (spec,), reason)
+    specs = (BucketSpec(window), spec) if isinstance(window, Tagged) else (spec,)
+    return Chosen(specs, reason, None if found is None else found.wid)
 
 
 def _buffering(node: nodes.WindowAggregate, aggregation: str) -> tuple[str, str]:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from penstock.optimizer.cost.aggregation import Load, panes_per_window, time_paned, time_wid
+from penstock.optimizer.cost.aggregation import Estimate, estimate, panes_per_window
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import PanedWidSpec, PaneStoreSpec
+from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 
-#: Panes that are merged for every window. WID, which lets neighbouring windows share what they have
-#: in common, was found faster from about here on: the model knows nothing of that.
-MOST_MERGED = 100
+
+def estimated(
+    node: nodes.WindowAggregate, options: Options, statistics: Statistics
+) -> Estimate | None:
+    """What the aggregate costs with panes and without, where that is what decides."""
+    window = node.window
+    if options.aggregation != AUTO or not isinstance(window, Sliding) or window.has_gaps:
+        return None
+    if panes_per_window(window) == 1 or any(r.aggregate.is_holistic for r in node.results):
+        return None
+    aggregates = [result.aggregate for result in node.results]
+    load, costs = statistics.load(node), statistics.costs
+    return estimate(window, node.groups, aggregates, load, costs, statistics.sharers_of(node))
 
 
-def paned(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
+def paned(node: nodes.WindowAggregate, options: Options, statistics: Statistics) -> Chosen | None:
     """Paned-WID for this aggregate, if it is chosen."""
     window = node.window
     if node.emit is not None or node.has_several_windows:
@@ -29,15 +40,10 @@ def paned(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
     aggregates = [result.aggregate for result in node.results]
     differential = all(aggregate.is_invertible for aggregate in aggregates)
     holistic = any(aggregate.is_holistic for aggregate in aggregates)
-    count = panes_per_window(window)
-    if options.aggregation == AUTO:
-        if count == 1:
-            return None
-        if not differential and not holistic and count > MOST_MERGED:
-            return None
-        load = Load()
-        if not holistic and time_paned(window, load, differential) >= time_wid(window, load):
-            return None
+    found = estimated(node, options, statistics)
+    wants_none = panes_per_window(window) == 1 or (found is not None and found.wid < found.paned)
+    if options.aggregation == AUTO and wants_none:
+        return None
     how = (
         "windows follow from each other by adding and taking away panes"
         if differential
@@ -48,6 +54,8 @@ def paned(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
     adapts = options.aggregation == "adapt_paned"
     if adapts:
         how += "; open panes keep a group as partials or as rows, whichever takes less memory"
+    if found is not None:
+        how += f"; {found}"
     results = tuple((result.name, result.aggregate) for result in node.results)
     return Chosen(
         (
@@ -55,4 +63,5 @@ def paned(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
             PanedWidSpec(node.groups, results, window),
         ),
         how,
+        None if found is None else found.paned,
     )

@@ -42,6 +42,7 @@ from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec, UpToLastRowSpec
+from penstock.optimizer.statistics import Statistics, sharers
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of
 from penstock.plan.waiting import waits
@@ -54,17 +55,22 @@ FITTING = (tag_union_inputs, joint_punctuation, share_panes)
 
 
 def optimize(
-    queries: Queries, options: Options | None = None, *, running: Plans | None = None
+    queries: Queries,
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    *,
+    running: Plans | None = None,
 ) -> Program:
     """The operators for all queries together; NotExecutable if one of them has none."""
-    options = options or Options()
+    options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
     for rule in RULES:
         queries = rule(queries, options)
+    statistics = replace(statistics, sharers=sharers(queries.values()))
     plans: Plans = {}
     # Queries that wait for nothing have no results that a late row could change.
     for with_late in (False, True):
-        chooser = _Chooser(options, with_late)
+        chooser = _Chooser(options, statistics, with_late)
         read = {n: q for n, q in queries.items() if waits(q, options.union) is not with_late}
         plans = {**plans, **{name: chooser.plan(query) for name, query in read.items()}}
     for fit in FITTING:
@@ -103,7 +109,7 @@ def _with_tables(kept: Plans, now: Plans) -> Plans:
     return rewritten(kept, change)
 
 
-def choose(node: nodes.Node, options: Options) -> Chosen:
+def choose(node: nodes.Node, options: Options, statistics: Statistics | None = None) -> Chosen:
     """The operators for one node."""
     match node:
         case nodes.Select():
@@ -113,7 +119,7 @@ def choose(node: nodes.Node, options: Options) -> Chosen:
         case nodes.Union():
             return lower_union(node, options)
         case nodes.WindowAggregate():
-            return lower_window_aggregate(node, options)
+            return lower_window_aggregate(node, options, statistics or Statistics())
         case nodes.Join():
             return lower_join(node, options)
         case nodes.TableJoin():
@@ -131,8 +137,9 @@ def choose(node: nodes.Node, options: Options) -> Chosen:
 class _Chooser:
     """Chooses operators for plans, for equal nodes once."""
 
-    def __init__(self, options: Options, with_late: bool) -> None:
+    def __init__(self, options: Options, statistics: Statistics, with_late: bool) -> None:
         self._options = options
+        self._statistics = statistics
         self._with_late = with_late
         self._done: dict[nodes.Node, PhysicalPlan] = {}
 
@@ -146,7 +153,7 @@ class _Chooser:
             source = SourceSpec.of(node.stream, with_late=self._with_late)
             reason = f"where rows come in{', late ones too' if self._with_late else ''}"
             return PhysicalPlan(source, (), node.label, reason)
-        chosen = choose(node, self._options)
+        chosen = choose(node, self._options, self._statistics)
         below = tuple(map(self.plan, self._inputs(node)))
         if not chosen.specs:
             return replace(below[0], reason=f"{below[0].reason}; {chosen.reason}")

@@ -25,6 +25,7 @@ from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import QueryGraph, streams_of
@@ -76,6 +77,7 @@ class BaseEngine(ABC, Generic[Q]):
 
     def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
+        self.statistics = Statistics()
         self.programs: dict[str, Program] = {}  # by query, as it was declared
         self.max_results = max_results
         self._max_rejected = max_rejected
@@ -130,7 +132,8 @@ class BaseEngine(ABC, Generic[Q]):
 
     def optimized(self, name: str, plan: Node) -> Program:
         """The operators that a query would get now; NotExecutable if there are none."""
-        return optimize({name: plan}, self.catalog.settings.options, running=self.plans)
+        options = self.catalog.settings.options
+        return optimize({name: plan}, options, self.statistics, running=self.plans)
 
     # -- looking ------------------------------------------------------------------------------
 

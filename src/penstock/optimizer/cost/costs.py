@@ -1,0 +1,79 @@
+"""Costs: what a unit of work takes, in microseconds; measured once on a machine and kept in a file.
+
+The file lies in PENSTOCK_HOME, else in the user's cache directory, under a name that tells the
+machine, Penstock's version and that of Polars; a machine that has none yet gets `REFERENCE`, so
+that what is chosen depends on nothing but the query. PENSTOCK_COSTS=reference wants it so always.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from penstock.version import __version__
+
+
+@dataclass(frozen=True)
+class Costs:
+    """By way to compute windows, what each unit of `Work` costs."""
+
+    units: Mapping[str, Sequence[float]]
+    source: str
+
+    def of(self, way: str, work: Sequence[float]) -> float:
+        return sum(cost * units for cost, units in zip(self.units[way], work, strict=True))
+
+
+#: Measured on two cores of a server of 2024; by `Work`'s fields.
+REFERENCE = Costs(
+    {
+        "wid": (1280, 0.0099, 0.0715, 1540, 1.01, 0.0686, 0),
+        "grid": (1060, 0.0165, 0.0218, 1450, 0, 0.135, 0),
+        "blocks": (1080, 0.0289, 0.0175, 1640, 0.308, 0, 0),
+        "differences": (1100, 0.0165, 0.0767, 1600, 0.2, 0.119, 0),
+        "merge": (2070, 0.01, 0.02, 770, 0, 0.255, 0.0304),
+    },
+    "of a reference machine",
+)
+
+
+def costs() -> Costs:
+    """Those of this machine, if they have been measured."""
+    if os.environ.get("PENSTOCK_COSTS") == "reference":
+        return REFERENCE
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        units = {
+            way: tuple(map(float, each)) for way, each in json.loads(_file().read_text()).items()
+        }
+        if {way: len(each) for way, each in units.items()} == _LENGTHS:
+            return Costs(units, "measured on this machine")
+    return REFERENCE
+
+
+_LENGTHS = {way: len(each) for way, each in REFERENCE.units.items()}
+
+
+def keep(units: Mapping[str, Sequence[float]]) -> Path:
+    """Write the costs of this machine down; gives where."""
+    file = _file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_suffix(f".{os.getpid()}")
+    beside.write_text(json.dumps({way: list(each) for way, each in units.items()}))
+    beside.replace(file)  # whole, or not at all
+    return file
+
+
+def _file() -> Path:
+    home = os.environ.get("PENSTOCK_HOME")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(home) if home else Path(cache) / "penstock"
+    machine = (platform.node(), platform.machine(), platform.processor(), os.cpu_count())
+    key = hashlib.sha256(repr((*machine, __version__, version("polars"))).encode()).hexdigest()[:16]
+    return folder / f"costs-{key}.json"

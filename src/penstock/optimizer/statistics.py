@@ -1,0 +1,51 @@
+"""Statistics: what is known of streams and of the machine when operators are chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from penstock.optimizer.cost.aggregation import Load
+from penstock.optimizer.cost.costs import REFERENCE, Costs
+from penstock.plan import nodes
+from penstock.plan.graph import walk
+from penstock.windows import Window
+
+SeenBy: TypeAlias = tuple[Window, tuple[str, ...]]
+"""What tells aggregates over one stream apart: their window and groups."""
+Shared: TypeAlias = tuple[nodes.Node, tuple[str, ...], str]
+"""What aggregates have in common that can share panes: input, groups, and the windows' column."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Without any, choices depend on the queries alone: so a checkpoint is continued by them."""
+
+    costs: Costs = REFERENCE
+    loads: Mapping[SeenBy, Load] = field(default_factory=dict)
+    sharers: Mapping[Shared, int] = field(default_factory=dict)
+
+    def load(self, node: nodes.WindowAggregate) -> Load:
+        """What comes to an aggregate, as a query that runs has seen it, or as it is assumed."""
+        return self.loads.get((node.window, node.groups), Load())
+
+    def sharers_of(self, node: nodes.WindowAggregate) -> int:
+        """How many windows could share its panes."""
+        return max(1, self.sharers.get(_shared(node), 1))
+
+
+def sharers(plans: Iterable[nodes.Node]) -> Mapping[Shared, int]:
+    """How many aggregates of these plans could share panes."""
+    return Counter(
+        _shared(part)
+        for plan in plans
+        for node in walk(plan)
+        if isinstance(node, nodes.WindowAggregate)
+        for part in node.apart
+    )
+
+
+def _shared(node: nodes.WindowAggregate) -> Shared:
+    return node.input, node.groups, node.window.on

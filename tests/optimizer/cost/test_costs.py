@@ -1,0 +1,35 @@
+"""Costs are kept for a machine, and never decide a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.optimizer.cost.costs import REFERENCE, costs, keep
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
+    monkeypatch.delenv("PENSTOCK_COSTS", raising=False)
+    return tmp_path
+
+
+def test_without_a_measurement_they_are_those_of_a_reference_machine() -> None:
+    assert costs() is REFERENCE
+
+
+def test_what_was_measured_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubled = {way: [2 * cost for cost in each] for way, each in REFERENCE.units.items()}
+    keep(doubled)
+    assert costs().of("wid", [1] * 7) == pytest.approx(2 * REFERENCE.of("wid", [1] * 7))
+    assert costs().source == "measured on this machine"
+    monkeypatch.setenv("PENSTOCK_COSTS", "reference")
+    assert costs() is REFERENCE
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"wid": [1]}', '{"wid": "x"}'])
+def test_a_file_that_cannot_be_read_counts_for_nothing(text: str) -> None:
+    keep(REFERENCE.units).write_text(text)
+    assert costs() is REFERENCE
