@@ -118,7 +118,8 @@ def late_input(mode: str) -> dict[str, int]:
     for minute in range(40):
         for name in ("s0", "s1"):
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
-    tables = {table: rows for name, table, rows, _ in engine.state() if name.startswith("OAJoin")}
+    joins = ("OAJoin", "FilterOrder")
+    tables = {table: rows for name, table, rows, _ in engine.state() if name.startswith(joins)}
     return {"sorted S0": held(engine, "Order"), "S0": tables["left"], "S1": tables["right"]}
 
 
@@ -184,6 +185,19 @@ QUERIES = {
     "filtered": "SELECT sum(k) AS s FROM (a UNION b) [RANGE 7 SECONDS] WHERE k > 0",
     "join": "SELECT a.k AS k, a.ts AS t, b.ts AS u FROM a [RANGE 5 SECONDS, WA ts], "
     "b [RANGE 3 SECONDS, WA ts] WHERE a.k = b.k",
+    "outer join": "SELECT a.k AS k, a.ts AS t, b.ts AS u FROM a LEFT JOIN b ON a.k = b.k "
+    "WITHIN 3 SECONDS",
+    "join of three": "SELECT a.ts AS t, b.ts AS u, c.ts AS w FROM a JOIN b ON a.k = b.k "
+    "WITHIN 3 SECONDS JOIN a AS c ON b.k = c.k WITHIN 2 SECONDS",
+    "union above a join": "SELECT a.k AS k, a.ts AS t FROM a JOIN b ON a.k = b.k "
+    "WITHIN 5 SECONDS UNION ALL SELECT k, ts FROM b",
+    "count over a union above a join": "SELECT count(*) AS n FROM (SELECT a.ts AS t, b.ts AS u "
+    "FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS UNION ALL SELECT ts, ts FROM b) "
+    "[RANGE 7 SECONDS, WA u]",
+    "union above the later times of a join": "SELECT greatest(a.ts, b.ts) AS t FROM a JOIN b "
+    "ON a.k = b.k WITHIN 5 SECONDS UNION ALL SELECT ts FROM b",
+    "union above an outer join": "SELECT a.ts AS t FROM a LEFT JOIN b ON a.k = b.k "
+    "WITHIN 5 SECONDS UNION ALL SELECT ts FROM b",
 }
 
 
@@ -211,6 +225,26 @@ def test_both_modes_give_the_same_answers(query: str, seed: int) -> None:
     wanted = answers("oop", QUERIES[query], seed)
     assert wanted
     assert answers("iop", QUERIES[query], seed) == wanted
+
+
+def explained(query: str) -> str:
+    streams = "".join(
+        f"CREATE STREAM {name} (k INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;" for name in "ab"
+    )
+    return str(engine_in("iop", streams).sql(f"EXPLAIN {query}"))
+
+
+def test_joins_keep_order_where_order_is_kept_everywhere() -> None:
+    assert "FilterOrder: order is kept everywhere" in explained(QUERIES["join"])
+    assert "FilterOrder" in explained(QUERIES["join of three"])
+    assert "OAJoin" in explained(QUERIES["outer join"])
+
+
+def test_results_of_a_join_are_in_the_order_of_the_greater_time_and_need_no_sort() -> None:
+    text = explained(QUERIES["union above the later times of a join"])
+    assert "Merge" in text and "-- Order:" not in text
+    by_left = explained(QUERIES["union above a join"])
+    assert "Merge" in by_left and "-- Order:" in by_left
 
 
 def test_the_plan_shows_where_rows_are_sorted() -> None:

@@ -139,6 +139,30 @@ def in_order_joins_of_several_streams_give_the_oracles_answer_in_order(draw: Dra
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
+def joins_where_order_is_kept_everywhere_give_the_oracles_answer(draw: Draw) -> None:
+    declared = declarations(draw)
+    unit = UNITS[declared[0].time]
+    joined = join_queries(draw, unit, ["JOIN", "LEFT JOIN"])
+    pairs = join_queries(draw, unit, ["JOIN"])
+    text = draw.choose(
+        [
+            joined,
+            joins_of_several(draw, unit),
+            f"SELECT lt, lk FROM ({joined}) UNION ALL SELECT ts, k FROM a",
+            f"SELECT greatest(lt, rt) AS t FROM ({pairs}) UNION ALL SELECT ts FROM b",
+            f"SELECT count(*) AS n FROM (SELECT lt, rt FROM ({pairs}) UNION ALL SELECT ts, ts "
+            f"FROM b) [RANGE 9{unit}, WA {draw.choose(['lt', 'rt'])}]",
+        ]
+    )
+    events = arrivals(draw, declared, blocks=6, rows=6)
+    engine = started(declared, "mode = iop", *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
 #: Law -> how many seeds.
 LAWS: dict[Callable[[Draw], None], int] = {
     a_join_gives_the_oracles_answer: 110,
@@ -150,6 +174,7 @@ LAWS: dict[Callable[[Draw], None], int] = {
     an_ordered_query_gives_the_oracles_answer_in_order: 50,
     an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 90,
     in_order_joins_of_several_streams_give_the_oracles_answer_in_order: 30,
+    joins_where_order_is_kept_everywhere_give_the_oracles_answer: 40,
 }
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 

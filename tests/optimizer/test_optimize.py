@@ -10,7 +10,7 @@ from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.model.types import Type
-from penstock.optimizer.joins.two_by_two import MJOIN
+from penstock.optimizer.joins.tactic import MJOIN
 from penstock.optimizer.lower_join import BASELINES, TACTICS
 from penstock.optimizer.optimize import choose, optimize
 from penstock.optimizer.options import Options
@@ -212,7 +212,19 @@ def test_the_engine_merges_only_what_is_declared_while_the_setting_holds() -> No
     ],
 )
 def test_order_is_known_as_far_as_columns_are_passed_on(text: str, on: str | None) -> None:
-    assert plan(text).order == on
+    assert plan(text).order == frozenset(() if on is None else (on,))
+
+
+def test_a_union_is_not_merged_by_a_time_that_rows_without_a_partner_lack() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM a (k INT, ts TIMESTAMP) TIMESTAMP BY ts; SET mode = iop")
+    union = (
+        "SELECT l.ts AS t FROM a AS l {} JOIN a AS r ON l.k = r.k WITHIN 1 SECOND "
+        "UNION ALL SELECT ts FROM a"
+    )
+    engine.sql(union.format("LEFT"))
+    with pytest.raises(NotExecutable, match="cannot merge this union by `t`"):
+        engine.sql(union.format("RIGHT"))
 
 
 def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() -> None:
@@ -220,7 +232,7 @@ def test_inputs_ordered_by_columns_in_different_places_have_no_common_order() ->
         "SELECT ts AS x, make AS y FROM (SELECT ts, TIMESTAMP '2026-01-01 00:00:00' "
         "AS make FROM a) UNION ALL SELECT TIMESTAMP '2026-01-01 00:00:00', ts FROM b"
     )
-    assert mixed.order is None
+    assert mixed.order == frozenset()
 
 
 # --- unions of different shapes -----------------------------------------------------------------

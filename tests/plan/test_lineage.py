@@ -48,6 +48,10 @@ BAND = sliding_band(5, 5)
 JOIN = nodes.Join(
     (A, B), ("a", "b"), (nodes.Edge("a.ts", "b.ts", BAND),), (("a.k", "b.k"),), (UNEQUAL,)
 )
+LATER = nodes.Project(
+    JOIN,
+    (Named("later", Call("greatest", tuple(Ref(f"{n}.ts", Type.TIMESTAMP) for n in "ab"))),),
+)
 THREE = nodes.Join(
     (A, B, LATE),
     ("a", "b", "c"),
@@ -106,12 +110,15 @@ def test_a_column_is_traced_to_those_it_is_taken_from(
         (nodes.Union((A, LATE)), None),
         (ORDERED, "ts"),
         (COUNTED, None),
-        (JOIN, None),
+        (JOIN, "a.ts b.ts"),  # of the greater one
+        (LATER, "later"),
+        (nodes.Project(JOIN, (Named("t", Ref("a.ts", Type.TIMESTAMP)),)), None),
+        (kind(JOIN, JoinKind.LEFT), None),
         (LOOKED_UP, "a.ts"),
     ],
 )
 def test_a_node_knows_the_order_of_its_rows(node: Node, order: str | None) -> None:
-    assert node.order == order
+    assert node.order == frozenset(() if order is None else order.split())
 
 
 @pytest.mark.parametrize(

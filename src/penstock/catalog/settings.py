@@ -187,8 +187,8 @@ class Settings:
     mode: str = _setting(
         "oop",
         "whether rows pass as they come, or order is kept everywhere: streams that may be out of "
-        "order are sorted behind their source and unions merge. The answers are the same; what "
-        "order costs shows in `EXPLAIN` and in the state",
+        "order are sorted behind their source, joins give their results in order and unions "
+        "merge. The answers are the same; what order costs shows in `EXPLAIN` and in the state",
         "oop",
         "iop",
         not_native="Spark keeps no order",

@@ -27,11 +27,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.kernel.joins.purge import keep_from
 from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
-from penstock.optimizer.joins.two_by_two import MJOIN, two_by_two
+from penstock.optimizer.joins.tactic import MJOIN, reach_of, tactic_of
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
@@ -155,7 +155,7 @@ class _Reached:
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
             case nodes.Union() if self.options.union == "merge":
-                kept = node.schema.progressing if node.order is None else (node.order,)
+                kept = node.order or node.schema.progressing
                 return all(self.bound(node, on) >= self.latest(node, on) for on in kept)
         return True
 
@@ -180,16 +180,16 @@ class _Reached:
         return True
 
     def _lets_pairs_out(self, node: nodes.Join) -> bool:
-        if self.options.join in _PROMPT_JOINS:
+        if tactic_of(node, self.options) in _PROMPT_JOINS:
             return True
         inputs = list(zip(node.children, node.on, strict=True))
         latest = [self.latest(*given) for given in inputs]
         if min(latest) <= BEGINNING:
             return True
         trigger = min(self.bound(*given) for given in inputs)
+        reach, least = reach_of(node), [trigger] * len(inputs)
         return trigger >= max(latest) and all(
-            output_bound(node.edges[0].band, side, trigger, trigger) > latest[side]
-            for side in (0, 1)
+            reach.output_bound(port, least) > last for port, last in enumerate(latest)
         )
 
     # -- columns ------------------------------------------------------------------------------
@@ -221,14 +221,11 @@ class _Reached:
                 if not BEGINNING < bound < END:
                     return bound
                 return self._bound_of_window(node, on, bound)
-            case nodes.Join() if len(node.inputs) > 2:
-                return self.bound(two_by_two(node), on)
             case nodes.Join():
-                side = node.origin(on).child
-                mine, other = (self.bound(node.children[s], node.on[s]) for s in (side, 1 - side))
-                if self.options.join not in _PROMPT_JOINS:
-                    mine = other = min(mine, other)
-                return output_bound(node.edges[0].band, side, mine, other)
+                bounds = [self.bound(*each) for each in zip(node.children, node.on, strict=True)]
+                if tactic_of(node, self.options) not in _PROMPT_JOINS:
+                    bounds = [min(bounds)] * len(bounds)
+                return reach_of(node).output_bound(node.origin(on).child, bounds)
             case nodes.Project():
                 computed = node.progress[on]
                 return computed.bound({c: self.bound(node.input, c) for c in computed.columns})

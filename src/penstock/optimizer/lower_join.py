@@ -23,12 +23,11 @@ from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.model.expressions import conjunction
 from penstock.model.joins import JoinKind
 from penstock.optimizer.joins.mjoin import mjoin_spec
-from penstock.optimizer.joins.two_by_two import IN_ORDER, MJOIN
+from penstock.optimizer.joins.tactic import IN_ORDER, MJOIN, has_ordered_inputs, tactic_of
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import PLAIN, WindowJoinSpec
 from penstock.plan import nodes
-from penstock.plan.graph import walk
 
 #: Setting -> the tactic, and why one would want it.
 TACTICS = {
@@ -71,7 +70,7 @@ BASELINES = ("global_order",)
 
 
 def lower_join(node: nodes.Join, options: Options) -> Chosen:
-    join, count = options.join, len(node.inputs)
+    join, count = tactic_of(node, options), len(node.inputs)
     several = mjoin_spec(node) if count > 2 else None
     spec = several or join_spec(node)
     if join == MJOIN and several is None:
@@ -85,9 +84,11 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
     tactic, reason = TACTICS[join]
     alpha = options.join_alpha if join == "adaptive" else None
     if join not in (AUTO, "oa"):
-        _check(node, join, options.union)
+        _check(node, join, options)
     elif _is_join(node.inputs[0]):
         reason += "; two by two, so what the joins below have found is kept, and not found again"
+    if options.join == AUTO and join in IN_ORDER:
+        reason = reason.replace("asked for", "order is kept everywhere")
     if several is not None:
         reason += f"; {count} inputs at once"
     return Chosen((WindowJoinSpec(tactic, spec, alpha=alpha),), reason.format(alpha=alpha))
@@ -99,22 +100,19 @@ def _is_join(node: nodes.Node) -> bool:
     return isinstance(below, nodes.Join)
 
 
-def _check(node: nodes.Join, join: str, union: str) -> None:
+def _check(node: nodes.Join, join: str, options: Options) -> None:
     names = " and ".join(f"`{name}`" for name in node.titles)
     if node.kind is not JoinKind.INNER:
         raise NotExecutable(
             f"cannot run the {node.kind.value} join of {names} by {join}, which finds pairs only",
             hint="SET join = auto",
         )
-    if join in IN_ORDER:
-        for side, on in zip(node.children, node.on, strict=True):
-            melds = union == "meld" and any(isinstance(n, nodes.Union) for n in walk(side))
-            if side.order != on or melds:
-                raise NotExecutable(
-                    f"cannot run the join of {names} by {join}: "
-                    "not all of its inputs come in the order of their time",
-                    hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
-                )
+    if join in IN_ORDER and not has_ordered_inputs(node, options):
+        raise NotExecutable(
+            f"cannot run the join of {names} by {join}: "
+            "not all of its inputs come in the order of their time",
+            hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
+        )
 
 
 def join_spec(node: nodes.Join) -> JoinSpec:

@@ -13,17 +13,18 @@ from penstock.kernel.joins.purge import keep_from
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
+from penstock.optimizer.joins.tactic import order_of
 from penstock.optimizer.joins.two_by_two import two_by_two
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import OrderSpec
 from penstock.plan import nodes
-from penstock.plan.graph import below, trace, walk
+from penstock.plan.graph import below, trace
 from penstock.windows import Band
 
 
 def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
-    if node.input.order == node.on and (options.union == "merge" or not _unites(node)):
+    if order_of(node.input, options) == {node.on}:
         return Chosen((), f"rows come in the order of {node.on}")
     reason = f"rows wait until nothing earlier can come; {_told(node)}"
     return Chosen((OrderSpec(node.on),), reason)
@@ -99,7 +100,3 @@ def _of_window(node: nodes.Node, on: str) -> bool:
 
 def _length(ticks: int, of: Type) -> str:
     return format_duration(ticks) if of is Type.TIMESTAMP else str(ticks)
-
-
-def _unites(node: nodes.Node) -> bool:
-    return any(isinstance(each, nodes.Union) for each in walk(node))

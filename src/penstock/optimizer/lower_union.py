@@ -7,6 +7,7 @@ that are ordered themselves. With latent timestamps there is no order to keep.
 from __future__ import annotations
 
 from penstock.errors import NotExecutable
+from penstock.optimizer.joins.tactic import order_of
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import MeldSpec, MergeSpec
@@ -15,15 +16,22 @@ from penstock.plan import nodes
 
 def lower_union(node: nodes.Union, options: Options) -> Chosen:
     if options.union == "merge":
-        return _merge(node)
+        return _merge(node, options)
     return Chosen((MeldSpec(len(node.parts)),), "rows pass at once, only bounds wait")
 
 
-def _merge(node: nodes.Union) -> Chosen:
-    on = node.order
-    if on is None or not node.schema[on].type.can_progress:
+def _merge(node: nodes.Union, options: Options) -> Chosen:
+    order = order_of(node, options)
+    if len(order) != 1 or not all(node.schema[on].type.can_progress for on in order):
         raise NotExecutable(
             "cannot merge this union: not all of its inputs are ordered by one column",
             hint="declare every stream of it TIMESTAMP BY … ORDERED, or SET union = meld",
+        )
+    [on] = order
+    if on in node.schema.nullable:
+        raise NotExecutable(
+            f"cannot merge this union by `{on}`: a row without a partner has NULL there, and no "
+            "place in the order",
+            hint="SET union = meld",
         )
     return Chosen((MergeSpec(len(node.parts), on),), f"keeps the order of {on}, by waiting")

@@ -9,26 +9,22 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.optimizer.joins.mjoin import mjoin_spec
+from penstock.optimizer.joins.tactic import IN_ORDER, MJOIN, tactic_of
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
 from penstock.plan.graph import rewrite
 from penstock.plan.nodes import Join, Node
 
-#: The settings by which all inputs meet at once: in no order, and in that of the latest timestamp,
-#: for which inputs must be in order themselves.
-MJOIN = "mjoin"
-IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
-
 
 def shape_joins(queries: Queries, options: Options) -> Queries:
     """The queries with their joins in the shape in which they run."""
-    return {name: rewrite(plan, partial(_shaped, options.join)) for name, plan in queries.items()}
+    return {name: rewrite(plan, partial(_shaped, options)) for name, plan in queries.items()}
 
 
-def _shaped(join: str, node: Node) -> Node:
+def _shaped(options: Options, node: Node) -> Node:
     if not isinstance(node, Join) or len(node.inputs) == 2:
         return node
-    at_once = join in (MJOIN, *IN_ORDER) and mjoin_spec(node) is not None
+    at_once = tactic_of(node, options) in (MJOIN, *IN_ORDER) and mjoin_spec(node) is not None
     return node if at_once else two_by_two(node)
 
 

@@ -1,4 +1,4 @@
-"""In-order processing: every stream is put in order before anything else.
+"""In-order processing: every stream is put in order before anything else, and all keep it.
 
     WindowAggregate count(*)          WindowAggregate count(*)
       Source bids (slack 1 minute)      Ordered by ts
@@ -6,32 +6,71 @@
 
 Out of order (OOP), nobody sorts: rows pass as they come and punctuation tells how far a stream is.
 In order (IOP), rows that may come out of order wait behind their source until nothing earlier can
-come (a slack sort, BSort), and unions merge. Both give the same answers; what order costs in memory
-and time is hidden in the sorts and merges, and this makes it visible.
-Spec: window-queries 7.1, 7.3.
+come (a slack sort, BSort), joins follow a tactic that keeps order, and unions merge. An input of a
+union that comes in another order, as a join's results do, is sorted in front of it. Both give the
+same answers; what order costs in memory and time is hidden in the sorts and merges, and this makes
+it visible.  Spec: window-queries 7.1, 7.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from penstock.model.streams import TimestampKind
+from penstock.optimizer.joins.tactic import order_of
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
-from penstock.plan.graph import rewrite
-from penstock.plan.nodes import Node, Ordered, Source
+from penstock.plan.nodes import Join, Node, Ordered, Project, Source, Union, WindowAggregate
 
 
 def in_order(queries: Queries, options: Options) -> Queries:
-    """The queries with a sort behind each stream whose rows may come out of order."""
-    return (
-        {name: rewrite(plan, _sorted) for name, plan in queries.items()}
-        if options.mode == "iop"
-        else queries
-    )
+    """The queries with a sort wherever rows may come out of order."""
+    if options.mode != "iop":
+        return queries
+    return {name: _sorted(plan, None, options) for name, plan in queries.items()}
 
 
-def _sorted(node: Node) -> Node:
-    if not isinstance(node, Source):
-        return node
-    stream = node.stream
-    disordered = stream.kind is TimestampKind.EXTERNAL and not stream.is_ordered
-    return Ordered(node, str(stream.timestamp)) if disordered else node
+def _sorted(node: Node, wanted: str | None, options: Options) -> Node:
+    """The node in order; `wanted` is the column by which it is read, if any is."""
+    if isinstance(node, Source):
+        stream = node.stream
+        disordered = stream.kind is TimestampKind.EXTERNAL and not stream.is_ordered
+        progresses = wanted in node.schema.progressing
+        on = wanted if wanted is not None and progresses else str(stream.timestamp)
+        return Ordered(node, on) if disordered else node
+    if isinstance(node, Union):
+        return _merged(node, wanted, options)
+    read = zip(node.children, _read_by(node, wanted), strict=True)
+    return node.with_children([_sorted(child, on, options) for child, on in read])
+
+
+def _merged(node: Union, wanted: str | None, options: Options) -> Node:
+    """A union whose inputs are all in the order of one column."""
+    progressing = [name for name in node.schema.names if name in node.schema.progressing]
+    on = wanted if wanted in progressing else next(iter([*node.order, *progressing]), None)
+    place = None if on is None else node.schema.names.index(on)
+    parts = []
+    for part in node.parts:
+        column = None if place is None else part.schema.names[place]
+        changed = _sorted(part, column, options)
+        if column is not None and order_of(changed, options) != {column}:
+            changed = Ordered(changed, column)
+        parts.append(changed)
+    return node.with_children(parts)
+
+
+def _read_by(node: Node, wanted: str | None) -> Iterator[str | None]:
+    """The column by which each child is read."""
+    for number in range(len(node.children)):
+        match node:
+            case WindowAggregate():
+                yield node.window.on
+            case Ordered():
+                yield node.on
+            case Join():
+                yield node.on[number]
+            case Project() if wanted in node.progress:
+                yield next(iter(sorted(node.progress[wanted].columns)))
+            case _:
+                origins = () if wanted is None else node.lineage(wanted)
+                yield next((each.column for each in origins if each.child == number), None)

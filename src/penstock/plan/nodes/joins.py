@@ -116,11 +116,15 @@ class Join(Node):
         """The edge, counted from 1, behind which inputs are there that have all these columns."""
         return max((1, *(self.origin(column).child for column in columns)))
 
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The column of each input that carries its time, as the join has it."""
+        return (self.edges[0].left, *(edge.right for edge in self.edges))
+
     @cached_property
     def on(self) -> tuple[str, ...]:
         """The column of each input that carries its time, as that calls it."""
-        times = (self.edges[0].left, *(edge.right for edge in self.edges))
-        return tuple(self.origin(time).column for time in times)
+        return tuple(self.origin(time).column for time in self.times)
 
     @cached_property
     def keys(self) -> tuple[tuple[ChildColumn, ...], ...]:
@@ -139,6 +143,10 @@ class Join(Node):
             return ()
         equal = next((group for group in self.keys if own in group), ())
         return (own, *(each for each in equal if each != own))
+
+    @property
+    def order(self) -> frozenset[str]:
+        return frozenset(self.times) if self.kind is JoinKind.INNER else frozenset()
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         times = (column for edge in self.edges for column in (edge.left, edge.right))

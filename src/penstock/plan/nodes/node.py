@@ -3,7 +3,7 @@
     children        the nodes whose rows it reads
     with_children   the same node over others
     lineage         which columns of its children a column is
-    order           the column in whose order its rows come
+    order           the columns in whose order its rows come
     reads           which columns of its children are needed for some of its own
 
 Nobody asks for a kind of node to pass a column on or to rebuild a plan; and a kind that does not
@@ -101,12 +101,13 @@ class Node(ABC):
         """
 
     @property
-    def order(self) -> str | None:
-        """The column by which its rows come in order, if there is one (besides `row_num`).
+    def order(self) -> frozenset[str]:
+        """The columns by the greatest of which its rows come in order; mostly one, or none.
 
-        That of a union is the one that it keeps where it merges.
+        That of a union is the one that it keeps where it merges, and of a join all its times, where
+        its results are in order. (`row_num` is left out.)
         """
-        return None
+        return frozenset()
 
     @abstractmethod
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
@@ -123,13 +124,20 @@ class Leaf(Node):
         return ()
 
 
-def passed_on(node: Node) -> str | None:
-    """The order that all children have, under the column that takes it on."""
-    orders = [(number, child.order) for number, child in enumerate(node.children)]
+def passed_on(node: Node) -> frozenset[str]:
+    """The order that all children have, under the columns that take it on."""
+    orders = {
+        ChildColumn(number, column)
+        for number, child in enumerate(node.children)
+        for column in child.order
+    }
+    found: dict[frozenset[ChildColumn], str] = {}
     for name in node.schema.names:
-        if set(orders) <= set(node.lineage(name)):
-            return name
-    return None
+        kept = orders & set(node.lineage(name))
+        if len({each.child for each in kept}) == len(node.children):
+            found.setdefault(frozenset(kept), name)
+    complete = orders == frozenset[ChildColumn]().union(*found)
+    return frozenset(found.values()) if complete else frozenset()
 
 
 def check_progress(node: Node, on: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.errors import CannotOrder, TypeMismatch
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Call, Expression, Named, Ref
 from penstock.model.monotone import Monotone, monotone
 from penstock.model.schema import ROW_NUM, Column, Schema
 from penstock.model.types import Type, common_type
@@ -38,7 +38,7 @@ class Select(Node):
         return (ChildColumn(0, column),)
 
     @property
-    def order(self) -> str | None:
+    def order(self) -> frozenset[str]:
         return self.input.order
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
@@ -92,14 +92,15 @@ class Project(Node):
         return (ChildColumn(0, value.name),) if isinstance(value, Ref) else ()
 
     @property
-    def order(self) -> str | None:
-        kept = passed_on(self)
-        if kept is not None or self.input.order is None:
+    def order(self) -> frozenset[str]:
+        ordered = self.input.order
+        latest = (name for name, value in self._by_name.items() if _is_greatest(value, ordered))
+        kept = frozenset([*latest][:1]) or passed_on(self)
+        if kept or len(ordered) != 1:
             return kept
         # What may wrap around breaks no bound, and is out of order.
         whole = (name for name in self.progress if self.schema[name].type in _NEVER_WRAP)
-        ordered = frozenset((self.input.order,))
-        return next((name for name in whole if self.progress[name].columns == ordered), None)
+        return frozenset([n for n in whole if self.progress[n].columns == ordered][:1])
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         return (frozenset(ref for name in used for ref in self._by_name[name].refs),)
@@ -157,7 +158,7 @@ class Union(Node):
         return tuple(ChildColumn(n, part.schema.names[place]) for n, part in enumerate(self.parts))
 
     @property
-    def order(self) -> str | None:
+    def order(self) -> frozenset[str]:
         return passed_on(self)
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
@@ -194,8 +195,8 @@ class Ordered(Node):
         return (ChildColumn(0, column),)
 
     @property
-    def order(self) -> str | None:
-        return self.on
+    def order(self) -> frozenset[str]:
+        return frozenset((self.on,))
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         return (used | {self.on},)
@@ -203,3 +204,13 @@ class Ordered(Node):
     @property
     def label(self) -> str:
         return f"Ordered by {self.on}"
+
+
+def _is_greatest(value: Expression, columns: frozenset[str]) -> bool:
+    """Whether it is the greatest of just these columns."""
+    return (
+        isinstance(value, Call)
+        and value.function == "greatest"
+        and all(isinstance(part, Ref) for part in value.args)
+        and value.refs == columns
+    )

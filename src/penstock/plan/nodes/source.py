@@ -21,8 +21,9 @@ class Source(Leaf):
         return self.stream.schema
 
     @property
-    def order(self) -> str | None:
-        return self.stream.timestamp if self.stream.is_ordered else None
+    def order(self) -> frozenset[str]:
+        stream = self.stream
+        return frozenset([stream.timestamp] if stream.is_ordered and stream.timestamp else [])
 
     @property
     def label(self) -> str:

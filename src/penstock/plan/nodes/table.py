@@ -91,7 +91,7 @@ class TableJoin(Node):
         )
 
     @property
-    def order(self) -> str | None:
+    def order(self) -> frozenset[str]:
         return passed_on(self)
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:

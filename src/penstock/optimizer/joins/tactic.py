@@ -1,0 +1,74 @@
+"""Which tactic a join follows, and in which order rows come where everybody follows theirs.
+
+`SET join` names a tactic. Where it leaves the choice, and order is kept everywhere (`SET mode =
+iop`), joins whose inputs are in order keep it, too; others cannot.
+
+A plan node says by which columns its rows would come in order; whether they do depends on the
+operators that it gets: unions that merge, joins in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.kernel.joins.reach import Reach
+from penstock.model.joins import JoinKind
+from penstock.optimizer.joins.mjoin import mjoin_spec
+from penstock.optimizer.options import AUTO, Options
+from penstock.plan import nodes
+
+#: The settings by which all inputs meet at once: in no order, and in that of the latest timestamp,
+#: for which inputs must be in order themselves.
+MJOIN = "mjoin"
+IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
+
+
+def tactic_of(join: nodes.Join, options: Options) -> str:
+    """The setting by which a join runs."""
+    if options.join != AUTO or options.mode != "iop":
+        return options.join
+    can = join.kind is JoinKind.INNER and has_ordered_inputs(join, options)
+    if can and (len(join.inputs) == 2 or mjoin_spec(join) is not None):
+        return "filter_order"
+    return AUTO
+
+
+def has_ordered_inputs(join: nodes.Join, options: Options) -> bool:
+    """Whether every input comes in the order of the column that times it."""
+    return all(
+        order_of(child, options) == {on} for child, on in zip(join.children, join.on, strict=True)
+    )
+
+
+def order_of(node: nodes.Node, options: Options) -> frozenset[str]:
+    """The columns by the greatest of which rows do come in order; none: in no order."""
+    kept = all(_keeps_order(each, options) for each in _until_ordered(node))
+    return node.order if kept else frozenset()
+
+
+def _until_ordered(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The nodes on which the order of a node depends."""
+    yield node
+    if not isinstance(node, nodes.Ordered):
+        for child in node.children:
+            yield from _until_ordered(child)
+
+
+def _keeps_order(node: nodes.Node, options: Options) -> bool:
+    match node:
+        case nodes.Union():
+            return options.union == "merge"
+        case nodes.Join():
+            return tactic_of(node, options) in IN_ORDER
+    return True
+
+
+def reach_of(join: nodes.Join) -> Reach:
+    """How far apart rows of its inputs can lie."""
+    return Reach(
+        len(join.inputs),
+        [
+            ((join.origin(edge.left).child, join.origin(edge.right).child), edge.band)
+            for edge in join.edges
+        ],
+    )
