@@ -56,6 +56,8 @@ class Continued:
         if not (folder / PROGRAM).exists():
             return None
         program = read_sealed(folder / PROGRAM)["program"]
+        if not _is_ours(program):
+            return None  # it is refused where it is claimed
         streams, lowering = tuple(program["stream"]), program["setting"]["lowering"]
         return cls(folder, from_json(program["plans"]), program["query"], streams, lowering)
 
@@ -143,6 +145,13 @@ class Checkpoint:
             return name
         found = read_sealed(file)
         theirs = found["program"]
+        if not _is_ours(theirs):
+            raise HostError(
+                f"the checkpoint `{self.folder}` was written by an earlier release, which named "
+                "state in another way",
+                hint="continue with the release that wrote it, or start anew with another "
+                "checkpoint and another place for the results",
+            )
         if difference := _difference(theirs, mine):
             raise HostError(
                 f"the checkpoint `{self.folder}` belongs to other queries: {difference}",
@@ -164,6 +173,10 @@ def describe(program: Program) -> dict[str, Any]:
         "setting": _settings(program.options),
         "plans": to_json(program.plans),
     }
+
+
+def _is_ours(program: Mapping[str, Any]) -> bool:
+    return {"stream", "table", "query", "setting", "plans"} <= program.keys()
 
 
 def _settings(options: Options) -> dict[str, Any]:
