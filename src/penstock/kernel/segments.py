@@ -119,9 +119,7 @@ class Table:
     def take_below(self, bound: int) -> list[pl.DataFrame]:
         """Take out the rows below the bound; segments are sorted."""
         on = self._time
-        return self.cut(
-            lambda rows: int(rows.get_column(on).to_physical().to_numpy().searchsorted(bound))
-        )
+        return self.cut(lambda rows: int(_times(rows, on).to_numpy().searchsorted(bound)))
 
     def take_in_order(self, bound: int) -> pl.DataFrame | None:
         """Take out the rows below the bound, all in order; None: there are none."""
@@ -170,7 +168,7 @@ class Table:
         """The least time in sorted segments; None: there are no rows."""
         on = self._time
         return min(
-            (int(rows.get_column(on).to_physical()[0]) for rows in self if rows.height),
+            (int(_times(rows, on)[0]) for rows in self if rows.height),
             default=None,
         )
 
@@ -178,7 +176,7 @@ class Table:
         """The least and the greatest time, of segments in any order; None: it has none."""
         if self.on is None or not self.segments:
             return None
-        columns = [rows.get_column(self.on).to_physical() for rows in self]
+        columns = [_times(rows, self.on) for rows in self]
         lows: list[Any] = [low for column in columns if (low := column.min()) is not None]
         highs: list[Any] = [high for column in columns if (high := column.max()) is not None]
         return (int(min(lows)), int(max(highs))) if lows else None
@@ -197,6 +195,12 @@ def table(on: str | None = None) -> Any:
 def where(condition: pl.Expr) -> Callable[[pl.DataFrame], Mask]:
     """A condition as what `take_where` asks."""
     return lambda rows: rows.select(condition.alias("x")).to_series().fill_null(False).to_numpy()
+
+
+def _times(rows: pl.DataFrame, on: str) -> pl.Series:
+    """A column of times as numbers, which most are already: to ask Polars for them takes longer."""
+    column = rows.get_column(on)
+    return column if column.dtype.is_integer() else column.to_physical()
 
 
 def _sorted(parts: Sequence[pl.DataFrame], on: str) -> pl.DataFrame:
