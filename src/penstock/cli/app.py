@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli import bench, demo, experiment, explain, lint, run, test, verify
+from penstock.cli import bench, calibrate, demo, experiment, explain, lint, run, test, verify
 from penstock.errors import PenstockError
 
 
@@ -58,6 +58,7 @@ app.command()(demo.demo)
 app.command()(run.run)
 app.command()(explain.explain)
 app.command()(verify.verify)
+app.command()(calibrate.calibrate)
 app.command()(bench.bench)
 app.command()(experiment.experiment)
 app.command()(lint.lint)

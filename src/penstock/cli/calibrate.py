@@ -1,0 +1,17 @@
+"""`penstock calibrate`: measure once how fast this machine computes windows."""
+
+from __future__ import annotations
+
+from penstock.cli.scripts import start_over_with
+
+
+def calibrate() -> None:
+    """Measure how fast this machine computes windows, for choices between WID and panes."""
+    start_over_with({"POLARS_MAX_THREADS": "1"})
+    from penstock.optimizer.cost.costs import REFERENCE, keep
+    from penstock.runtime.calibrate import calibrated
+
+    units = calibrated()
+    for way, costs in units.items():
+        print(f"{way}: {costs[0] / REFERENCE.units[way][0]:.2f} of the reference machine's time")
+    print(f"kept in {keep(units)}")
