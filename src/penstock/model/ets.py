@@ -1,8 +1,9 @@
 """ETS: when a stream that is asked for nothing but the time gives an enabling timestamp.
 
-An *enabling timestamp* is a promise made not because rows came, but because somebody waits. It can
-be made *on demand*, exactly when an operator waits and control has come back to an empty source;
-*periodically*, whether or not anybody waits (a heartbeat); or not at all.  Spec: timestamps 1.
+An *enabling timestamp* is punctuation made not because rows came, but because an operator waits. It
+can be made *on demand*, exactly when an operator waits and control has come back to an empty
+source; *periodically*, whether or not anybody waits (a heartbeat); or not at all.  Spec: timestamps
+1.
 """
 
 from __future__ import annotations

@@ -81,11 +81,11 @@ class Monotone:
         raise NotImplementedError
 
     def bound(self, bounds: Bounds) -> int:
-        """What is promised about it, where so much is about its columns."""
+        """Its bound, where its columns have these."""
         raise NotImplementedError
 
     def needed(self, bound: int) -> list[dict[str, int]]:
-        """What must be promised about its columns for this bound: any one of these."""
+        """The bounds that its columns need for this one: any one of these."""
         raise NotImplementedError
 
 
@@ -187,7 +187,7 @@ class Computed(Monotone):
     def _of(self, bound: int) -> int:
         if not BEGINNING < bound < END:
             return bound
-        # Lower values would have wrapped around to high ones; and only the end promises the end.
+        # Lower values would have wrapped around to high ones; and only the end means the end.
         return min(max(self.step(bound), self.limits[0], BEGINNING), END - 1)
 
     def needed(self, bound: int) -> list[dict[str, int]]:

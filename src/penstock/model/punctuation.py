@@ -1,12 +1,12 @@
-"""Punctuation: a promise that travels with the rows.
+"""Punctuation: a bound that travels with the rows.
 
 `Punctuation("ts", b)` says: no later row of this stream has `ts < b`. The comparison is strict, so
-a row with `ts = b` may still come. Such promises are *linear*: their bounds only rise.
+a row with `ts = b` may still come. Such punctuation is *linear*: its bounds only rise.
 
-A promise may be about some rows only: `where` holds a pattern for further attributes, and only rows
+Punctuation may be for some rows only: `where` holds a pattern for further attributes, and only rows
 that match all of them are meant. A pattern is a constant, or a half-open range; an attribute that
-is not named is a wild card. Such promises are *group-wise linear*: bounds rise within each pattern.
-Dropping a promise is always safe, it only delays results.  Spec: window-queries 1.2.
+is not named is a wild card. It is *group-wise linear* then: bounds rise within each pattern.
+Dropping punctuation is always safe, it only delays results.  Spec: window-queries 1.2.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Punctuation:
 
     @property
     def is_final(self) -> bool:
-        """Whether it promises that no row comes at all."""
+        """Whether it says that no row comes at all."""
         return self.bound >= END
 
 

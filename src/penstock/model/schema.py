@@ -1,6 +1,6 @@
 """A stream's columns, and which of them progress.
 
-A column *progresses* when its stream promises, again and again, that older values are over; only
+A column *progresses* when punctuation on it comes, again and again: older values are over; only
 such a column can carry a window. Spec: window-queries 1.1.
 """
 

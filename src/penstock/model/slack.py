@@ -22,7 +22,7 @@ def suggested_slack(stream: Stream, lateness: int) -> str | None:
     if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
         return None
     if stream.slack is None or lateness <= stream.slack:
-        return None  # promises from outside, or about some rows only, were broken
+        return None  # punctuation from outside, or for some rows only, was broken
     if not _is_time(stream):
         return str(lateness)
     step = SECOND if lateness >= SECOND else MILLISECOND if lateness >= MILLISECOND else 1

@@ -2,7 +2,7 @@
 
 Three timestamp kinds (Spec: timestamps 2): *external*, a column the rows bring along; *internal*,
 stamped on entry; *latent*, none at all. For external ones the declaration also says how far out of
-order rows may come, which is what lets bounds be promised. Such a stream may have further columns
+order rows may come, which is what bounds follow from. Such a stream may have further columns
 that progress, each with a slack of its own (NetFlow: when a flow began, and when it ended).
 """
 
@@ -86,7 +86,7 @@ class Stream:
     """A declared stream.
 
     `slack` is how far below the newest time a row may still come: 0 means ordered, None means that
-    the stream makes no promise of its own and waits to be punctuated from outside.
+    the stream makes no bounds of its own and waits to be punctuated from outside.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Stream:
         )
 
     def disorder(self) -> str:
-        """The promise, as the declaration spells it."""
+        """How far out of order rows may come, as the declaration spells it."""
         if self.kind is not TimestampKind.EXTERNAL:
             return ", ".join([f"{self.kind.value} timestamps", *self.timing.clauses()])
         own = [f"by {self.timestamp}", self._lateness(), *self.timing.clauses()]

@@ -1,7 +1,7 @@
 """A static table: rows that are all there before a stream begins, and never change.
 
-A stream may be joined with one. It brings no time and no promises, so the join needs no window: a
-row of the stream meets its partners at once, and goes. The rows stand here as they travel to
+A stream may be joined with one. It brings no time and no punctuation, so the join needs no window:
+a row of the stream meets its partners at once, and goes. The rows stand here as they travel to
 whoever runs the query, as one Arrow IPC stream; `digest` names them, so that two tables are equal
 when they say the same.
 """

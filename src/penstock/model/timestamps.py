@@ -4,8 +4,8 @@ This is the only module that knows units. Everything below the SQL layer adds, c
 plain integers, so a row number and a point in time are handled by the same code; times before 1970
 are simply negative.
 
-A *bound* is a tick with a promise: nothing below it will come. `BEGINNING` promises nothing, `END`
-promises that nothing comes at all.
+A *bound* is a tick with a meaning: nothing below it will come. `BEGINNING` says nothing, `END` says
+that nothing comes at all.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Which rows a stream takes in, from the definitions, one row at a time.
 
-A row is late when it lies below what its stream has promised. The hosts look at that at different
+A row is late when it lies below its stream's bound. The hosts look at that at different
 moments: in this process before every row, on Spark before every micro-batch, so that there it does
 not matter how rows are spread. A row without a time, or with one beyond all bounds, is timeless.
 
-A stream may have further columns that progress: a row that breaks a promise about any of its times
-is late, and one that lacks any is timeless; a late row counts for what is promised, by all of them.
+A stream may have further columns that progress: a row below the bound of any of its times
+is late, and one that lacks any is timeless; a late row counts for the bounds, by all of them.
 
-    promise            before a row                         before a batch
+    bound              before a row                         before a batch
     SLACK d            newest of the rows before, less d    newest of the batches before, less d
     SLACK n ROWS       newest of all but the last n rows    the (n+1)-th newest of all
     PUNCTUATED BY m    of the marked rows before            of the batches before
@@ -37,7 +37,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """What one batch brings of one stream: rows, and a bound that is promised behind them."""
+    """What one batch brings of one stream: rows, and punctuation behind them."""
 
     rows: Sequence[Row] = ()
     bound: int | None = None
@@ -85,7 +85,7 @@ def _judge_step(
 
 @dataclass
 class _Promised:
-    """What a stream has promised so far."""
+    """The bounds of a stream so far."""
 
     stream: Stream
     bound: int = BEGINNING

@@ -25,7 +25,7 @@ from penstock.plan.waiting import waits
 
 @dataclass(frozen=True)
 class StreamProgress:
-    """How far a stream is. `bound`: what it has promised; `heard`: when it last brought a row."""
+    """How far a stream is. `bound`: its bound; `heard`: when it last brought a row."""
 
     bound: int = BEGINNING
     heard: int | None = None
@@ -41,7 +41,7 @@ class InputFacts:
     stream: str
     declared: str
     bound: str
-    behind: str  # how far behind the foremost input its promise is
+    behind: str  # how far its bound is behind the foremost input's
     silent: str  # how long ago its last row came
     holds: bool  # whether the next row waits for it
     needed: str  # how far it must come for that; empty if nothing waits for it

@@ -1,4 +1,4 @@
-"""What a promise lets out, for hosts that cannot say what they hold: from the plan alone.
+"""What punctuation lets out, for hosts that cannot say what they hold: from the plan alone.
 
 Where the kernel runs, its operators know better (`kernel/progress/release.py`). Spark's own do not
 tell, so it is taken that whatever can wait does. Results wait for bounds in windows, in joins that
@@ -45,7 +45,7 @@ def next_window(plan: nodes.Node, bounds: Mapping[str, int]) -> Releases:
 
 
 def forgets(plan: nodes.Node) -> bool:
-    """Whether a promise may let a join forget rows."""
+    """Whether punctuation may let a join forget rows."""
     return any(isinstance(node, nodes.Join) for node in walk(plan))
 
 

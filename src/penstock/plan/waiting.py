@@ -2,7 +2,7 @@
 
 Rows wait in windows, in joins of streams, where order is kept and where a union merges. A plan that
 only selects, computes columns, joins static tables and melds has nothing that a row could be late
-for: rows below what their stream has promised pass there like all others.
+for: rows below their stream's bound pass there like all others.
 Spec: timestamps 3; window-queries 1.2.
 """
 

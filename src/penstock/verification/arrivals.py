@@ -1,7 +1,7 @@
 """Rows as they might come: in disorder, late, repeated, without values, in batches of any size.
 
-Rows keep their stream's promise but for a few, which are late. A row with slack d comes at most d
-after its time: then no row before it can have promised more than its time.
+Rows keep above their stream's bound but for a few, which are late. A row with slack d comes at most
+d after its time: then no row before it can have raised the bound above its time.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _in_disorder(
         return list(rows)
     span = max(times) - min(times) + 1
     reach = chance.choice((0.0, 0.3, 1.0))  # of what may be, for the whole case
-    # Where all times are multiples of a length, delays are as well: they meet what was promised.
+    # Where all times are multiples of a length, delays are as well: they meet the bounds.
     step = gcd(*times, stream.slack or 0) or 1
     by_time = sorted(rows, key=lambda row: chance.choice(times) if row[on] is None else row[on])
 
@@ -145,7 +145,7 @@ def _cut(chance: random.Random, rows: Sequence[Row], count: int) -> list[tuple[R
 def _promises(
     chance: random.Random, stream: Stream, pieces: Sequence[Sequence[Row]], late: float
 ) -> dict[int, int]:
-    """Bounds from outside, behind some batches; a few promise too much."""
+    """Bounds from outside, behind some batches; a few are too high."""
     on, timing = stream.timestamp, stream.timing
     if stream.kind is not TimestampKind.EXTERNAL or on is None or timing.marker is not None:
         return {}
@@ -161,7 +161,7 @@ def _promises(
         bound = min(rest, default=newest + 1)
         if late and chance.random() < 0.1:
             bound = max(bound, newest)
-        # A bound may only rise, above what the stream has promised by itself as well.
+        # A bound may only rise, above the stream's own as well.
         promised = [newest - (stream.slack or 0)] if promises_itself else []
         if bound >= max([*found.values(), *promised], default=bound):
             found[number] = bound

@@ -19,7 +19,7 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of streams in the order of arrival, then bounds that are promised from outside."""
+    """Rows of streams in the order of arrival, then punctuation from outside."""
 
     rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     promises: Mapping[str, int] = field(default_factory=dict)

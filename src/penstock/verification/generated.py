@@ -2,7 +2,7 @@
 
 Doubles are multiples of 1/4, so that sums are the same in any order. Times go on by steps around
 the lengths of windows, often right onto where one begins or ends; or all of them lie on the grid
-that the lengths have in common, where rows, windows and promises meet to the microsecond.
+that the lengths have in common, where rows, windows and bounds meet to the microsecond.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def run_here(
 
 
 def _push(engine: LocalEngine, batch: Batch, way: Way, chance: random.Random) -> None:
-    """Blocks of all streams in turn, then what is promised behind them."""
+    """Blocks of all streams in turn, then the punctuation behind them."""
     blocks = []
     for name, rows in batch.rows.items():
         size = way.rows_per_block or max(1, len(rows))

@@ -1,8 +1,8 @@
 """The smallest case that still goes wrong: fewer rows, fewer batches, a simpler order.
 
 Greedy: leave something out, and keep what still goes wrong in the same manner. Rows go in halves,
-then quarters, down to single ones; then batches are put together, promises left out, rows sorted by
-time, values made alike. It ends when nothing can be left out, or when tries are used up.
+then quarters, down to single ones; then batches are put together, punctuation left out, rows sorted
+by time, values made alike. It ends when nothing can be left out, or when tries are used up.
 """
 
 from __future__ import annotations

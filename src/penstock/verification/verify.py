@@ -221,7 +221,7 @@ class Verification:
                     return
 
     def _for_spark(self, case: Case) -> Case:
-        """At most four batches, for each costs seconds, and no promises from outside."""
+        """At most four batches, for each costs seconds, and no punctuation from outside."""
         batches = [replace(batch, promises={}) for batch in case.batches]
         while len(batches) > 4:
             rows = {

@@ -188,7 +188,7 @@ class Ordered(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        # Rows are held back, so what was promised about other columns need not be true any more.
+        # Rows are held back, so bounds on other columns need not hold any more.
         return Schema.of(self.input.schema.columns, (self.on,), self.input.schema.nullable)
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:

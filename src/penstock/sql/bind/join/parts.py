@@ -90,7 +90,7 @@ def equalities_of(
 
 
 def as_progressing(scope: Scope, node: Node) -> Scope:
-    """The scope, with what the node can promise."""
+    """The scope, with the columns of the node that progress."""
     progressing = node.schema.progressing
     return Scope(tuple(replace(f, progresses=f.column in progressing) for f in scope.fields))
 
