@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from penstock.local.clock import VirtualClock
 from penstock.local.delayed import delay
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import MINUTE, SECOND
+from penstock.runtime.clock import VirtualClock
 
 MODES = ("iop", "oop")
 

@@ -20,7 +20,6 @@ from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.select import Select
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
-from penstock.local.clock import RealClock, VirtualClock
 from penstock.local.simulation import Arrival
 from penstock.model.ets import NO_ETS, Ets
 from penstock.model.expressions import Ref
@@ -28,7 +27,8 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.clock import RealClock, VirtualClock
+from penstock.runtime.graph_host import GraphHost
 
 #: What a row, or a punctuation, costs an operator on the virtual clock, in ticks.
 COST = 25
@@ -46,7 +46,7 @@ def stream(name: str, *, latent: bool = False, heartbeat: int | None = None) -> 
     return Stream(name, TIMED, TimestampKind.INTERNAL, "ts", timing=timing)
 
 
-def select(host: LocalHost, node: Node) -> Node:
+def select(host: GraphHost, node: Node) -> Node:
     return host.graph.add(Select(Ref("keep", Type.BOOLEAN)), [node], cost=COST)
 
 
@@ -56,8 +56,8 @@ def virtual_host(
     *,
     by_arcs: bool = False,
     punctuation_cost: int = COST,
-) -> LocalHost:
-    host = LocalHost(
+) -> GraphHost:
+    host = GraphHost(
         clock=VirtualClock(),
         rows_per_step=1,
         ets=ets,
@@ -69,8 +69,8 @@ def virtual_host(
 
 
 def two_streams(
-    host: LocalHost, *, latent: bool = False, heartbeat: int | None = None
-) -> LocalHost:
+    host: GraphHost, *, latent: bool = False, heartbeat: int | None = None
+) -> GraphHost:
     """Streams a and b, a selection on each, and a union; `heartbeat` is the quiet one's."""
     sources = [
         host.add_stream(stream("a", latent=latent)),
@@ -104,7 +104,7 @@ class RealRun:
     the part of the latency that is ours.
     """
 
-    host: LocalHost
+    host: GraphHost
     latencies: list[float] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
 

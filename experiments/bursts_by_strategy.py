@@ -22,13 +22,13 @@ from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
-from penstock.local.clock import VirtualClock
 from penstock.local.simulation import Arrival, simulate
 from penstock.model.expressions import Literal
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.clock import VirtualClock
+from penstock.runtime.graph_host import GraphHost
 
 ALIAS = "X2"
 
@@ -95,7 +95,7 @@ def run(quick: bool, seed: int) -> Outcome:
 
 def average(strategy: Strategy, arrivals: list[Arrival]) -> Fraction:
     """The average latency in units of what one operator costs."""
-    host = LocalHost(clock=VirtualClock(), rows_per_step=1)
+    host = GraphHost(clock=VirtualClock(), rows_per_step=1)
     selections = [
         host.graph.add(
             Select(Literal(True, Type.BOOLEAN)), [host.add_stream(Stream(name, COLUMNS))], cost=COST

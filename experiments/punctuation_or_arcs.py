@@ -31,7 +31,7 @@ from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.graph_host import GraphHost
 from penstock.windows.sliding import Sliding
 
 ALIAS = "X3"
@@ -44,7 +44,7 @@ COSTS = (0, 1, 2, PUNCTUATION, 10, COST)
 ABOUT_14 = (10.0, 18.0)
 
 
-def nested_unions(host: LocalHost) -> LocalHost:
+def nested_unions(host: GraphHost) -> GraphHost:
     """Query `q` is what comes out of the last union; `counts` the aggregate behind it."""
     graph = host.graph
 

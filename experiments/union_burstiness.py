@@ -30,7 +30,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import MILLISECOND, SECOND
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.graph_host import GraphHost
 from penstock.windows.sliding import Sliding
 
 ALIAS = "X4"
@@ -49,7 +49,7 @@ class Mute(Select):
         return ()
 
 
-def build(host: LocalHost, slide: int, muted: bool) -> LocalHost:
+def build(host: GraphHost, slide: int, muted: bool) -> GraphHost:
     graph = host.graph
     window = Sliding("ts", SECOND, slide)
     a, b = (select(host, host.add_stream(stream(name))) for name in RATES)

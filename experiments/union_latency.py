@@ -15,7 +15,7 @@ from _streams import RealRun, poisson, run_in_real_time, summary, two_streams
 
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.model.ets import NO_ETS, ON_DEMAND
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.graph_host import GraphHost
 
 ALIAS = "T1"
 
@@ -31,8 +31,8 @@ def run(quick: bool, seed: int) -> Outcome:
     # would slow all of it down.
     arrivals = poisson(RATES, 5 if quick else 20, seed)
     runs = {
-        "C": RealRun(two_streams(LocalHost(ets=ON_DEMAND, ets_by_arcs=True))),
-        "D": RealRun(two_streams(LocalHost(ets=NO_ETS), latent=True)),
+        "C": RealRun(two_streams(GraphHost(ets=ON_DEMAND, ets_by_arcs=True))),
+        "D": RealRun(two_streams(GraphHost(ets=NO_ETS), latent=True)),
     }
     run_in_real_time(list(runs.values()), arrivals)
     real = {line: (*summary(r.latencies), *summary(r.busy)) for line, r in runs.items()}

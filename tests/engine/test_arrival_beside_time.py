@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from penstock.errors import TypeMismatch
-from penstock.local.clock import VirtualClock
 from penstock.local.engine import LocalEngine
 from penstock.model.ets import ON_DEMAND
 from penstock.model.releases import Releases
 from penstock.model.timestamps import END, SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.runtime.clock import VirtualClock
 from penstock.spark.control.control_stream import key_of
 from penstock.spark.control.enabling import Enabling
 from penstock.spark.delivery.delivery import BatchReport

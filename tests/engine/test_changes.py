@@ -24,7 +24,7 @@ from penstock.optimizer.physical import PhysicalPlan
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.graph_host import GraphHost
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
@@ -144,7 +144,7 @@ class Hosted:
 
     def start(self) -> None:
         """The streams and queries that stay, on a new host."""
-        self.host = LocalHost()
+        self.host = GraphHost()
         for entry in self._catalog.streams:
             self.host.add_stream(entry.stream)
         self.running: dict[str, PhysicalPlan] = {}
@@ -177,7 +177,7 @@ class Hosted:
         self.running |= optimize({name: plan}, running=self.running).plans
         sources = self.host.source
         node = build(self.running[name], self.host.graph, lambda spec: sources(spec.stream.name))
-        self.host.add_query(name, node, plan.schema)
+        self.host.add_query(name, node)
 
     def happen(self, event: Event) -> None:
         """Rows or a promise come in; nothing runs yet."""

@@ -9,9 +9,9 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.kernel.buffer import Buffer
-from penstock.local.clock import VirtualClock
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import MINUTE, SECOND
+from penstock.runtime.clock import VirtualClock
 from tests.engine.draw import Seeded
 from tests.engine.random_queries import queries
 from tests.engine.random_streams import arrivals, declarations, pushed

@@ -13,9 +13,9 @@ from penstock.errors import (
     UnknownName,
 )
 from penstock.kernel.rejected import Reason
-from penstock.local.clock import VirtualClock
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
+from penstock.runtime.clock import VirtualClock
 from tests.engine.bids import BEST, BIDS, NOON, bid, prices
 
 # --- rows in, rows out --------------------------------------------------------------------------

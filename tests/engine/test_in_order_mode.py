@@ -12,9 +12,9 @@ from collections import Counter
 import pytest
 
 from penstock import LocalEngine
-from penstock.local.clock import VirtualClock
 from penstock.local.delayed import delay
 from penstock.model.timestamps import MINUTE, SECOND
+from penstock.runtime.clock import VirtualClock
 
 
 def engine_in(mode: str, text: str) -> LocalEngine:

@@ -12,10 +12,10 @@ from penstock import LocalEngine
 from penstock.errors import DuplicateName, NotExecutable, SyntaxFault
 from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.kernel.rejected import Reason
-from penstock.local.clock import VirtualClock
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.types import Type
+from penstock.runtime.clock import VirtualClock
 
 BIDS = "CREATE STREAM bids (item STRING, price INT, ts TIMESTAMP) TIMESTAMP BY ts "
 NOON = datetime(2026, 1, 1, 12)

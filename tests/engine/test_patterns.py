@@ -10,8 +10,8 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import BadPunctuation, CannotWindow, StreamError
 from penstock.kernel.rejected import Reason
-from penstock.local.clock import VirtualClock
 from penstock.model.timestamps import SECOND
+from penstock.runtime.clock import VirtualClock
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
@@ -94,7 +94,7 @@ def test_a_promise_about_all_rows_makes_older_ones_about_some_superfluous() -> N
     engine.punctuate("a", 15 * SECOND)
     engine.push("a", [row("u", 15)])
     assert engine.counts("a").rows == 1
-    assert engine._host._stream("a")._generator.state.patterns == []
+    assert engine._host.inputs["a"].generator.state.patterns == []
 
 
 def test_a_promise_about_a_group_may_not_go_back_or_name_what_is_not_there() -> None:

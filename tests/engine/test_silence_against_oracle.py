@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from penstock import LocalEngine
-from penstock.local.clock import VirtualClock
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.runtime.clock import VirtualClock
 from tests.engine.running import rows_of
 
 SKEW = 3 * SECOND

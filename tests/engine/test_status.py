@@ -6,6 +6,7 @@ import logging
 import re
 from datetime import datetime
 
+import polars as pl
 import pytest
 
 import penstock
@@ -51,6 +52,13 @@ def test_a_query_is_active_until_it_or_its_engine_is_stopped() -> None:
     assert not second.isActive and second.awaitTermination() and second.exception() is None
     assert second.status.state == "stopped"
     assert prices(second) == [1]  # what came out stays
+
+
+def test_a_query_without_results_still_has_its_columns() -> None:
+    engine = LocalEngine()
+    query = engine.sql(f"{BIDS}; SELECT price, ts FROM bids")
+    for rows in (query.results(), query.fetch()):
+        assert rows.schema == {"price": pl.Int32(), "ts": pl.Datetime("us")}
 
 
 def test_an_engine_stops_its_queries_where_the_block_fails() -> None:

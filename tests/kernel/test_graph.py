@@ -13,8 +13,10 @@ from penstock.errors import PenstockBug
 from penstock.kernel.graph import Graph, Node
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.scheduling.executor import Executor
+from penstock.kernel.state import from_ipc
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
+from penstock.runtime.snapshot import Snapshot
 from tests.kernel.scheduling.graphs import (
     KeepUnlessMultiple,
     Plan,
@@ -211,7 +213,7 @@ def test_a_graph_saved_in_mid_run_goes_on_in_a_new_one(
     for _ in range(steps):
         executor.step()
     restored = new_graph()
-    restored.restore(graph.save())
+    Snapshot.of(graph.states(), graph).put_into(restored.states(), restored)
     for each in (graph, restored):
         push(each, pushed[len(before) :])
         for source in ("a", "b"):
@@ -231,14 +233,13 @@ def test_what_is_saved_is_json_and_bytes_and_each_row_once() -> None:
     push_to.batch(block(1, 2))
     push_to.punctuation(Punctuation("x", 2))
     graph.nodes["S1"].step(1)
-    saved = graph.save()
-    assert [len(node.items) for node in saved.values()] == [2, 0, 1, 0]
-    for node in saved.values():
-        assert node.state is None or json.dumps(node.state.facts)
-        assert all(isinstance(i, bytes) or json.dumps(i) for i in node.items)
-        assert json.dumps(node.places)
+    saved = Snapshot.of(graph.states(), graph)
+    buffers = json.loads(saved.directory)["buffers"]
+    assert {name: len(kept["items"]) for name, kept in buffers.items()} == {"source": 2, "S1": 1}
+    assert sorted(from_ipc(data).height for data in saved.segments.values()) == [1, 2]
 
 
 def test_the_state_of_another_graph_is_refused() -> None:
-    with pytest.raises(PenstockBug, match="the nodes differ"):
-        path("S1").restore(path("S2").save())
+    one, other = path("S1"), path("S2")
+    with pytest.raises(PenstockBug, match="the operators differ"):
+        Snapshot.of(other.states(), other).put_into(one.states(), one)

@@ -19,21 +19,21 @@ from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.round_robin import ROUND_ROBIN
 from penstock.kernel.scheduling.strategy import Strategy
-from penstock.local.clock import VirtualClock
 from penstock.local.simulation import Arrival, Report, simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.expressions import Literal, Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.clock import VirtualClock
+from penstock.runtime.graph_host import GraphHost
 
 COLUMNS = (Column("x", Type.INT), Column("arrival", Type.BIGINT))
 
 
-def two_streams_and_a_union(cost: int, strategy: Strategy, limit: int | None = 1) -> LocalHost:
+def two_streams_and_a_union(cost: int, strategy: Strategy, limit: int | None = 1) -> GraphHost:
     """The graph of experiment X2: each stream through a selection, then a union; latent time."""
-    host = LocalHost(clock=VirtualClock(), rows_per_step=limit)
+    host = GraphHost(clock=VirtualClock(), rows_per_step=limit)
     selections = [
         host.graph.add(
             Select(Literal(True, Type.BOOLEAN)), [host.add_stream(Stream(name, COLUMNS))], cost=cost
@@ -115,8 +115,8 @@ def test_the_longest_queue_is_measured() -> None:
     assert peak(DEPTH_FIRST, [1] * 10) > peak(DEPTH_FIRST, [1])
 
 
-def union_of_internal_streams(ets: Ets, **options: Any) -> LocalHost:
-    host = LocalHost(clock=VirtualClock(), rows_per_step=1, ets=ets, **options)
+def union_of_internal_streams(ets: Ets, **options: Any) -> GraphHost:
+    host = GraphHost(clock=VirtualClock(), rows_per_step=1, ets=ets, **options)
     columns = (*COLUMNS, Column("ts", Type.TIMESTAMP))
     sources = [
         host.add_stream(Stream(name, columns, TimestampKind.INTERNAL, "ts")) for name in ("a", "b")
@@ -153,7 +153,7 @@ def test_periodic_ones_let_rows_pass_when_they_are_due() -> None:
 
 def test_punctuation_costs_time_that_arcs_save() -> None:
     def latency(by_arcs: bool) -> int:
-        host = LocalHost(
+        host = GraphHost(
             clock=VirtualClock(), rows_per_step=1, punctuation_cost=10, ets_by_arcs=by_arcs
         )
         columns = (*COLUMNS, Column("ts", Type.TIMESTAMP))
@@ -182,11 +182,11 @@ def test_a_simulation_is_the_same_every_time() -> None:
 
 def test_a_real_clock_cannot_be_simulated() -> None:
     with pytest.raises(BadSetting, match="needs a clock it can set"):
-        simulate(LocalHost(), [])
+        simulate(GraphHost(), [])
 
 
 def test_latency_needs_the_arrival_in_the_result() -> None:
-    host = LocalHost(clock=VirtualClock())
+    host = GraphHost(clock=VirtualClock())
     source = host.add_stream(Stream("a", COLUMNS))
     host.add_query("q", host.graph.add(Project([Named("x", Ref("x", Type.INT))]), [source]))
     with pytest.raises(BadSetting, match="the result has no column `arrival`"):

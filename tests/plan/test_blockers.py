@@ -6,9 +6,9 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import UnknownName
-from penstock.local.clock import VirtualClock
 from penstock.model.timestamps import MINUTE, SECOND
 from penstock.plan.blockers import Blockers
+from penstock.runtime.clock import VirtualClock
 
 STREAMS = """
 CREATE STREAM busy (x INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS;

@@ -16,7 +16,6 @@ from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
 from penstock.kernel.rejected import Reason
 from penstock.kernel.scheduling.strategies import strategy_named
-from penstock.local.clock import VirtualClock
 from penstock.model.aggregates import Aggregate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
 from penstock.model.expressions import Literal, Named, Ref
@@ -24,7 +23,8 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.clock import VirtualClock
+from penstock.runtime.graph_host import GraphHost
 from penstock.windows.sliding import Sliding
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
@@ -43,22 +43,22 @@ def external(name: str, slack: int = 0, **timing: Any) -> Stream:
     return Stream(name, COLUMNS, TimestampKind.EXTERNAL, "ts", slack, timing=Timing(**timing))
 
 
-def make(ets: Ets = ON_DEMAND, start: int = 0, **options: Any) -> LocalHost:
-    return LocalHost(clock=VirtualClock(start), ets=ets, **options)
+def make(ets: Ets = ON_DEMAND, start: int = 0, **options: Any) -> GraphHost:
+    return GraphHost(clock=VirtualClock(start), ets=ets, **options)
 
 
-def count(host: LocalHost, source: Node, on: str = "ts", length: int = 10) -> Node:
+def count(host: GraphHost, source: Node, on: str = "ts", length: int = 10) -> Node:
     window = Sliding(on, length, length)
     bucket = host.graph.add(Bucket(window), [source])
     return host.graph.add(WidAggregate([], [("n", Aggregate("count", None))], window), [bucket])
 
 
-def pass_time(host: LocalHost, ticks: int) -> None:
+def pass_time(host: GraphHost, ticks: int) -> None:
     host.clock.spend(ticks)
     host.run()
 
 
-def xs(host: LocalHost) -> list[int]:
+def xs(host: GraphHost) -> list[int]:
     out = host.results("q")
     return out["x"].to_list() if out.width else []
 
@@ -208,6 +208,15 @@ def test_a_heartbeat_and_a_lull_are_made_unasked() -> None:
     assert host.bound("quiet") < 0
 
 
+def test_no_clock_says_anything_where_somebody_else_asks_the_streams() -> None:
+    host = GraphHost(clock=VirtualClock(10 * SECOND), ets=None, by_batch=True)
+    for stream in (external("beating", skew=SECOND, heartbeat=100), external("lulled", lull=1)):
+        host.add_stream(stream)
+    assert host.next_beat() is None
+    pass_time(host, 100 * SECOND)
+    assert host.bound("beating") < 0 and host.bound("lulled") < 0
+
+
 def test_the_way_can_be_changed_while_rows_wait() -> None:
     host = make(NO_ETS)
     sources = [host.add_stream(internal(name)) for name in "ab"]
@@ -221,7 +230,7 @@ def test_the_way_can_be_changed_while_rows_wait() -> None:
 
 
 def test_registers_that_are_active_are_saved() -> None:
-    def build() -> LocalHost:
+    def build() -> GraphHost:
         host = make(ets_by_arcs=True)
         sources = [host.add_stream(internal(name)) for name in "ab"]
         host.add_query("q", count(host, host.graph.add(Merge(2, "ts"), sources)))

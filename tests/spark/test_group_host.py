@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.catalog.settings import SETTINGS
+from penstock.kernel.rejected import Reason
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
@@ -33,7 +34,8 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Project, Source
-from penstock.spark.group_host import Arrivals, GroupHost
+from penstock.runtime.arrivals import Arrivals
+from penstock.spark.group_host import GroupHost
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -365,14 +367,14 @@ def test_a_stamp_below_what_was_promised_is_raised_to_it() -> None:
     host.process([Arrivals([stamped("x", 50)], newest=50)])
     answers = host.process([Arrivals([stamped("y", 20)], newest=20)])  # the clock went back
     assert answers.results["q"].to_dicts() == [{"k": "y", "at": 50}]
-    assert host.generators["s"].state.bound == 50
+    assert host.progress()["bounds"] == {"s": 50}
 
 
 def test_rows_to_be_stamped_are_late_when_their_stream_is_over() -> None:
     host = stamped_host()
     host.process([Arrivals(bound=END)])
     answers = host.process([Arrivals([stamped("x", 50)], newest=50)])
-    assert answers.late["s"].height == 1
+    assert answers.rejected["s", Reason.LATE].height == 1
     assert "q" not in answers.results
 
 

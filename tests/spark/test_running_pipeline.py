@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from penstock.model.timestamps import to_ticks
+from penstock.runtime.counts import Tally
 from penstock.spark.control.control_stream import KEPT, ControlStream
 from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
 from penstock.spark.engine import Engine
@@ -54,7 +55,8 @@ def started(engine: Engine) -> RunningPipeline:
 def hand_over(running: RunningPipeline, batch: int, values: list[int]) -> None:
     rows = pl.DataFrame({"v": values}, schema={"v": pl.Int32})
     running._deliver(Delivery(batch, [(0, "q", RESULT, rows)]))
-    running._report(BatchReport(batch, {"s": len(values)}, {}, {}, ()))
+    tally = Tally(len(values))
+    running._report(BatchReport(batch, {"s": len(values)}, {}, {}, (), tallies={"s": tally}))
 
 
 def test_a_query_may_be_dropped_while_a_batch_is_delivered_to_it(engine: Engine) -> None:
@@ -89,7 +91,38 @@ def test_promises_of_batches_that_are_over_are_forgotten_though_nobody_asks_stre
         spark_query.lastProgress = {"batchId": 0, "timestamp": began, "durationMs": {"addBatch": 1}}
         while len(list((tmp_path / "pulse").iterdir())) < 3 * KEPT - 1:
             running.pipeline.pulse.send({"s": 1})
-        running.promise("s", to_ticks(datetime.fromisoformat(began)), ())
+        running.punctuate("s", to_ticks(datetime.fromisoformat(began)), ())
         assert len(list((tmp_path / "pulse").iterdir())) == left
+    running._attempts.settle()
+    running._let_go()
+
+
+def test_results_are_handed_out_once_though_spark_repeats_the_batch(engine: Engine) -> None:
+    query = engine.query("q")
+    assert (query.status.state, query.isActive, query.awaitTermination()) == (
+        "not started",
+        False,
+        True,
+    )
+    running = started(engine)
+    hand_over(running, 0, [1])
+    hand_over(running, 1, [2])
+    assert query.fetch()["v"].to_list() == [1, 2]
+    hand_over(running, 1, [2])
+    hand_over(running, 2, [3])
+    assert query.fetch()["v"].to_list() == [3]
+    assert (query.rows, engine.counts("s").rows) == (3, 3)
+    running._attempts.settle()
+    running._let_go()
+
+
+def test_the_latest_results_are_kept_and_the_status_counts_the_others(engine: Engine) -> None:
+    query = engine.query("q")
+    query._waiting.limit = 3
+    running = started(engine)
+    for batch, values in enumerate([[1, 2], [3, 4], [5]]):
+        hand_over(running, batch, values)
+    assert query.results()["v"].to_list() == [3, 4, 5]
+    assert (query.rows, query._waiting.rows, query._waiting.dropped) == (5, 3, 2)
     running._attempts.settle()
     running._let_go()

@@ -10,16 +10,14 @@ go while the graph runs.  Spec: execution-model 1, 3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from penstock.errors import PenstockBug
-from penstock.kernel.block import Block
-from penstock.kernel.buffer import Buffer, Cursor, Item
+from penstock.kernel.buffer import Buffer, Cursor
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.progress.arcs import Arc, ArcOutput
-from penstock.kernel.state import SavedState, from_ipc, to_ipc
+from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 
 
@@ -164,35 +162,15 @@ class Graph:
                 for size in node.operator.state.sizes():
                     yield node.name, size.table, size.rows, size.bytes
 
+    def states(self) -> Iterator[tuple[str, State]]:
+        """The state of every operator, under the name of its node."""
+        for name, node in self.nodes.items():
+            if node.operator is not None:
+                yield f"operator {name}", node.operator.state
+
     def queued_rows(self) -> int:
         """Rows in all buffers, each counted once."""
         return sum(n.output.rows for n in self.nodes.values() if not n.is_fork)
-
-    # -- saving -------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, SavedNode]:
-        """The state of every operator and every unread item, by node name."""
-        return {
-            name: SavedNode(
-                state=node.operator.state.save() if node.operator else None,
-                items=[] if node.is_fork else [_pack(item) for item in node.output.items],
-                places={} if node.is_fork else node.output.places(),
-                active=[(port, asdict(promise)) for port, promise in node.active],
-            )
-            for name, node in self.nodes.items()
-        }
-
-    def restore(self, saved: dict[str, SavedNode]) -> None:
-        """Put back what `save` gave, into a graph of the same shape that has not run yet."""
-        if list(saved) != list(self.nodes):
-            raise PenstockBug("saved state of another graph: the nodes differ")
-        for name, node in self.nodes.items():
-            packed = saved[name]
-            if node.operator is not None and packed.state is not None:
-                node.operator.state.restore(packed.state)
-            node.active = [(port, Punctuation(**promise)) for port, promise in packed.active]
-            if not node.is_fork:  # its buffer is its producer's
-                node.output.refill([_unpack(item) for item in packed.items], packed.places)
 
     # -- shape --------------------------------------------------------------------------------
 
@@ -257,21 +235,3 @@ class Graph:
         producer.consumers = [branch]
         branch.producers = [producer if p is fork else p for p in branch.producers]
         del self.nodes[fork.name]
-
-
-@dataclass(frozen=True)
-class SavedNode:
-    """A node's state, the items its output still keeps, and how far each reader of them is."""
-
-    state: SavedState | None
-    items: list[bytes | dict[str, Any]]
-    places: dict[str, tuple[int, int]]
-    active: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-
-
-def _pack(item: Item) -> bytes | dict[str, Any]:
-    return to_ipc(item.rows) if isinstance(item, Block) else asdict(item)
-
-
-def _unpack(item: bytes | dict[str, Any]) -> Item:
-    return Block(from_ipc(item)) if isinstance(item, bytes) else Punctuation(**item)

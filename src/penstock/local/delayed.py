@@ -16,8 +16,8 @@ from penstock.kernel.buffer import Cursor, Item
 from penstock.kernel.graph import Node
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
-from penstock.local.clock import Clock
 from penstock.model.punctuation import Punctuation
+from penstock.runtime.clock import Clock
 
 
 class Delayed(Operator):

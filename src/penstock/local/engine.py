@@ -27,21 +27,18 @@ from penstock.io.iterables import Supply, blocks_of
 from penstock.io.late_rows import as_late_rows
 from penstock.io.results import SINK_FORMATS
 from penstock.kernel.conform import Rows
-from penstock.kernel.graph import Node as KernelNode
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
-from penstock.local.clock import Clock
 from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
-from penstock.optimizer.build import build
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.rules.late_rows import late_rows
-from penstock.optimizer.specs import SourceSpec
 from penstock.optimizer.statistics import Statistics
 from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
@@ -65,7 +62,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         self.statistics = Statistics(costs())
-        self._host = LocalHost(clock=clock, rejected=self._take_rejected)
+        self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._parts_rejected = 0
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
@@ -85,7 +82,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
     ) -> None:
-        """Promise that nothing of the stream below `bound` comes any more.
+        """Say that nothing of the stream below `bound` comes any more.
 
         With `where`, nothing of the rows that match it: a value for a column, or a pair of values
         for a range from the first to below the second.
@@ -189,12 +186,11 @@ class LocalEngine(BaseEngine[LocalQuery]):
         return self._host.graph.queued_rows()
 
     def _stream_statuses(self) -> dict[str, StreamStatus]:
-        host = self._host
         return {
             name: self._with_rejected(
-                StreamStatus(name, host.counts(name), host.bound(name), host.heard(name))
+                StreamStatus(name, self._host.counts(name), stream.bound, stream.heard)
             )
-            for name in host.streams
+            for name, stream in self._host.inputs.items()
         }
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
@@ -223,8 +219,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        node = build(self.programs[entry.name].plans[entry.name], self._host.graph, self._source)
-        self._host.add_query(entry.name, node, entry.plan.schema)
+        self._host.add_plans({entry.name: self.programs[entry.name].plans[entry.name]})
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
         return query
@@ -237,10 +232,6 @@ class LocalEngine(BaseEngine[LocalQuery]):
         if entry.late is not None:
             self._late[entry.name] = sink_of(entry.name, entry.late)
         self._host.add_stream(entry.stream)
-
-    def _source(self, spec: SourceSpec) -> KernelNode:
-        name = spec.stream.name
-        return self._host.source_of_all(name) if spec.with_late else self._host.source(name)
 
     def _stream_dropped(self, name: str) -> None:
         self._host.remove_stream(name)

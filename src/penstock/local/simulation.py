@@ -19,8 +19,8 @@ import polars as pl
 from penstock.errors import BadSetting
 from penstock.kernel.conform import Rows
 from penstock.kernel.meter import QueueMeter
-from penstock.local.clock import VirtualClock
-from penstock.runtime.graph_host import LocalHost
+from penstock.runtime.clock import VirtualClock
+from penstock.runtime.graph_host import GraphHost
 
 ARRIVAL = "arrival"
 
@@ -50,7 +50,7 @@ class Report:
 
 
 def simulate(
-    host: LocalHost,
+    host: GraphHost,
     arrivals: Iterable[Arrival],
     *,
     arrival: str = ARRIVAL,

@@ -20,9 +20,9 @@ from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
 from penstock.kernel.progress.useful import is_awaited, useful, waiting_prone
-from penstock.local.clock import Clock
 from penstock.model.ets import Ets, EtsKind
 from penstock.model.timestamps import SECOND
+from penstock.runtime.clock import Clock
 from penstock.runtime.stream_input import StreamInput
 
 #: How often a lull is looked for where no HEARTBEAT says.
@@ -30,14 +30,17 @@ LULL_TIMER = SECOND
 
 
 class Enabling:
-    """Asks the streams of one host; `inputs` is the host's own table, which changes."""
+    """Asks the streams of one host; `inputs` is the host's own table, which changes.
+
+    `ets` is None where somebody else asks them, who knows more: no clock says anything then.
+    """
 
     def __init__(
         self,
         graph: Graph,
         inputs: Mapping[str, StreamInput],
         clock: Clock,
-        ets: Ets,
+        ets: Ets | None,
         *,
         by_arcs: bool,
     ) -> None:
@@ -82,7 +85,7 @@ class Enabling:
     def ask(self, source: Node) -> bool:
         """Have an empty source make an enabling timestamp; whether it did."""
         stream = self._streams.get(source)
-        if stream is None or self._ets.kind is not EtsKind.ON_DEMAND:
+        if stream is None or self._ets is None or self._ets.kind is not EtsKind.ON_DEMAND:
             return False
         name = stream.stream.name
         if name in self._given or not source.output.empty:
@@ -96,6 +99,10 @@ class Enabling:
         """Ask every source; for when nothing can move."""
         made = [self.ask(source) for source in list(self._streams)]
         return any(made)
+
+    def awaited(self) -> list[str]:
+        """The streams that some operator waits for."""
+        return [name for name, behind in self._behind.items() if is_awaited(behind)]
 
     # -- periodic -----------------------------------------------------------------------------
 
@@ -115,6 +122,8 @@ class Enabling:
 
     def _periods(self) -> dict[str, int]:
         """How often each stream makes one by itself."""
+        if self._ets is None:
+            return {}
         found = {}
         for name, stream in self._inputs.items():
             timing = stream.stream.timing

@@ -1,10 +1,10 @@
-"""LocalHost: the kernel graph, run in this process.
+"""GraphHost: a kernel graph that is fed, run and drained; under every engine.
 
-The kernel knows neither clocks nor callers; the host brings both. Rows are pushed into streams,
-`run` carries them through the graph until nothing can move, and results are handed out after the
-very step that produced them, so what the clock says then is their true time.
+The kernel knows neither clocks nor callers; the host brings both. Rows go into streams
+(`stream_input`), `run` carries them through the graph until nothing can move, and results are
+handed out after the very step that produced them, so what the clock says then is their true time.
 
-    host = LocalHost()
+    host = GraphHost()
     bids = host.add_stream(stream)
     host.add_query("all", bids)
     host.push("bids", rows)
@@ -18,8 +18,7 @@ before adding one where the difference matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -27,45 +26,40 @@ import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
 from penstock.kernel.conform import Rows
-from penstock.kernel.graph import Graph, Node, SavedNode
+from penstock.kernel.graph import Graph, Node
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
 from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.scheduling.table import SchedulingTable
-from penstock.kernel.state import SavedState
-from penstock.local.clock import Clock, RealClock
+from penstock.kernel.state import State
 from penstock.model.ets import ON_DEMAND, Ets
 from penstock.model.punctuation import where_of
 from penstock.model.releases import Releases
-from penstock.model.schema import Schema, suggest
+from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
+from penstock.optimizer.build import build
+from penstock.optimizer.physical import Plans
+from penstock.optimizer.specs import SourceSpec
+from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.query_output import QueryOutput
+from penstock.runtime.snapshot import Snapshot
 from penstock.runtime.status import OperatorStatus
 from penstock.runtime.stream_input import StreamInput
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class SavedHost:
-    """Everything a host of the same streams and queries needs to go on: JSON and Arrow IPC."""
-
-    graph: dict[str, SavedNode]
-    streams: dict[str, dict[str, SavedState]]
-    queries: dict[str, SavedState]
-
-
-class LocalHost:
+class GraphHost:
     """Feeds, runs and drains one graph.
 
     `rejected` collects rows that could not go in; without one of your own they are in
-    `rejected_rows`.
-    On a virtual clock a step costs its operator's `cost` for each row it consumes, and
-    `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps, and
-    `ets_by_arcs` whether these skip the operators that only pass them on.
+    `rejected_rows`. On a virtual clock a step costs its operator's `cost` for each row it consumes,
+    and `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps
+    (None: never, whatever they declare), `ets_by_arcs` whether these skip the operators that only
+    pass them on. `by_batch` and `reopens` are those of its streams (`StreamInput`).
     """
 
     def __init__(
@@ -79,11 +73,13 @@ class LocalHost:
         late: LatePolicy = LatePolicy.KEEP,
         rejected: Callable[[RejectedRows], None] | None = None,
         punctuation_cost: int = 0,
-        ets: Ets = ON_DEMAND,
+        ets: Ets | None = ON_DEMAND,
         ets_by_arcs: bool = False,
+        by_batch: bool = False,
+        reopens: bool = False,
     ) -> None:
         self.graph = graph or Graph()
-        self.clock = clock or RealClock()
+        self.clock: Clock = clock or RealClock()
         self.executor = Executor(
             self.graph,
             table,
@@ -95,6 +91,7 @@ class LocalHost:
         self._late = late
         self._rejected = rejected or self.rejected_rows.append
         self._punctuation_cost = punctuation_cost
+        self._how = {"by_batch": by_batch, "reopens": reopens}
         self._fed: list[Node] = []  # sources that got rows since the last step
         self._inputs: dict[str, StreamInput] = {}
         self._outputs: dict[str, QueryOutput] = {}
@@ -118,7 +115,7 @@ class LocalHost:
         return node
 
     def source_of_all(self, stream: str) -> Node:
-        """A source of the stream's rows with the late ones among them; it makes no promises."""
+        """A source of the stream's rows with the late ones among them; it has no bounds."""
         found = self._stream(stream)
         if found.node_of_all is None:
             found.node_of_all = self.graph.add_source(f"{stream} and late rows")
@@ -134,17 +131,29 @@ class LocalHost:
         del self._inputs[name]
         self._rebuild()
 
-    def add_query(self, name: str, node: Node, schema: Schema | None = None) -> None:
+    def add_query(self, name: str, node: Node) -> None:
         """Hand out what `node` puts out from now on."""
-        if name in self._outputs:
-            raise DuplicateName(f"query `{name}` exists already")
-        self._outputs[name] = QueryOutput(self.graph.add_sink(name, node), schema)
+        self._add_queries({name: node})
+
+    def add_plans(self, plans: Plans) -> None:
+        """Build the operators of queries, where they are not there already, and run them."""
+        self._add_queries({n: build(plan, self.graph, self._source) for n, plan in plans.items()})
+
+    def _source(self, spec: SourceSpec) -> Node:
+        name = spec.stream.name
+        return self.source_of_all(name) if spec.with_late else self.source(name)
+
+    def _add_queries(self, nodes: Mapping[str, Node]) -> None:
+        for name, node in nodes.items():
+            if name in self._outputs:
+                raise DuplicateName(f"query `{name}` exists already")
+            self._outputs[name] = QueryOutput(self.graph.add_sink(name, node))
         self._rebuild()
-        # New operators have heard no promise yet and would wait for one that was made long ago.
-        behind = _upstream(node)
+        # New operators have heard no bound yet and would wait for one that was made long ago.
+        behind = _upstream(*nodes.values())
         for stream in self._inputs.values():
             if stream.node in behind:
-                stream.repeat_promises()
+                stream.repeat_punctuation()
 
     def remove_query(self, name: str) -> None:
         """Stop a query, and every operator that works for it alone."""
@@ -157,7 +166,7 @@ class LocalHost:
         """Have results handed to `callback` instead of waiting for `results`."""
         self._query(query).subscribe(callback)
 
-    # -- rows and promises --------------------------------------------------------------------
+    # -- rows and punctuation -----------------------------------------------------------------
 
     def push(self, stream: str, rows: Rows) -> None:
         """Put rows into a stream; nothing runs yet."""
@@ -172,12 +181,12 @@ class LocalHost:
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
     ) -> None:
-        """Promise that nothing below `bound` comes any more; of rows that match `where` only."""
+        """Say that nothing below `bound` comes any more; of rows that match `where` only."""
         ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
         self._stream(stream).punctuate(ticks, where_of(where or {}))
 
     def end(self, stream: str) -> None:
-        """Promise that nothing comes any more at all."""
+        """Say that nothing comes any more at all."""
         self._stream(stream).end()
 
     def set_late(self, late: LatePolicy) -> None:
@@ -199,7 +208,7 @@ class LocalHost:
         return self._progress.next_beat()
 
     def waits(self) -> bool:
-        """Whether some operator holds what only a promise would set free."""
+        """Whether some operator holds what only punctuation would set free."""
         return any(
             node.operator is not None and node.operator.waits(node.inputs)
             for node in self.graph.nodes.values()
@@ -214,7 +223,7 @@ class LocalHost:
         return self.executor.step()
 
     def run(self) -> None:
-        """Until nothing can move, and no stream that is asked has anything new to promise."""
+        """Until nothing can move, and no stream that is asked has anything new to say."""
         self._progress.begin()
         while self.step() is not None or self._progress.ask_all():
             pass
@@ -224,6 +233,20 @@ class LocalHost:
         for stream in self._inputs.values():
             stream.end()
         self.run()
+
+    def rest(self) -> None:
+        """A run ends, not its streams: operators let out what was only waiting for its turn."""
+        self.run()
+        for node in list(self.graph.nodes.values()):
+            if node.operator is not None:
+                node.operator.rest(node.output)
+                self.run()
+
+    def reopen(self) -> None:
+        """A run has ended: let rows in again where no answer has used them yet."""
+        for node in self.graph.nodes.values():
+            if node.operator is not None:
+                node.operator.reopen()
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -246,18 +269,23 @@ class LocalHost:
         return counts_of({"": self._stream(stream).tally})
 
     def bound(self, stream: str) -> int:
-        """What the stream has promised so far."""
+        """Nothing of the stream below it will come."""
         return self._stream(stream).bound
+
+    @property
+    def inputs(self) -> dict[str, StreamInput]:
+        """The ways in, by stream."""
+        return dict(self._inputs)
+
+    def awaited(self) -> list[str]:
+        """The streams that some operator waits for."""
+        return self._progress.awaited()
 
     def releases(self, query: str) -> Releases:
         """What lets the next row of a query out."""
         node = next(node for node in self.graph.nodes.values() if query in node.sinks)
         streams = {stream.node: name for name, stream in self._inputs.items()}
-        return releases(node, streams, lambda name, on: self._stream(name).promised(on))
-
-    def heard(self, stream: str) -> int | None:
-        """When the stream last brought rows, by the clock; None: never."""
-        return self._stream(stream).heard
+        return releases(node, streams, lambda name, on: self._stream(name).generator.promised(on))
 
     def operators(self) -> tuple[OperatorStatus, ...]:
         """What all operators have come to."""
@@ -268,20 +296,26 @@ class LocalHost:
 
     # -- saving -------------------------------------------------------------------------------
 
-    def save(self) -> SavedHost:
-        return SavedHost(
-            self.graph.save(),
-            {name: stream.save() for name, stream in self._inputs.items()},
-            {name: query.state.save() for name, query in self._outputs.items()},
-        )
-
-    def restore(self, saved: SavedHost) -> None:
-        """Go on from `saved`; this host must have the same streams and queries, and be new."""
-        self.graph.restore(saved.graph)
+    def states(self) -> Iterator[tuple[str, State]]:
+        """What streams and operators keep, under names that are the same in every run."""
         for name, stream in self._inputs.items():
-            stream.restore(saved.streams[name])
+            yield f"stream {name}", stream.generator.state
+        yield from self.graph.states()
+
+    def save(self) -> Snapshot:
+        """Everything a host of the same streams and queries needs to go on."""
+        return Snapshot.of(self._all_states(), self.graph)
+
+    def restore(self, saved: Snapshot) -> None:
+        """Go on from `saved`; this host must have the same streams and queries, and be new."""
+        saved.put_into(self._all_states(), self.graph)
+
+    def _all_states(self) -> Iterator[tuple[str, State]]:
+        yield from self.states()
+        for name, stream in self._inputs.items():
+            yield f"counts {name}", stream.tally
         for name, query in self._outputs.items():
-            query.state.restore(saved.queries[name])
+            yield f"query {name}", query.state
 
     # -----------------------------------------------------------------------------------------
 
@@ -311,7 +345,7 @@ class LocalHost:
                 self._outputs[name].drain()
 
     def _input(self, stream: Stream, node: Node) -> StreamInput:
-        return StreamInput(stream, node, self._late, self._rejected)
+        return StreamInput(stream, node, self._late, self._rejected, **self._how)
 
     def _stream(self, name: str) -> StreamInput:
         return _find(self._inputs, name, "stream")
@@ -334,9 +368,9 @@ def operator_statuses(graph: Graph) -> tuple[OperatorStatus, ...]:
     )
 
 
-def _upstream(node: Node) -> set[Node]:
-    """A node and everything that feeds it."""
-    found, frontier = {node}, [node]
+def _upstream(*nodes: Node) -> set[Node]:
+    """Nodes and everything that feeds them."""
+    found, frontier = set(nodes), list(nodes)
     while frontier:
         for producer in frontier.pop().producers:
             if producer not in found:

@@ -1,7 +1,7 @@
 """QueryOutput: a query's way out of the graph.
 
 Rows go to the subscribers the moment they are there, or wait to be fetched if there are none.
-Promises end here: a reader sees rows, not punctuation.
+Punctuation ends here: a reader sees rows alone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.segments import Table, table
 from penstock.kernel.state import State
-from penstock.kernel.types import polars_type
-from penstock.model.schema import Schema
 
 
 @dataclass
@@ -30,11 +28,8 @@ class OutputState(State):
 class QueryOutput:
     """Drains one sink."""
 
-    def __init__(self, sink: Cursor, schema: Schema | None = None) -> None:
+    def __init__(self, sink: Cursor) -> None:
         self._sink = sink
-        self._empty = pl.DataFrame(
-            schema={c.name: polars_type(c.type) for c in schema} if schema else {}
-        )
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self.state = OutputState()
 
@@ -57,4 +52,4 @@ class QueryOutput:
         """The rows since the last time; they are handed out once."""
         rows = list(self.state.waiting)
         self.state.waiting.clear()
-        return pl.concat(rows) if rows else self._empty
+        return pl.concat(rows) if rows else pl.DataFrame()

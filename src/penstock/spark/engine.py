@@ -127,14 +127,8 @@ class Engine(BaseEngine[SparkQuery]):
     def start(self, *, interval: str = "0 seconds") -> None:
         """Start every query that is declared and not running."""
         planned = self._planned()
-        self._brought.place(
-            (entry.stream for entry in self.catalog.streams if _readers(planned, entry.name)),
-            lambda name: [
-                place
-                for share in _readers(planned, name)
-                if (place := self.checkpoint_of(share)) is not None
-            ],
-        )
+        streams = [entry.stream for entry in self.catalog.streams]
+        self._brought.place(streams, [(share.keys, self.checkpoint_of(share)) for share in planned])
         for share in planned:
             running = RunningPipeline(self, share)
             running.start(interval)
@@ -174,7 +168,7 @@ class Engine(BaseEngine[SparkQuery]):
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
     ) -> None:
-        """Promise that nothing of the stream below `bound` comes any more.
+        """Say that nothing of the stream below `bound` comes any more.
 
         With `where`, nothing of the rows that match it: a value for a column, or a pair of values
         for a range from the first to below the second. Queries that run hear of it with their next
@@ -190,9 +184,9 @@ class Engine(BaseEngine[SparkQuery]):
                 hint="declare the queries and start() them first",
             )
         for running in readers:
-            running.check_promise(name, ticks, meant)
+            running.check_punctuation(name, ticks, meant)
         for running in readers:
-            running.promise(name, ticks, meant)
+            running.punctuate(name, ticks, meant)
 
     def is_idle(self) -> bool:
         """Whether every pipeline has processed what is there, as far as can be seen now."""
@@ -219,7 +213,7 @@ class Engine(BaseEngine[SparkQuery]):
             time.sleep(PAUSE)
         self.process_available()
         for running in self._running:
-            running.ask_nobody()
+            running.stop_enabling()
             running.pipeline.end_run()
         self.process_available()
         return self.stop()
@@ -413,8 +407,3 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _running_of(self, name: str) -> RunningPipeline | None:
         return next((r for r in self._running if name in r.share.queries), None)
-
-
-def _readers(planned: Iterable[PipelineGroup], stream: str) -> list[PipelineGroup]:
-    """The pipelines that read a stream."""
-    return [group for group in planned if stream in group.keys]

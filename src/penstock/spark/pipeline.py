@@ -19,13 +19,11 @@ from penstock.kernel.state import from_ipc
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.delivery.delivery import (
-    PASSED,
     PROGRESS,
     BatchReport,
     Delivery,
-    largest,
     releases_of,
-    summed,
+    tallies_of,
 )
 from penstock.spark.delivery.operator_figures import operators_of
 from penstock.spark.faults import reach
@@ -109,16 +107,16 @@ class Pipeline:
                 lines.append((line["g"], line["name"], line["kind"], rows))
         self._deliver(Delivery(batch, lines))
         reach("deliver.over")
+        read = progress[0]["rows"] if progress else {}
         self._report(
             BatchReport(
                 batch,
-                progress[0]["rows"] if progress else {},
+                read,
                 progress[0]["bounds"] if progress else {},
                 progress[0]["newest"] if progress else {},
                 {name for group in progress for name in group["awaited"]},
                 releases_of(group["releases"] for group in progress),
-                {(name, PASSED): n for name, n in summed(g["passed"] for g in progress).items()},
-                largest(group["lateness"] for group in progress),
+                tallies_of([group["tallies"] for group in progress], read),
                 operators=operators_of(group["operators"] for group in progress),
                 own=progress[0]["own"] if progress else {},
             )

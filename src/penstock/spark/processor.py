@@ -20,17 +20,17 @@ import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from penstock.kernel.rejected import Reason
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
+from penstock.runtime.arrivals import Arrivals
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import FOREMOST, MALFORMED_ROWS, NEWEST_OF, PROMISES
 from penstock.spark.faults import reach
-from penstock.spark.group_host import Answers, Arrivals, GroupHost
+from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.state.segment_cache import SegmentCache, shared_folder
 from penstock.spark.state.spark_state_store import SparkStateStore
 
@@ -147,19 +147,15 @@ def packed(group: int, host: GroupHost, answers: Answers) -> dict[str, list[Any]
     """Answers as the operator's output columns, with one line of progress."""
     lines = [
         (name, kind, part.height, to_ipc(part))
-        for kind, by_name in (
-            (RESULT, answers.results),
-            (Reason.LATE.value, answers.late),
-            (Reason.CLOSED.value, answers.closed),
-            (Reason.MALFORMED.value, answers.malformed),
-        )
-        for name, rows in by_name.items()
+        for (name, kind), rows in {
+            **{(name, RESULT): rows for name, rows in answers.results.items()},
+            **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},
+        }.items()
         for part in rows.iter_slices(ROWS_PER_LINE)
     ]
     progress = {
         "rows": answers.rows,
-        "passed": answers.passed,
-        "lateness": answers.lateness,
+        "tallies": {name: tally.facts() for name, tally in answers.tallies.items()},
         **host.progress(),
     }
     lines.append(("", PROGRESS, 0, json.dumps(progress).encode()))

@@ -97,7 +97,7 @@ class RunningPipeline:
             self._let_go()
             raise
         self.enabling = Enabling(streams, program.queries, settings.ets, settings.union)
-        self._beat: EnablingTimer | None = None
+        self._timer: EnablingTimer | None = None
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
@@ -125,10 +125,10 @@ class RunningPipeline:
         if not self.enabling.can_help:
             return
         pulse, pipeline = self.pipeline.pulse, self.pipeline
-        self._beat = EnablingTimer(
+        self._timer = EnablingTimer(
             self.enabling, pulse, pipeline.refresh, self._over, self._engine.now
         )
-        self._beat.start()
+        self._timer.start()
         if is_continued:
             pulse.send({})  # what has waited since the last run may leave
 
@@ -216,11 +216,11 @@ class RunningPipeline:
             cause = self._attempts.exception()
             if cause is not None:
                 raise cause
-        if self._beat is not None:
-            self._beat.check()
+        if self._timer is not None:
+            self._timer.check()
 
-    def check_promise(self, stream: str, bound: int, where: Where) -> None:
-        """Refuse a promise from outside that this pipeline cannot make."""
+    def check_punctuation(self, stream: str, bound: int, where: Where) -> None:
+        """Refuse punctuation from the program that this pipeline cannot take."""
         if where and self.choice.lowering == NATIVE:
             queries = ", ".join(self.share.queries)
             raise NotExecutable(
@@ -230,11 +230,11 @@ class RunningPipeline:
             )
         self._punctuating.check(stream, bound, where)
 
-    def promise(self, stream: str, bound: int, where: Where) -> None:
-        """Make a promise from outside that was checked; the next batch hears of it."""
+    def punctuate(self, stream: str, bound: int, where: Where) -> None:
+        """Send punctuation that was checked; the next batch hears of it."""
         is_new = self._punctuating.send(stream, bound, where)
-        # With a beat, that sees to it.
-        times = self._over() if is_new and self._beat is None else None
+        # Where a timer asks the streams, that sees to it.
+        times = self._over() if is_new and self._timer is None else None
         if times is not None:
             self.pipeline.pulse.forget(times.began / SECOND)
 
@@ -242,14 +242,14 @@ class RunningPipeline:
         """Let go of one query's answers; the others go on."""
         self.delivery.wanted.discard(name)
 
-    def ask_nobody(self) -> None:
-        """No more promises for streams that are silent."""
-        if self._beat is not None:
-            self._beat.stop()
+    def stop_enabling(self) -> None:
+        """No more bounds for streams that are silent."""
+        if self._timer is not None:
+            self._timer.stop()
 
     def stop(self) -> Path | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
-        self.ask_nobody()
+        self.stop_enabling()
         self._attempts.settle()
         try:
             with translated():
@@ -308,9 +308,9 @@ class RunningPipeline:
         self.rows_read.update(report.rows)
         self._punctuating.reached(report.own or report.bounds)
         self.delivery.count(report)
-        if self._beat is not None:
+        if self._timer is not None:
             self.enabling.is_prompt = self._pulse_is_first
-            self._beat.report(report)
+            self._timer.report(report)
         else:
             self.enabling.heard(report, self._engine.now())
         self.operators.note(report.batch, report.operators)

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from penstock.catalog.settings import SETTINGS, UNLIMITED
 from penstock.errors import QueryError
-from penstock.local.clock import VirtualClock
 from penstock.local.engine import LocalEngine
+from penstock.runtime.clock import VirtualClock
 from penstock.verification.case import Batch, Case, Row, frame_of, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way

@@ -12,11 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from penstock.kernel.rejected import Reason
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import BEGINNING, END, MILLISECOND, SECOND
 from penstock.model.types import Type
 from penstock.optimizer.optimize import optimize
-from penstock.spark.group_host import Arrivals, GroupHost
+from penstock.runtime.arrivals import Arrivals
+from penstock.spark.group_host import GroupHost
 from penstock.spark.native.books import (
     Books,
     Standing,
@@ -131,8 +133,8 @@ def by_kernel(
         for rows in answers.results.values():
             for row in rows.iter_rows(named=True):
                 counts[row["window_start"]] += row["n"]
-        lateness.append(answers.lateness.get("s", 0))
-        found = answers.late.get("s")
+        lateness.append(answers.tallies["s"].lateness)
+        found = answers.rejected.get(("s", Reason.LATE))
         late.append([] if found is None else sorted(found.get_column("ts")))
     return counts, late, lateness
 

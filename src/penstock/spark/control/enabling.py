@@ -42,7 +42,7 @@ from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport
 
 #: Seconds between two looks at the clock while nothing comes.
-BEAT = 0.25
+PAUSE = 0.25
 #: Seconds between two looks whether a batch is over that has put out its results.
 POLL = 0.02
 
@@ -220,7 +220,7 @@ class EnablingTimer:
         self._reported = self._known_over = -1
         self._failure: Exception | None = None
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="penstock-beat", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="penstock-enabling", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -248,7 +248,7 @@ class EnablingTimer:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopped.wait(POLL if self._known_over < self._reported else BEAT):
+        while not self._stopped.wait(POLL if self._known_over < self._reported else PAUSE):
             try:
                 self._look()
                 with self._lock:

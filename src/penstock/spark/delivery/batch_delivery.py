@@ -109,51 +109,26 @@ class BatchDelivery:
                 into = self._into.get(query_rows(name))
                 for _ in step("deliver.query"):
                     self._queries[name].receive(delivery.batch, answer, into)
-        for stream in self._program.streams:
-            self._tally(stream.name, delivery.batch, anew=True)
-        wanted = {}
-        for (name, reason), parts in rejected.items():
-            rows = pl.concat(parts)
-            if self._take_rejected(delivery.batch, RejectedRows(name, reason, rows)):
-                wanted[name, reason] = rows
-        self._write_late(delivery.batch, wanted)
-
-    def _take_rejected(self, batch: int, rejected: RejectedRows) -> bool:
-        """Count rows that did not go in; gives whether somebody is to see them."""
-        tally, is_malformed = (
-            self._tally(rejected.stream, batch),
-            rejected.reason is Reason.MALFORMED,
-        )
-        if is_malformed and rejected.stream not in self._first_of:
-            tally.malformed = rejected.rows.height
-            return False
-        tally.reject(rejected.reason, rejected.rows)
-        if not is_malformed and self._program.options.late != "keep":
-            return False
-        self._engine._keep_rejected(rejected, self._pipeline, batch)
-        return True
+        seen = {
+            (stream, reason): pl.concat(parts)
+            for (stream, reason), parts in rejected.items()
+            if reason is not Reason.MALFORMED or stream in self._first_of
+        }
+        for (stream, reason), rows in seen.items():
+            rejects = RejectedRows(stream, reason, rows)
+            self._engine._keep_rejected(rejects, self._pipeline, delivery.batch)
+        self._write_late(delivery.batch, seen)
 
     def count(self, report: BatchReport) -> None:
         """Count what became known of a batch; before it is committed, so that it counts once."""
-        for stream, rows in report.rows.items():
-            self._tally(stream, report.batch).read = rows
-        for stream, lateness in report.lateness.items():
-            self._tally(stream, report.batch).lateness = lateness
-        for (stream, kind), number in report.aside.items():
-            setattr(self._tally(stream, report.batch), kind, number)
-        counts = {
-            stream_counts(stream.name): self._tally(stream.name, report.batch).for_totals()
-            for stream in self._program.streams
-        }
+        counts = {}
+        for stream in (each.name for each in self._program.streams):
+            tally = report.tallies.get(stream, Tally())
+            self._engine.tallies(stream).of(self._pipeline, self.totals)[report.batch] = tally
+            counts[stream_counts(stream)] = tally.for_totals()
         for name in sorted(self.wanted):  # which another thread may change
             counts[query_counts(name)] = {"rows": self._queries[name].rows_of(report.batch)}
         self.totals.note(report.batch, counts)
-
-    def _tally(self, stream: str, batch: int, *, anew: bool = False) -> Tally:
-        tallies = self._engine.tallies(stream).of(self._pipeline, self.totals)
-        if anew:
-            tallies[batch] = Tally()
-        return tallies.of(batch)
 
     def _write_late(self, batch: int, rejected: Mapping[tuple[str, Reason], pl.DataFrame]) -> None:
         """Write rows that did not go in to their streams' sinks."""

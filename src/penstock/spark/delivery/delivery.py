@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from penstock.model.releases import Releases
+from penstock.runtime.counts import Tally
 from penstock.runtime.status import OperatorStatus
 
 #: What the lines are that groups put out, besides rejected rows (`Reason`).
 RESULT, PROGRESS = "result", "progress"
-#: Late rows that went in, because no query that reads them has windows.
-PASSED = "passed"
 
 
 @dataclass(frozen=True)
@@ -37,21 +35,10 @@ class BatchReport:
     awaited: Collection[str]  # streams that something is held for
     #: query -> what lets its next row out; a query that is not here has not said
     releases: Mapping[str, Releases] = field(default_factory=dict)
-    #: (stream, kind) -> rows of which nothing but their number is known
-    aside: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: stream -> how far its latest row lay behind the newest before it, where rows were late
-    lateness: Mapping[str, int] = field(default_factory=dict)
+    tallies: Mapping[str, Tally] = field(default_factory=dict)  # of each stream
     operators: tuple[OperatorStatus, ...] = ()
     #: what each stream has promised, but for what the ends of runs have
     own: Mapping[str, int] = field(default_factory=dict)
-
-
-def largest(groups: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The largest of what groups have found."""
-    found: dict[str, int] = {}
-    for group in groups:
-        found |= {name: max(n, found.get(name, n)) for name, n in group.items()}
-    return found
 
 
 def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:
@@ -63,9 +50,12 @@ def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:
     return {query: Releases.of_all(parts) for query, parts in found.items()}
 
 
-def summed(groups: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """What all groups have counted."""
-    found: Counter[str] = Counter()
+def tallies_of(groups: Iterable[Mapping[str, Any]], rows: Mapping[str, int]) -> dict[str, Tally]:
+    """By stream, what all groups have counted; `rows` of the streams were read."""
+    found = {name: Tally() for name in rows}
     for group in groups:
-        found.update(group)
+        for name, facts in group.items():
+            found[name].add(Tally(**facts))
+    for name, tally in found.items():
+        tally.read = rows[name]
     return found

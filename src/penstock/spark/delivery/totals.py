@@ -19,7 +19,7 @@ from penstock.io.storage.sealed import read_sealed, write_sealed
 FILE = "counts.json"
 
 #: Whose counts, what is counted -> how much.
-Tally: TypeAlias = Mapping[str, Mapping[str, int]]
+Counts: TypeAlias = Mapping[str, Mapping[str, int]]
 
 
 def stream_counts(name: str) -> str:
@@ -39,13 +39,13 @@ class Totals:
         self._file = None if folder is None else folder / FILE
         self._lock = threading.Lock()
         self._before: dict[str, Counter[str]] = {}
-        self._batch, self._last = -1, {}  # type: tuple[int, Tally]
+        self._batch, self._last = -1, {}  # type: tuple[int, Counts]
         if self._file is not None and self._file.exists():
             content = read_sealed(self._file)
             self._before = {whose: Counter(counts) for whose, counts in content["before"].items()}
             self._batch, self._last = content["batch"], content["last"]
 
-    def note(self, batch: int, counts: Tally) -> None:
+    def note(self, batch: int, counts: Counts) -> None:
         """Take the counts of a batch, perhaps again."""
         with self._lock:
             if batch < self._batch or (batch > self._batch and not any(map(any, _values(counts)))):
@@ -64,5 +64,5 @@ class Totals:
             return self._before.get(whose, Counter()) + Counter(self._last.get(whose, {}))
 
 
-def _values(counts: Tally) -> list[list[int]]:
+def _values(counts: Counts) -> list[list[int]]:
     return [list(each.values()) for each in counts.values()]

@@ -31,13 +31,14 @@ from penstock.optimizer.closing import closing_bounds
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.releasing import next_window
+from penstock.runtime.counts import Tally
 from penstock.runtime.status import OperatorStatus
 from penstock.spark.control.control_stream import END_OF_RUN, ControlStream
 from penstock.spark.control.spark_progress import reports_behind
 from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
 from penstock.spark.faults import reach
 from penstock.spark.native import sliding
-from penstock.spark.native.books import Books, Note, Standing, lateness_after, standing_after
+from penstock.spark.native.books import Books, Standing, lateness_after, standing_after
 from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
 from penstock.spark.native.promises import promising
@@ -72,7 +73,7 @@ class NativePipeline:
         self._reporting = Lock()  # whoever looks reports, whichever thread that is
         self._promised: dict[str, int] = {}  # by each stream
         self._books: Books | None = None  # of the stream that is folded
-        self._noted: dict[int, tuple[Note, Standing, int]] = {}  # by batch, until it is told
+        self._noted: dict[int, tuple[Tally, Standing]] = {}  # by batch, until it is told
         _prepare(_books(checkpoint), checkpoint)
         self._newest: dict[str, int] = {}
         self.pulse = ControlStream(checkpoint.pulse)
@@ -166,13 +167,17 @@ class NativePipeline:
             reach("deliver.over")
         else:
             (stream,), note = self._streams, self._books.noted(batch)
+            tally = Tally(note.rows, lateness=lateness_after(before, note, stream))
             for kind, parts in note.aside.items():
                 lines += self._aside(stream, kind, pl.concat(parts), before)
+            for _, _, why, rejected in lines:
+                if why != RESULT:
+                    tally.reject(Reason(why), rejected)
             self._deliver(Delivery(batch, lines))
             reach("deliver.over")
             after = standing_after(before, note, stream)
             self._books.close(batch, after)
-            self._noted[batch] = (note, after, lateness_after(before, note, stream))
+            self._noted[batch] = (tally, after)
         self.refresh()
         reach("batch.over")
 
@@ -203,26 +208,25 @@ class NativePipeline:
             noted = self._noted.pop(batch, None)
             if noted is None:
                 return  # it was not handed out by this run
-            note, after, lateness = noted
-            rows, newest = {names[0]: note.rows}, {names[0]: after.newest}
+            tally, after = noted
+            rows, newest = {names[0]: tally.read}, {names[0]: after.newest}
             bounds = {names[0]: after.bound}
             releases = {self._name: next_window(self._plan, bounds) if kept else Releases()}
-            late = {names[0]: lateness}
-            facts = (rows, bounds, newest, awaited, releases)
-            self._report(BatchReport(batch, *facts, lateness=late, operators=operators))
+            facts = (rows, bounds, newest, awaited, releases, {names[0]: tally})
+            self._report(BatchReport(batch, *facts, operators=operators))
             return
         observed = progress.get("observedMetrics", {})
         bound = bound_of(progress.get("eventTime", {}).get("watermark"))
-        aside = {
-            (name, Reason.MALFORMED.value): int(counts["timeless"])
+        tallies = {
+            name: Tally(int(counts["rows"]), malformed=int(counts["timeless"]))
             for name, counts in observed.items()
-            if counts["timeless"]
         }
         if dropped:
             # Spark tells how many, not which: those below where a run has ended, until rows of
             # this one have come as far.
             is_closed = bound <= self._closed.get(names[0], BEGINNING)
-            aside[names[0], (Reason.CLOSED if is_closed else Reason.LATE).value] = dropped
+            tally = tallies.setdefault(names[0], Tally())
+            tally.late, tally.closed = (0, dropped) if is_closed else (dropped, 0)
         said = {name: c["newest"] for name, c in observed.items() if c["newest"] is not None}
         for name, time in said.items():
             self._newest[name] = max(self._newest.get(name, BEGINNING), time)
@@ -230,12 +234,12 @@ class NativePipeline:
         self._report(
             BatchReport(
                 batch,
-                {name: int(counts["rows"]) for name, counts in observed.items()},
+                {name: tally.read for name, tally in tallies.items()},
                 bounds,
                 said,
                 awaited,
                 {self._name: next_window(self._plan, bounds) if kept else Releases()},
-                aside,
+                tallies,
                 operators=operators,
             )
         )

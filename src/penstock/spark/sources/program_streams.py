@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -50,16 +50,18 @@ class ProgramStreams:
         return self._spools[name].frame(session) if name in self._spools else None
 
     def place(
-        self,
-        read: Iterable[Stream],
-        checkpoints: Callable[[str], Sequence[Path]],
+        self, streams: Iterable[Stream], readers: Sequence[tuple[Container[str], Path | None]]
     ) -> None:
-        """Give every iterable that is read a folder, in one of the checkpoints of its readers."""
-        for stream in read:
+        """Give every iterable that is read a folder, in a checkpoint if one reads it.
+
+        `readers` are the pipelines to come: what each reads, and its checkpoint.
+        """
+        for stream in streams:
             name = stream.name
-            if name not in self._supplies or name in self._spools:
+            places = [place for read, place in readers if name in read]
+            if name not in self._supplies or name in self._spools or not places:
                 continue
-            place = next(iter(checkpoints(name)), None)
+            place = next((place for place in places if place is not None), None)
             if place is None:
                 place = Path(tempfile.mkdtemp(prefix="penstock-"))
                 self._temporary.append(place)

@@ -2,8 +2,7 @@
 
 One map, because every variable costs each task some 20 ms a batch:
 
-    DIRECTORY     JSON with every operator's facts, and for each of its tables the segments it
-                  consists of: [id, rows already purged from its front]
+    DIRECTORY     JSON: what there is, and of which segments (`runtime/snapshot.py`)
     segment id    Arrow IPC
 
 A segment is written once, under an id drawn at random when it was made, and removed when nothing
@@ -24,17 +23,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from penstock.errors import HostError
-from penstock.kernel.block import Block
-from penstock.kernel.buffer import Item
 from penstock.kernel.segments import Segment
-from penstock.kernel.state import State, from_ipc, to_ipc
-from penstock.model.punctuation import Punctuation, to_json
+from penstock.kernel.state import from_ipc, to_ipc
+from penstock.runtime.snapshot import describe, restore
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import GroupHost
 from penstock.spark.state.segment_cache import SegmentCache
@@ -70,30 +66,14 @@ class SparkStateStore:
 
     def restore(self, host: GroupHost, directory: dict[str, Any]) -> None:
         """Put a directory's state into a host that has not run yet."""
-        for name, state in host.states():
-            kept = directory["states"].get(name)
-            if kept is not None:
-                self._restore_state(state, kept)
-        for name, node in host.graph.nodes.items():
-            kept = directory["buffers"].get(name)
-            if kept is not None:
-                items = [self._unpack(item) for item in kept["items"]]
-                node.output.refill(items, kept["places"])
+        restore(host.states(), host.graph, directory, self._segment)
         if any(name not in directory["states"] for name, _ in host.states()):
             host.repeat_bounds()
 
     def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
         """Keep a host's state; what is kept already is not written again."""
-        segments: dict[int, Segment] = {}
-        directory: dict[str, Any] = {"format": FORMAT, "token": token, "states": {}, "buffers": {}}
-        for name, state in host.states():
-            directory["states"][name] = _describe(state, segments)
-        for name, node in host.graph.nodes.items():
-            if not node.is_fork and (items := node.output.items):
-                directory["buffers"][name] = {
-                    "items": [_pack(item, segments) for item in items],
-                    "places": node.output.places(),
-                }
+        directory, segments = describe(host.states(), host.graph)
+        directory |= {"format": FORMAT, "token": token}
         directory["segments"] = sorted(segments)
         known = set(before["segments"]) if before else set()
         for number in segments.keys() - known:
@@ -109,12 +89,6 @@ class SparkStateStore:
         for _ in step("state.directory"):
             self._map.updateValue(DIRECTORY, (json.dumps(directory).encode(),))
 
-    def _restore_state(self, state: State, kept: dict[str, Any]) -> None:
-        for name, value in kept["facts"].items():
-            setattr(state, name, value)
-        tables = kept["tables"].items()
-        state.restore_tables({name: [self._segment(*s) for s in found] for name, found in tables})
-
     def _segment(self, number: int, purged: int) -> Segment:
         rows = self._cache.get(number)
         if rows is None:
@@ -129,31 +103,3 @@ class SparkStateStore:
             rows = from_ipc(data)
             self._cache.put(number, rows, data)
         return Segment(rows, number, purged)
-
-    def _unpack(self, item: Any) -> Item:
-        if isinstance(item, int):
-            segment = self._segment(item, 0)
-            block = Block(segment.whole)
-            _BLOCKS[block] = segment
-            return block
-        return Punctuation(*item)
-
-
-#: The segment that a waiting block is kept as.
-_BLOCKS: WeakKeyDictionary[Block, Segment] = WeakKeyDictionary()
-
-
-def _describe(state: State, segments: dict[int, Segment]) -> dict[str, Any]:
-    tables = {}
-    for name, table in state.tables():
-        tables[name] = [[segment.id, segment.purged] for segment in table.segments]
-        segments.update((segment.id, segment) for segment in table.segments)
-    return {"facts": state.facts(), "tables": tables}
-
-
-def _pack(item: Item, segments: dict[int, Segment]) -> Any:
-    if isinstance(item, Punctuation):
-        return [item.on, item.bound, to_json(item.where)]
-    segment = _BLOCKS.setdefault(item, Segment(item.rows))
-    segments[segment.id] = segment
-    return segment.id

@@ -25,6 +25,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
+from penstock.runtime.snapshot import Snapshot
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds
@@ -112,9 +113,9 @@ def _answers(
         for rows, more in zip(found, engine.take(), strict=True):
             rows += more
         if not draw.between(0, 4):
-            saved = engine.graph.save()
+            saved = Snapshot.of(engine.graph.states(), engine.graph)
             engine = Windows(groups, windows)
-            engine.graph.restore(saved)
+            saved.put_into(engine.graph.states(), engine.graph)
     assert [rows for *_, rows, _ in engine.graph.state_sizes() if rows] == []
     return found
 

@@ -13,6 +13,7 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Literal, Ref
 from penstock.model.timestamps import DAY, END, HOUR, MINUTE, SECOND
 from penstock.model.types import Type
+from penstock.runtime.snapshot import Snapshot
 from penstock.windows import Sliding, tumbling
 from tests.kernel.aggregation.pipeline import Pipeline, results_of
 
@@ -266,7 +267,8 @@ def test_saved_in_mid_window_and_restored_it_goes_on_as_if_nothing_had_been():
     for pipeline in (whole, before):
         pipeline.rows(first)
         pipeline.promise(5)
-    after.graph.restore(before.graph.save())
+    saved = Snapshot.of(before.graph.states(), before.graph)
+    saved.put_into(after.graph.states(), after.graph)
     assert after.wid.state.closed == before.wid.state.closed
     assert after.rows(second) == whole.rows(second)
     assert after.promise(END) == whole.promise(END)

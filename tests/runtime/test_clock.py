@@ -7,7 +7,7 @@ import time
 import pytest
 
 from penstock.errors import PenstockBug
-from penstock.local.clock import RealClock, VirtualClock
+from penstock.runtime.clock import RealClock, VirtualClock
 
 
 def test_a_real_clock_counts_microseconds_since_1970() -> None:

@@ -1,0 +1,28 @@
+"""What one micro-batch brings of one stream to one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from penstock.model.punctuation import Where
+from penstock.model.timestamps import BEGINNING
+
+
+@dataclass
+class Arrivals:
+    """What one micro-batch brings of one stream."""
+
+    blocks: list[pl.DataFrame] = field(default_factory=list)
+    newest: int = BEGINNING  # of the whole stream
+    rows: int = 0  # of the whole stream
+    bound: int = BEGINNING  # promised from outside
+    about: list[tuple[int, Where]] = field(default_factory=list)  # the same of some rows only
+    malformed: list[pl.DataFrame] = field(default_factory=list)  # as text
+    foremost: list[int] = field(default_factory=list)  # timestamps, where lateness counts rows
+    punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are promises
+    answers_for_punctuation: bool = False  # whether this group reports those that are refused
+    ends: bool = False  # whether the run ends with this batch
+    highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
+    clocks: dict[str, int] = field(default_factory=dict)  # bounds on columns of stamps

@@ -1,0 +1,128 @@
+"""What a graph keeps, as plain data: one format for every host.
+
+A directory, which JSON can hold, and the segments it refers to, each once and under its id:
+
+    states     by name: facts, and for each table its segments as [id, rows purged from its front]
+    buffers    by operator: unread items (a segment's id, or punctuation), how far each reader is,
+               and the registers that were written and not used yet
+
+Ids name one content for ever. So a host that keeps segments in a store writes those that are new,
+and one that has them at hand need not read them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from penstock.errors import PenstockBug
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Item
+from penstock.kernel.graph import Graph
+from penstock.kernel.segments import Segment
+from penstock.kernel.state import State, from_ipc, to_ipc
+from penstock.model.punctuation import Punctuation, to_json
+
+Directory: TypeAlias = dict[str, Any]
+States: TypeAlias = Iterable[tuple[str, State]]
+
+#: The segment that a waiting block is kept as.
+_BLOCKS: WeakKeyDictionary[Block, Segment] = WeakKeyDictionary()
+
+
+def describe(states: States, graph: Graph) -> tuple[Directory, dict[int, Segment]]:
+    """The directory of what is there now, and the segments by id.
+
+    It is to be written at once: operators go on changing their facts.
+    """
+    segments: dict[int, Segment] = {}
+    directory: Directory = {"states": {}, "buffers": {}}
+    for name, state in states:
+        tables = {}
+        for table, content in state.tables():
+            tables[table] = [[segment.id, segment.purged] for segment in content.segments]
+            segments.update((segment.id, segment) for segment in content.segments)
+        directory["states"][name] = {"facts": state.facts(), "tables": tables}
+    for name, node in graph.nodes.items():
+        items = [] if node.is_fork else node.output.items
+        if items or node.active:
+            directory["buffers"][name] = {
+                "items": [_pack(item, segments) for item in items],
+                "places": {} if node.is_fork else node.output.places(),
+            }
+        if node.active:
+            active = [[port, _pack(item, segments)] for port, item in node.active]
+            directory["buffers"][name]["active"] = active
+    return directory, segments
+
+
+def restore(
+    states: States, graph: Graph, directory: Directory, segment: Callable[[int, int], Segment]
+) -> None:
+    """Put a directory's content into a graph of the same shape that has not run yet.
+
+    `segment` gives one by its id, with so many rows purged from its front.
+    """
+    for name, state in states:
+        kept = directory["states"].get(name)
+        if kept is None:
+            continue
+        for fact, value in kept["facts"].items():
+            setattr(state, fact, value)
+        state.restore_tables(
+            {table: [segment(*each) for each in parts] for table, parts in kept["tables"].items()}
+        )
+    for name, node in graph.nodes.items():
+        kept = directory["buffers"].get(name)
+        if kept is None:
+            continue
+        if not node.is_fork:  # its buffer is its producer's
+            items = [_unpack(item, segment) for item in kept["items"]]
+            node.output.refill(items, kept["places"])
+        node.active = [(port, Punctuation(*item)) for port, item in kept.get("active", ())]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Directory and segments in memory: JSON, and Arrow IPC by id."""
+
+    directory: str
+    segments: dict[int, bytes]
+
+    @classmethod
+    def of(cls, states: States, graph: Graph) -> Snapshot:
+        directory, segments = describe(states, graph)
+        return cls(
+            json.dumps(directory), {number: to_ipc(s.whole) for number, s in segments.items()}
+        )
+
+    def put_into(self, states: States, graph: Graph) -> None:
+        """Go on from here in a graph of the same shape that has not run yet."""
+        found, directory = dict(states), json.loads(self.directory)
+        if found.keys() != directory["states"].keys():
+            raise PenstockBug("saved state of another graph: the operators differ")
+
+        def segment(number: int, purged: int) -> Segment:
+            return Segment(from_ipc(self.segments[number]), number, purged)
+
+        restore(found.items(), graph, directory, segment)
+
+
+def _pack(item: Item, segments: dict[int, Segment]) -> Any:
+    if isinstance(item, Punctuation):
+        return [item.on, item.bound, to_json(item.where)]
+    segment = _BLOCKS.setdefault(item, Segment(item.rows))
+    segments[segment.id] = segment
+    return segment.id
+
+
+def _unpack(item: Any, segment: Callable[[int, int], Segment]) -> Item:
+    if not isinstance(item, int):
+        return Punctuation(*item)
+    found = segment(item, 0)
+    block = Block(found.whole)
+    _BLOCKS[block] = found
+    return block
