@@ -61,3 +61,7 @@ def pytest_collection_finish() -> None:
     """What is there by now stays: thousands of tests need not be looked through for garbage."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # what is frozen at the end is reported as leaked by libraries that look
