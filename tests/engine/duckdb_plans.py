@@ -15,7 +15,7 @@ import polars as pl
 from penstock.kernel.types import polars_type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
-from penstock.plan.row_windows import counted_stream
+from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding
 
 
@@ -71,10 +71,11 @@ def _aggregate(plan: nodes.WindowAggregate, window: Sliding) -> str:
 
 def _up_to_last_row(plan: nodes.WindowAggregate, slide: int) -> str:
     """Windows over rows are those in whose last step the stream has a row."""
-    counted = counted_stream(plan)
+    counted = counted_rows(plan)
     if counted is None:
         return ""
-    return f"WHERE ends - {slide} <= (SELECT count(*) FROM {counted.name})"
+    assert isinstance(counted, nodes.Source)
+    return f"WHERE ends - {slide} <= (SELECT count(*) FROM {counted.stream.name})"
 
 
 def _names(plan: nodes.Node) -> str:

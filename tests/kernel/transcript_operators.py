@@ -42,6 +42,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
+from penstock.kernel.operators.number import Number
 from penstock.kernel.operators.order import Order
 from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
@@ -102,6 +103,8 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
             return [Merge(ports, options["by"])]
         case "order":
             return [Order("ts")]
+        case "number":
+            return [Number()]
         case "tag":
             return [Tag(options["source"])]
         case "select":

@@ -16,7 +16,7 @@ from penstock.kernel.types import polars_type
 from penstock.model.schema import ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
-from penstock.plan.row_windows import counted_stream
+from penstock.plan.row_windows import counted_rows
 from penstock.windows import Sliding
 from penstock.windows.sliding import wid_bounds
 
@@ -38,11 +38,11 @@ def answer(plan: nodes.Node, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             window=Sliding() as window, emit=None, has_several_windows=False
         ):
             found = _aggregate(plan, window, answer(plan.input, rows))
-            counted = counted_stream(plan)
+            counted = counted_rows(plan)
             if counted is None:
                 return found
             # Windows over rows end with the rows.
-            return found.filter(pl.col(WINDOW_END) - window.slide <= rows[counted.name].height)
+            return found.filter(pl.col(WINDOW_END) - window.slide <= answer(counted, rows).height)
     raise NotExecutable(f"there is no definition here for {type(plan).__name__}")
 
 

@@ -41,6 +41,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
+from penstock.kernel.operators.number import Number
 from penstock.kernel.operators.order import Order
 from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
@@ -79,6 +80,8 @@ def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
             return Select(spec.predicate)
         case specs.ProjectSpec():
             return Project(spec.columns, spec.nullable)
+        case specs.NumberSpec():
+            return Number()
         case specs.MeldSpec():
             return Meld(spec.inputs)
         case specs.MergeSpec():

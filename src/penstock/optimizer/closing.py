@@ -89,8 +89,10 @@ def _counts_rows(node: nodes.WindowAggregate) -> bool:
 def _is_row_number(node: nodes.Node, on: str) -> bool:
     """Whether a column that progresses is the number of a row, or computed of it."""
     match node:
+        case nodes.Source() | nodes.Numbered() if on == ROW_NUM:
+            return True
         case nodes.Source():
-            return on == ROW_NUM
+            return False
         case nodes.WindowAggregate():
             return _counts_rows(node)
         case nodes.Join():
@@ -197,6 +199,8 @@ class _Reached:
     def latest(self, node: nodes.Node, on: str) -> int:
         """The greatest value of a progressing column; BEGINNING: there is none, or of no matter."""
         match node:
+            case nodes.Numbered() if on == ROW_NUM:
+                return BEGINNING
             case nodes.Source():
                 # Rows are numbered as they come: nobody waits for a number that is no row's.
                 return self.newest.get((node.stream.name, on), BEGINNING)
@@ -214,6 +218,8 @@ class _Reached:
     def bound(self, node: nodes.Node, on: str) -> int:
         """What is promised about a progressing column."""
         match node:
+            case nodes.Numbered() if on == ROW_NUM:
+                return BEGINNING
             case nodes.Source():
                 return self.promised.get((node.stream.name, on), BEGINNING)
             case nodes.WindowAggregate():

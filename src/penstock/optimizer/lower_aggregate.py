@@ -15,7 +15,7 @@ from penstock.optimizer.rules.late_rows import with_late_rows
 from penstock.optimizer.specs import BucketSpec, WindowSpec
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
-from penstock.plan.row_windows import counted_stream
+from penstock.plan.row_windows import counted_rows
 from penstock.windows import (
     Cumulating,
     EndedByRows,
@@ -113,5 +113,5 @@ def goes_beyond_rows(node: nodes.WindowAggregate) -> bool:
         isinstance(window, Sliding)
         and window.range > window.slide
         and not node.has_several_windows
-        and counted_stream(node) is not None
+        and counted_rows(node) is not None
     )

@@ -1,9 +1,9 @@
-"""Select and Project: a row at a time, so there is nothing to choose."""
+"""Select, Project and Numbered: a row at a time, so there is nothing to choose."""
 
 from __future__ import annotations
 
 from penstock.optimizer.physical import Chosen
-from penstock.optimizer.specs import ProjectSpec, SelectSpec
+from penstock.optimizer.specs import NumberSpec, ProjectSpec, SelectSpec
 from penstock.plan import nodes
 
 
@@ -14,3 +14,7 @@ def lower_select(node: nodes.Select) -> Chosen:
 def lower_project(node: nodes.Project) -> Chosen:
     nullable = tuple(sorted(node.input.schema.nullable))
     return Chosen((ProjectSpec(node.columns, nullable),), "a row at a time, no state")
+
+
+def lower_numbered(node: nodes.Numbered) -> Chosen:
+    return Chosen((NumberSpec(),), "rows are counted where they come in, as streams have no say")

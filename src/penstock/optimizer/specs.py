@@ -75,6 +75,11 @@ class ProjectSpec(Spec):
 
 
 @dataclass(frozen=True)
+class NumberSpec(Spec):
+    """Rows get the number in which they come."""
+
+
+@dataclass(frozen=True)
 class MeldSpec(Spec):
     inputs: int
 

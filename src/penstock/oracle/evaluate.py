@@ -32,7 +32,7 @@ from penstock.oracle.casts import cast
 from penstock.oracle.expressions import order, value_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
-from penstock.plan.row_windows import counted_stream
+from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding, Window
 
 Value = Callable[[Row], Any]
@@ -71,6 +71,11 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             answer = up_to_last_row(plan, answer, inputs)
             # Revisions depend on when rows come; what stands in the end does not.
             return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
+        case nodes.Numbered():
+            # In the order in which a single stream brings them; of several, whoever sees them come
+            # must say in which.
+            rows = evaluate(plan.input, inputs)
+            return [{**row, ROW_NUM: number} for number, row in enumerate(rows, start=1)]
         case nodes.Ordered():
             # The order is a contract on how rows come, which whoever sees them come must check.
             return evaluate(plan.input, inputs)
@@ -134,12 +139,12 @@ def evaluate_window_aggregate(
 def up_to_last_row(
     plan: nodes.WindowAggregate, answer: list[dict[str, Any]], inputs: Mapping[str, Sequence[Row]]
 ) -> list[dict[str, Any]]:
-    """Of windows over rows those in whose last step the stream has a row."""
-    counted = counted_stream(plan)
+    """Of windows over rows those in whose last step there is a row of what they count."""
+    counted = counted_rows(plan)
     if counted is None:
         return answer
     assert isinstance(plan.window, Sliding)
-    last = len(inputs[counted.name])
+    last = len(evaluate(counted, inputs))
     return [row for row in answer if row[WINDOW_END] - plan.window.slide <= last]
 
 

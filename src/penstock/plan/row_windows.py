@@ -1,21 +1,23 @@
-"""Windows over rows, and the stream whose rows they count."""
+"""Windows over rows, and whose rows they count: a stream's, or those that come to the window."""
 
 from __future__ import annotations
 
 from penstock.model.schema import ROW_NUM
-from penstock.model.streams import Stream
 from penstock.plan import nodes
 from penstock.plan.graph import trace
 from penstock.windows import Sliding
 
 
-def counted_stream(node: nodes.WindowAggregate) -> Stream | None:
-    """The stream that sliding windows over rows count; None: the windows are of another kind.
+def counted_rows(node: nodes.WindowAggregate) -> nodes.Source | nodes.Numbered | None:
+    """Whose rows sliding windows over rows count; None: the windows are of another kind.
 
-    Behind a join rows are counted by pairs, which tell nothing of how many the stream has.
+    Where pairs of a join carry a stream's number, they tell nothing of how many rows it has.
     """
     window = node.window
     if not isinstance(window, Sliding) or window.unit != "rows":
         return None
+    numbered = trace(node.input, window.on, nodes.Numbered)
+    if numbered is not None:
+        return numbered[0] if numbered[1] == ROW_NUM else None
     found = trace(node.input, window.on, nodes.Source)
-    return found[0].stream if found is not None and found[1] == ROW_NUM else None
+    return found[0] if found is not None and found[1] == ROW_NUM else None

@@ -48,6 +48,11 @@ class Difference:
 def not_judged(plan: nodes.Node) -> str | None:
     """Why a query's answer cannot be compared with the oracle's; None: it can."""
     for node in walk(plan):
+        in_order = (nodes.Source, nodes.Select, nodes.Project)
+        if isinstance(node, nodes.Numbered) and not all(
+            isinstance(below, in_order) for below in walk(node.input)
+        ):
+            return "its windows count rows in the order in which they come out of other operators"
         if isinstance(node, nodes.WindowAggregate):
             for result in node.results:
                 if result.aggregate.function in APPROXIMATE and node is not _top(plan):

@@ -9,6 +9,7 @@
     Join             one per rows of all inputs that match, within bands of time
     TableJoin        one per row of a stream and row of a static table that match
     Ordered          the same, in the order of a column
+    Numbered         the same, numbered as they come
 
 Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
 sub-plans, and whoever builds the running graph can make one operator of them (`sharing`).
@@ -17,7 +18,7 @@ sub-plans, and whoever builds the running graph can make one operator of them (`
 from penstock.plan.nodes.aggregate import Result, WindowAggregate
 from penstock.plan.nodes.joins import Edge, Join
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress
-from penstock.plan.nodes.rows import Ordered, Project, Select, Union
+from penstock.plan.nodes.rows import Numbered, Ordered, Project, Select, Union
 from penstock.plan.nodes.source import Source
 from penstock.plan.nodes.table import Table, TableJoin
 
@@ -26,6 +27,7 @@ __all__ = [
     "Edge",
     "Join",
     "Node",
+    "Numbered",
     "Ordered",
     "Project",
     "Result",

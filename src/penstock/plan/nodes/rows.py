@@ -1,4 +1,4 @@
-"""Nodes that look at single rows: Select, Project, Union, Ordered."""
+"""Nodes that look at single rows: Select, Project, Union, Ordered, Numbered."""
 
 from __future__ import annotations
 
@@ -204,6 +204,43 @@ class Ordered(Node):
     @property
     def label(self) -> str:
         return f"Ordered by {self.on}"
+
+
+@dataclass(frozen=True)
+class Numbered(Node):
+    """The same rows, numbered from 1 in the order in which they come here.
+
+    Streams number their own rows; what a filter, a union or a join puts out has an order only where
+    somebody reads it.
+    """
+
+    input: Node
+
+    @cached_property
+    def schema(self) -> Schema:
+        below = self.input.schema
+        return Schema.of(
+            (*(c for c in below if c.name != ROW_NUM), Column(ROW_NUM, Type.BIGINT)),
+            {*below.progressing, ROW_NUM},
+            below.nullable,
+        )
+
+    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
+        return () if column == ROW_NUM else (ChildColumn(0, column),)
+
+    @property
+    def order(self) -> frozenset[str]:
+        return self.input.order
+
+    def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        # Something that progresses must stay, or nobody would tell that the rows are over.
+        below = self.input.schema.progressing
+        kept = frozenset() if used & below or not below else frozenset((min(below),))
+        return (used - {ROW_NUM} | kept,)
+
+    @property
+    def label(self) -> str:
+        return "Numbered as rows come"
 
 
 def _is_greatest(value: Expression, columns: frozenset[str]) -> bool:

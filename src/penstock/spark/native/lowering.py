@@ -76,6 +76,8 @@ def _objection_to(node: nodes.Node) -> str | None:
             return None
         case nodes.WindowAggregate():
             return _objection_to_aggregate(node)
+        case nodes.Numbered():
+            return "rows are numbered in the kernel"
         case nodes.Ordered():
             return "ORDER BY runs in the kernel"
     return "joins run in the kernel"

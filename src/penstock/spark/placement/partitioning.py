@@ -83,6 +83,8 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 yield Meeting(
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
                 )
+            case nodes.Numbered():
+                yield Meeting(frozenset(streams_of(node)), ())  # only one group can count them all
             case nodes.Join():
                 keys = (_trace_key(node, group) for group in node.keys)
                 yield Meeting(

@@ -92,6 +92,18 @@ class Scope:
             tuple(left_out(node)),
         )
 
+    def counting_rows(self) -> Scope:
+        """The same, with the number in which rows come, where streams do not number them.
+
+        Only what progresses has an end, which ends the last window over rows as well.
+        """
+        progress = [field for field in self.fields if field.progresses]
+        if not progress or any(field.name == ROW_NUM for field in progress):
+            return self
+        others = tuple(field for field in self.fields if field.column != ROW_NUM)
+        number = Field(ROW_NUM, Type.BIGINT, ROW_NUM, progresses=True, hidden=True)
+        return replace(self, fields=(*others, number))
+
     def without(self, name: str) -> Scope:
         """The same, with a column that cannot be named."""
         return replace(self, fields=tuple(f for f in self.fields if f.name != name))

@@ -22,7 +22,7 @@ from penstock.model.expressions import Cast, Expression, Named, Ref
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import DAY
 from penstock.model.types import Type
-from penstock.plan.nodes import Node, Project, Select
+from penstock.plan.nodes import Node, Numbered, Project, Select
 from penstock.sql.bind.aggregate.builder import ENDS, AggregateBuilder
 from penstock.sql.bind.aggregate.group_keys import group_trees, is_window_end
 from penstock.sql.bind.aggregate.post_aggregate import PostAggregateBinder
@@ -50,7 +50,10 @@ def bind_aggregation(
     trees = [item.value for item in items if isinstance(item.value, exp.Expr)]
     calls = aggregate_calls([*trees, *([having.this] if having else [])])
     groups = group_trees(select.args.get("group"), items, scope, context)
-    bound = find_window(calls, groups, input_, scope, context)
+    counting = scope.counting_rows()
+    bound = find_window(calls, groups, input_, counting, context)
+    if counting is not scope and bound is not None and ROW_NUM in bound.window.columns():
+        node, scope = Numbered(node), counting
     if not calls:
         raise NotExecutable(
             "GROUP BY without an aggregate cannot be run in this release",

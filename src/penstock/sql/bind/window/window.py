@@ -11,7 +11,8 @@
     time     n rows             RATTR ts, SATTR rank(ts)   SlideByRank
 
 A plain number measures an integer column, as time measures a TIMESTAMP. Without WA the window is on
-the stream's timestamp, or on its row number if it counts rows.  Spec: window-queries 2.1, 2.4.
+the stream's timestamp, or on its row number if it counts rows; over anything but a stream, on the
+number in which rows come to the window.  Spec: window-queries 2.1, 2.4, 3.2.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
     usable = [str(field) for field in scope.fields if field.progresses]
     way_out = {
         "time": "declare the stream with TIMESTAMP BY column, or TIMESTAMP INTERNAL",
-        "rows": "only a stream itself has row numbers, not a union, join or query",
+        "rows": "rows can be counted where something progresses: that tells when they are over",
         "number": "write a unit, such as MINUTES or ROWS",
     }[unit]
     if unit == "time" and scope.lost:
