@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.joins.purge import keep_from, output_bound
+from penstock.kernel.joins.purge import keep_from
+from penstock.kernel.joins.reach import Reach
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows import Band, JoinBand, TumblingBand
 
@@ -36,8 +37,9 @@ def test_a_result_that_comes_later_lies_at_or_behind_both_output_bounds(
     later = left >= left_bound or right >= right_bound
     if not band.joins(left, right) or not later:
         return
-    assert left >= output_bound(band, 0, left_bound, right_bound)
-    assert right >= output_bound(band, 1, right_bound, left_bound)
+    reach = Reach(2, [((0, 1), band)])
+    assert left >= reach.output_bound(0, [left_bound, right_bound])
+    assert right >= reach.output_bound(1, [left_bound, right_bound])
 
 
 def test_no_promise_keeps_everything_and_the_last_promise_keeps_nothing() -> None:

@@ -60,15 +60,3 @@ def goes_at(band: JoinBand, side: int, first: int) -> int:
     if isinstance(band, Band):
         return first + (band.high if side == 0 else -band.low)
     return band.origin - (band.origin - first) // band.width * band.width
-
-
-def output_bound(band: JoinBand, side: int, mine: int, other: int) -> int:
-    """What a join can promise about a side's timestamps in its results.
-
-    A result needs a row of this side: a new one, not below its own bound, or a stored one, not
-    below what is kept.
-
-    >>> output_bound(Band(low=-2, high=3), 0, mine=20, other=10)
-    7
-    """
-    return min(mine, keep_from(band, side, other))
