@@ -103,11 +103,14 @@ def damaged_file_in(text: str) -> str | None:
     >>> damaged_file_in("ChecksumException: Checksum error: file:/c/spark/offsets/4 at 0 exp: 1")
     '/c/spark/offsets/4'
     >>> damaged_file_in("No space left on device: /c/spark/offsets/4")
+    >>> damaged_file_in('File "/penstock/spark/sources/direct_files.py", line 1: not found')
     """
-    found = _CHECKPOINT_FILE.search(text)
+    # A traceback names files of ours, which lie in folders of the same names.
+    files = (found.rstrip(".") for found in _CHECKPOINT_FILE.findall(text))
+    found = next((file for file in files if not file.endswith(".py")), None)
     if found is None or any(sign in text for sign in _NOT_DAMAGE):
         return None
-    return found[1].rstrip(".") if _DAMAGE.search(text) else None
+    return found if _DAMAGE.search(text) else None
 
 
 def is_slow_worker(text: str) -> bool:
