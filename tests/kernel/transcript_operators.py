@@ -15,6 +15,7 @@ from penstock.kernel.aggregation.adapt.adapt_wid import AdaptWid
 from penstock.kernel.aggregation.align_windows import AlignWindows
 from penstock.kernel.aggregation.baselines.buffering import Buffering
 from penstock.kernel.aggregation.baselines.buffering_incremental import BufferingIncremental
+from penstock.kernel.aggregation.handover import Handover
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
@@ -138,6 +139,9 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
             longest = Sliding("ts", options["longest"], options["slide"])
             sides = ([("n", Aggregate("count"))], [("total", Aggregate("sum", V))])
             return [AlignWindows(groups, sides, ("n", "total"), longest)]
+        case "handover":
+            window = Sliding("ts", options["range"], options["slide"])
+            return [Handover(window, options["until"])]
         case "up_to_last_row":
             return [UpToLastRow(Sliding("row_num", options["range"], options["slide"], 0, "rows"))]
         case "mjoin":

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import strategies as st
+
+from penstock.catalog.settings import SETTINGS
+from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
-from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline
-from penstock.spark.placement.pipeline_groups import assign_pipelines
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.state import segment_cache
 from tests.engine.random_streams import Declared
-from tests.engine.running import started
+from tests.engine.running import PROMPT_AGGREGATIONS, started
 
 GROUPS = (2, 0, 14)
 
@@ -25,3 +38,64 @@ def pipeline_of(
     return FakePipeline(
         Exchange(optimize(share.queries, Options(union=union)), share.keys, GROUPS[:groups])
     )
+
+
+AGGREGATIONS = (
+    *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
+    *(
+        Options(aggregation="two_level", table_size=size, flush=flush, flush_rows=5)
+        for size, flush in ((3, "slow"), (1, "lazy"))
+    ),
+)
+
+
+def run(
+    data: Any,
+    share: PipelineGroup,
+    groups: int,
+    batches: list[MicroBatch],
+    union: str,
+    join: str = "auto",
+    steps: Sequence[int | None] = (None, 7, 1),
+    aggregations: Sequence[Options] = AGGREGATIONS,
+) -> FakePipeline:
+    """All batches and the end of all streams, on workers that Hypothesis chooses."""
+    options = replace(
+        data.draw(st.sampled_from(aggregations)),
+        union=union,
+        join=join,
+        strategy=data.draw(st.sampled_from(SETTINGS["strategy"].words)),
+        rows_per_step=data.draw(st.sampled_from(steps)),
+        ets_by=data.draw(st.sampled_from(SETTINGS["ets_by"].words)),
+    )
+    program = optimize(share.queries, options)
+    salt = data.draw(st.integers(0, 3))
+    pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
+    end = MicroBatch(promises={stream.name: END for stream in program.streams})
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(segment_cache, "WORTH_SHARING", data.draw(st.sampled_from([0, 1 << 20]))),
+    ):
+        workers = [Worker(Path(folder)), Worker(Path(folder)), Worker(None)]
+        some = st.sampled_from(workers)
+        for batch in [*batches, end]:
+            pipeline.process(
+                batch,
+                worker=lambda group: data.draw(some),
+                failed=lambda group: data.draw(st.lists(some, max_size=2)),
+                shuffled=lambda lines: lines.sample(frac=1, random_state=salt),
+            )
+    return pipeline
+
+
+def assert_answers(pipeline: FakePipeline, share: PipelineGroup, inputs: Mapping[str, Any]) -> None:
+    for name, plan in share.queries.items():
+        ours, expected = pipeline.rows("result", name), evaluate(plan, inputs)
+        assert same_rows(ours, expected), (name, share.keys, ours, expected)
+
+
+def assert_kept_well(pipeline: FakePipeline) -> None:
+    """Segments were written once; at the end of the streams nothing is left of them."""
+    for store in pipeline.stores.values():
+        assert all(count == 1 for count in store.writes.values())
+        assert store.segments == {}

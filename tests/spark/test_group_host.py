@@ -12,10 +12,6 @@ let rows miss each other (all, with several groups); rows judged by their own ba
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -23,7 +19,6 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.catalog.settings import SETTINGS
 from penstock.kernel.rejected import Reason
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import Column
@@ -31,19 +26,15 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.optimizer.optimize import optimize
-from penstock.optimizer.options import Options
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Project, Source
 from penstock.runtime.arrivals import Arrivals
 from penstock.spark.group_host import GroupHost
 from penstock.spark.in_memory.micro_batches import (
-    Exchange,
-    FakePipeline,
     MicroBatch,
     Worker,
 )
-from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from penstock.spark.state import segment_cache
+from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.draw import Drawn, examples, several
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
 from tests.engine.random_queries import queries, row_queries, window_queries
@@ -56,70 +47,18 @@ from tests.engine.random_streams import (
     declarations,
 )
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins, table_rows
-from tests.engine.running import PROMPT_AGGREGATIONS, started
-from tests.spark.group_pipelines import GROUPS, pipeline_of, plans_of
+from tests.engine.running import started
+from tests.spark.group_pipelines import (
+    assert_answers,
+    assert_kept_well,
+    pipeline_of,
+    plans_of,
+    run,
+)
 from tests.spark.random_batches import as_numbered, judged_by_batch, micro_batches
 
 data = st.data()
 group_counts = st.integers(1, 3)
-AGGREGATIONS = (
-    *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
-    *(
-        Options(aggregation="two_level", table_size=size, flush=flush, flush_rows=5)
-        for size, flush in ((3, "slow"), (1, "lazy"))
-    ),
-)
-
-
-def run(
-    data: Any,
-    share: PipelineGroup,
-    groups: int,
-    batches: list[MicroBatch],
-    union: str,
-    join: str = "auto",
-    steps: Sequence[int | None] = (None, 7, 1),
-) -> FakePipeline:
-    """All batches and the end of all streams, on workers that Hypothesis chooses."""
-    options = replace(
-        data.draw(st.sampled_from(AGGREGATIONS)),
-        union=union,
-        join=join,
-        strategy=data.draw(st.sampled_from(SETTINGS["strategy"].words)),
-        rows_per_step=data.draw(st.sampled_from(steps)),
-        ets_by=data.draw(st.sampled_from(SETTINGS["ets_by"].words)),
-    )
-    program = optimize(share.queries, options)
-    salt = data.draw(st.integers(0, 3))
-    pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
-    end = MicroBatch(promises={stream.name: END for stream in program.streams})
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(segment_cache, "WORTH_SHARING", data.draw(st.sampled_from([0, 1 << 20]))),
-    ):
-        workers = [Worker(Path(folder)), Worker(Path(folder)), Worker(None)]
-        some = st.sampled_from(workers)
-        for batch in [*batches, end]:
-            pipeline.process(
-                batch,
-                worker=lambda group: data.draw(some),
-                failed=lambda group: data.draw(st.lists(some, max_size=2)),
-                shuffled=lambda lines: lines.sample(frac=1, random_state=salt),
-            )
-    return pipeline
-
-
-def assert_answers(pipeline: FakePipeline, share: PipelineGroup, inputs: Mapping[str, Any]) -> None:
-    for name, plan in share.queries.items():
-        ours, expected = pipeline.rows("result", name), evaluate(plan, inputs)
-        assert same_rows(ours, expected), (name, share.keys, ours, expected)
-
-
-def assert_kept_well(pipeline: FakePipeline) -> None:
-    """Segments were written once; at the end of the streams nothing is left of them."""
-    for store in pipeline.stores.values():
-        assert all(count == 1 for count in store.writes.values())
-        assert store.segments == {}
 
 
 @examples(25)

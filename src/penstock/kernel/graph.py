@@ -135,6 +135,10 @@ class Graph:
             raise PenstockBug(f"`{name}` is not a source, or somebody reads it")
         del self.nodes[name]
 
+    def clear(self) -> None:
+        """Take everything away, to be built anew."""
+        self.nodes.clear()
+
     def sources(self) -> list[Node]:
         return [node for node in self.nodes.values() if node.is_source]
 

@@ -15,6 +15,7 @@ still open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,6 +41,7 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.query import MAX_RESULTS
+from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.statements import Sink
@@ -63,6 +65,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         self.statistics = Statistics(costs())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
+        self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
@@ -77,7 +80,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         are UTC) or ticks. Rows that do not fit or come too late are rejected: see `rejected_rows`.
         """
         self._host.push(self.declared_stream(stream).name, rows)
-        self._host.run()
+        self._run()
 
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
@@ -88,7 +91,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         for a range from the first to below the second.
         """
         self._host.punctuate(self.declared_stream(stream).name, bound, where)
-        self._host.run()
+        self._run()
 
     def advance(self) -> None:
         """Let the time that has passed take effect: what waits for nothing but it comes out.
@@ -96,7 +99,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Pushing does so as well; this is for when nothing comes. Streams that can tell the time
         while they are silent are asked for it: see `SET ets`.
         """
-        self._host.run()
+        self._run()
 
     def read_files(self) -> Iterator[tuple[str, int]]:
         """Read the streams that name files or iterables, a block of each in turn.
@@ -175,6 +178,14 @@ class LocalEngine(BaseEngine[LocalQuery]):
         for sink in self._late.values():
             sink.close()
 
+    def _run(self) -> None:
+        """Carry out what is there, and let better operators take over where there are any."""
+        self._host.run()
+        if self._rechoosing.look(self.statistics.costs):
+            for name, plan in self._rechoosing.plans.items():
+                program = self.programs[name]
+                self.programs[name] = replace(program, plans={**program.plans, name: plan})
+
     # -- looking ------------------------------------------------------------------------------
 
     def state(self) -> list[tuple[str, str, int, int]]:
@@ -220,6 +231,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
         self._host.add_plans({entry.name: self.programs[entry.name].plans[entry.name]})
+        self._rechoosing.follow(self.plans)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
         return query
@@ -227,6 +239,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _query_dropped(self, name: str) -> None:
         self._host.remove_query(name)
         self._queries.pop(name).close()
+        self._rechoosing.follow({n: plan for n, plan in self.plans.items() if n in self._queries})
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:

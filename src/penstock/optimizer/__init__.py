@@ -7,6 +7,7 @@
     codec       such values to JSON and back
     build       the operators in a kernel graph, named by their plan's fingerprint
     explain     a plan as text: what runs, and why
+    rechoose    one operator takes over from another while a query runs
     options     what the user has set; `cost` and `statistics` are what is measured
 
 `closing` and `bounds_used` tell of a plan what its streams must promise.

@@ -16,6 +16,7 @@ from penstock.kernel.aggregation.adapt.adapt_wid import AdaptWid
 from penstock.kernel.aggregation.align_windows import AlignWindows
 from penstock.kernel.aggregation.baselines.buffering import Buffering
 from penstock.kernel.aggregation.baselines.buffering_incremental import BufferingIncremental
+from penstock.kernel.aggregation.handover import Handover
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
@@ -107,6 +108,8 @@ def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
             return PanedWid(panes, spec.groups, spec.results, spec.window)
         case specs.AlignWindowsSpec():
             return AlignWindows(spec.groups, spec.sides, spec.columns, spec.window)
+        case specs.HandoverSpec():
+            return Handover(spec.window, spec.until)
         case specs.UpToLastRowSpec():
             return UpToLastRow(spec.window)
         case specs.WindowJoinSpec():

@@ -12,7 +12,7 @@ from penstock.optimizer.lower_two_level import two_level
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.rules.late_rows import with_late_rows
-from penstock.optimizer.specs import BucketSpec, WindowSpec
+from penstock.optimizer.specs import BucketSpec, Results, WindowSpec
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.row_windows import counted_rows
@@ -87,11 +87,24 @@ def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | 
             algorithm, reason = _buffering(node, options.aggregation)
         elif options.aggregation == AUTO and node.groups:
             reason += "; AdaptWID takes less where most groups have few rows"
-    if found is not None:
-        reason += f"; {found}"
     results = tuple((result.name, result.aggregate) for result in node.results)
     consistent = options.late == "consistent"
     spec = WindowSpec(algorithm, node.groups, results, window, consistent=consistent)
+    return _chosen(spec, reason, found)
+
+
+def by_windows(
+    groups: tuple[str, ...], results: Results, window: Sliding, found: Estimate
+) -> Chosen:
+    """WID, and the reason."""
+    algorithm, reason = _ALGORITHMS[Sliding]
+    return _chosen(WindowSpec(algorithm, groups, results, window), reason, found)
+
+
+def _chosen(spec: WindowSpec, reason: str, found: Estimate | None) -> Chosen:
+    if found is not None:
+        reason += f"; {found}"
+    window = spec.window
     specs = (BucketSpec(window), spec) if isinstance(window, Tagged) else (spec,)
     return Chosen(specs, reason, None if found is None else found.wid)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.optimizer.cost.aggregation import Estimate, estimate, panes_per_window
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
-from penstock.optimizer.specs import PanedWidSpec, PaneStoreSpec
+from penstock.optimizer.specs import PanedWidSpec, PaneStoreSpec, Results
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.windows import Sliding
@@ -37,30 +37,38 @@ def paned(node: nodes.WindowAggregate, options: Options, statistics: Statistics)
         or window.has_gaps
     ):
         return None
-    aggregates = [result.aggregate for result in node.results]
-    differential = all(aggregate.is_invertible for aggregate in aggregates)
-    holistic = any(aggregate.is_holistic for aggregate in aggregates)
     found = estimated(node, options, statistics)
     wants_none = panes_per_window(window) == 1 or (found is not None and found.wid < found.paned)
     if options.aggregation == AUTO and wants_none:
         return None
+    results = tuple((result.name, result.aggregate) for result in node.results)
+    return by_panes(node.groups, results, window, found, options.aggregation == "adapt_paned")
+
+
+def by_panes(
+    groups: tuple[str, ...],
+    results: Results,
+    window: Sliding,
+    found: Estimate | None,
+    adapts: bool = False,
+) -> Chosen:
+    """Paned-WID with a store of its own, and the reason."""
+    aggregates = tuple(aggregate for _, aggregate in results)
     how = (
         "windows follow from each other by adding and taking away panes"
-        if differential
+        if all(aggregate.is_invertible for aggregate in aggregates)
         else "panes keep values once, not once per window"
-        if holistic
+        if any(aggregate.is_holistic for aggregate in aggregates)
         else "a row updates one pane, and windows merge panes"
     )
-    adapts = options.aggregation == "adapt_paned"
     if adapts:
         how += "; open panes keep a group as partials or as rows, whichever takes less memory"
     if found is not None:
         how += f"; {found}"
-    results = tuple((result.name, result.aggregate) for result in node.results)
     return Chosen(
         (
-            PaneStoreSpec(node.groups, tuple(aggregates), common_panes([window]), adapts),
-            PanedWidSpec(node.groups, results, window),
+            PaneStoreSpec(groups, aggregates, common_panes([window]), adapts),
+            PanedWidSpec(groups, results, window),
         ),
         how,
         None if found is None else found.paned,

@@ -88,12 +88,12 @@ def go_on(queries: Queries, options: Options, kept: Plans, asked: Mapping[str, s
     """
     known = optimize({name: query for name, query in queries.items() if name in kept}, options)
     same = {name: kept[name] for name in known.plans if known.asked[name] == asked[name]}
-    plans = {**known.plans, **_with_tables(same, known.plans)}
+    plans = {**known.plans, **with_tables(same, known.plans)}
     others = {name: query for name, query in queries.items() if name not in kept}
     return replace(known, plans=plans) | optimize(others, options, running=plans)
 
 
-def _with_tables(kept: Plans, now: Plans) -> Plans:
+def with_tables(kept: Plans, now: Plans) -> Plans:
     """Plans that were written down, with the rows of static tables, which were not."""
     specs = (plan.spec for plan in walk(now.values()))
     found = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))

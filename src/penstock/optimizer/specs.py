@@ -169,6 +169,14 @@ class AlignWindowsSpec(Spec):
 
 
 @dataclass(frozen=True)
+class HandoverSpec(Spec):
+    """Reads two aggregates of one window: of the first, results of windows that end by `until`."""
+
+    window: Sliding
+    until: int
+
+
+@dataclass(frozen=True)
 class UpToLastRowSpec(Spec):
     """Reads an aggregate, and the rows that its windows count."""
 

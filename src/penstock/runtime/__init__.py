@@ -9,4 +9,5 @@ counts, status          what became of rows; what engine, queries, streams, oper
 row_buffer              rows that nobody has taken, up to a limit
 snapshot                what a graph keeps, as plain data
 calibrate               how fast this machine computes windows
+rechoosing              operators that were chosen by cost, chosen again while they run
 """

@@ -31,6 +31,7 @@ from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
 from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.scheduling.table import SchedulingTable
+from penstock.kernel.segments import Segment
 from penstock.kernel.state import State
 from penstock.model.ets import ON_DEMAND, Ets
 from penstock.model.punctuation import where_of
@@ -40,12 +41,13 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.build import build
 from penstock.optimizer.physical import Plans
+from penstock.optimizer.rechoose import Change
 from penstock.optimizer.specs import SourceSpec
 from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.query_output import QueryOutput
-from penstock.runtime.snapshot import Snapshot
+from penstock.runtime.snapshot import Snapshot, describe, renamed, restore
 from penstock.runtime.status import OperatorStatus
 from penstock.runtime.stream_input import StreamInput
 
@@ -118,7 +120,7 @@ class GraphHost:
         """A source of the stream's rows with the late ones among them; it has no bounds."""
         found = self._stream(stream)
         if found.node_of_all is None:
-            found.node_of_all = self.graph.add_source(f"{stream} and late rows")
+            found.node_of_all = self.graph.add_source(_with_late(stream))
             self._rebuild()
         return found.node_of_all
 
@@ -161,6 +163,31 @@ class GraphHost:
         self.graph.remove_sink(name)
         del self._outputs[name]
         self._rebuild()
+
+    def change(self, change: Change) -> None:
+        """Run all queries by other plans from now on; the new operators take over what is kept.
+
+        Nothing may be on its way to an operator that changes its place: `run` first.
+        """
+        directory, segments = describe(self.graph.states(), self.graph)
+        self.graph.clear()
+        for name, stream in self._inputs.items():
+            stream.node = self.graph.add_source(name)
+            if stream.node_of_all is not None:
+                stream.node_of_all = self.graph.add_source(_with_late(name))
+        for name, plan in change.plans.items():
+            node = build(plan, self.graph, self._source)
+            self._outputs[name].read(self.graph.add_sink(name, node))
+
+        def segment(number: int, purged: int) -> Segment:
+            return Segment(segments[number].whole, number, purged)
+
+        directory = renamed(directory, change.renamed, change.moved)
+        restore(self.graph.states(), self.graph, directory, segment)
+        self._rebuild()
+        for stream in self._inputs.values():
+            stream.repeat_punctuation()
+        self.run()
 
     def subscribe(self, query: str, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have results handed to `callback` instead of waiting for `results`."""
@@ -366,6 +393,11 @@ def operator_statuses(graph: Graph) -> tuple[OperatorStatus, ...]:
         for node in graph.nodes.values()
         if node.operator is not None and not node.is_fork
     )
+
+
+def _with_late(stream: str) -> str:
+    """The name of the source that has a stream's late rows as well."""
+    return f"{stream} and late rows"
 
 
 def _upstream(*nodes: Node) -> set[Node]:

@@ -33,6 +33,10 @@ class QueryOutput:
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self.state = OutputState()
 
+    def read(self, sink: Cursor) -> None:
+        """Drain another sink instead: the operators that compute the query have changed."""
+        self._sink = sink
+
     def subscribe(self, callback: Callable[[pl.DataFrame], None]) -> None:
         self._subscribers.append(callback)
 

@@ -13,7 +13,7 @@ and one that has them at hand need not read them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -83,6 +83,35 @@ def restore(
             items = [_unpack(item, segment) for item in kept["items"]]
             node.output.refill(items, kept["places"])
         node.active = [(port, Punctuation(*item)) for port, item in kept.get("active", ())]
+
+
+def renamed(directory: Directory, names: Mapping[str, str], moved: tuple[str, str]) -> Directory:
+    """A directory for a graph in which operators have other names.
+
+    Whoever read the first of `moved` now reads the second, and finds there what it has not read.
+    """
+    buffers = {names.get(name, name): kept for name, kept in directory["buffers"].items()}
+    before, after = moved
+    if before in buffers:
+        buffers[after] = buffers.pop(before)
+    return {
+        **directory,
+        "states": {_operator(name, names): kept for name, kept in directory["states"].items()},
+        "buffers": {
+            name: {**kept, "places": {_reader(r, names): at for r, at in kept["places"].items()}}
+            for name, kept in buffers.items()
+        },
+    }
+
+
+def _operator(state: str, names: Mapping[str, str]) -> str:
+    kind, _, name = state.partition(" ")
+    return f"{kind} {names.get(name, name)}"
+
+
+def _reader(cursor: str, names: Mapping[str, str]) -> str:
+    name, _, port = cursor.rpartition(" ")
+    return f"{names.get(name, name)} {port}"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.spark.delivery.stream_counts import StreamTallies
-from penstock.spark.explain import explain_pipeline, explain_planned
+from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.placement.partitioning import partitioning
@@ -111,7 +111,8 @@ class Engine(BaseEngine[SparkQuery]):
         """The pipeline of a query: its operators, and how it runs on Spark."""
         running = self._running_of(name)
         if running is not None:
-            return explain_pipeline(running.share, running.program, running.choice)
+            planned = explain_pipeline(running.share, running.program, running.choice)
+            return "\n\n".join([planned, *explain_changed(running.changed)])
         share = next(
             (share for share in self._planned() if name in share.queries),
             PipelineGroup({name: plan}, partitioning(plan)),

@@ -3,14 +3,16 @@ or in the kernel, and by what their streams are spread over partition groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from penstock.catalog.catalog import StreamEntry
 from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.optimizer.explain import explain_program
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph
 from penstock.spark.native.choice import (
@@ -45,6 +47,15 @@ def explain_pipeline(share: PipelineGroup, program: Program, choice: Choice) -> 
         return "\n\n".join([explain_graph(QueryGraph(program.queries)), "\n".join(lines)])
     lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
+
+
+def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What groups run by now instead; those with the same operators are explained together."""
+    plans = [from_json(group) for group in groups]
+    for each, count in Counter(frozenset(found.items()) for found in plans).items():
+        of = f"{count} group{'s' * (count > 1)}"
+        shown = explain_program(dict(sorted(each, key=lambda found: found[0])))
+        yield f"Chosen anew while it runs, by {of}:\n\n{shown}"
 
 
 def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:

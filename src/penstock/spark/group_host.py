@@ -10,7 +10,7 @@ a batch, the same in every group, so the answer does not depend on how rows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +23,14 @@ from penstock.kernel.state import State
 from penstock.model.schema import ROW_NUM
 from penstock.model.timestamps import END
 from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
-from penstock.optimizer.physical import Program
+from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.optimize import with_tables
+from penstock.optimizer.physical import Plans, Program, from_json, to_json
 from penstock.optimizer.rules.late_rows import can_reopen
 from penstock.runtime.arrivals import Arrivals
 from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.rechoosing import Rechoosing
 
 
 @dataclass
@@ -44,7 +47,7 @@ class Answers:
 class GroupHost:
     """Runs one group's share of all queries."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, changed: Mapping[str, Any] | None = None) -> None:
         self.program = program
         options = program.options
         # What comes between the end of a run and of the last window that it has answered.
@@ -61,11 +64,16 @@ class GroupHost:
         self.graph = self._host.graph
         for stream in program.streams:
             self._host.add_stream(stream)
-        self._host.add_plans(program.plans)
+        plans = {**program.plans, **_plans_in(changed, program)}
+        self._host.add_plans(plans)
+        self._rechoosing = Rechoosing(self._host, plans)
+        #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
+        self.changed = dict(changed or {})
         self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
         """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
+        self._rechoose()
         inputs = self._host.inputs
         arrived = {s.name: a for s, a in zip(self.program.streams, arrivals, strict=True)}
         for name, each in arrived.items():
@@ -77,6 +85,14 @@ class GroupHost:
         if any(each.ends for each in arrivals):
             self._end_run()
         return self._answers({name: each.rows for name, each in arrived.items()})
+
+    def _rechoose(self) -> None:
+        """Let better operators take over, before a batch; this machine's costs decide."""
+        if self._rechoosing.look(costs()):
+            plans, declared = self._rechoosing.plans, self.program.plans
+            changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
+            self.changed = to_json(changed) if changed else {}
+            self._told.clear()  # operators count from when they were built
 
     def _answers(self, rows: dict[str, int]) -> Answers:
         found = ((name, self._host.results(name)) for name in self._host.queries)
@@ -144,4 +160,12 @@ class GroupHost:
             "awaited": self._host.awaited(),
             "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
             "operators": self._figures(),
+            "changed": self.changed,
         }
+
+
+def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:
+    """Plans that a group has changed, of the queries that still run."""
+    found = from_json(changed) if changed else {}
+    mine = {name: plan for name, plan in found.items() if name in program.plans}
+    return with_tables(mine, program.plans)

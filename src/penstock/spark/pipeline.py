@@ -118,6 +118,7 @@ class Pipeline:
                 releases_of(group["releases"] for group in progress),
                 tallies_of([group["tallies"] for group in progress], read),
                 operators=operators_of(group["operators"] for group in progress),
+                changed=[group["changed"] for group in progress if group["changed"]],
                 own=progress[0]["own"] if progress else {},
             )
         )

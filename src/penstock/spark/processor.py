@@ -83,7 +83,7 @@ class GroupProcessor(StatefulProcessor):
         token, host = _ALIVE.pop((self._query, group), ("", None))
         if host is not None and before is not None and before["token"] == token:
             return host
-        host = GroupHost(self._program)
+        host = GroupHost(self._program, before and before["changed"])
         if before is not None:
             self._kept.restore(host, before)
         return host

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
@@ -59,6 +59,8 @@ class RunningPipeline:
         self.share = share
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
+        #: Plans that groups have chosen anew, as JSON.
+        self.changed: Sequence[Mapping[str, Any]] = ()
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
         streams: dict[str, Stream] = {}
@@ -314,6 +316,8 @@ class RunningPipeline:
         else:
             self.enabling.heard(report, self._engine.now())
         self.operators.note(report.batch, report.operators)
+        if report.operators:
+            self.changed = report.changed
         self._reported = report
 
 

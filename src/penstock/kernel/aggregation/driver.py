@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
+from penstock.windows.sliding import Sliding
 from penstock.windows.tagged import Tagged
 
 Results = Sequence[tuple[str, Aggregate]]
@@ -43,6 +44,21 @@ class WindowState(State):
     started: int = BEGINNING  # the bound sent last about the windows' starts
     late: int = 0  # rows that came too late for some of their windows
     unplaced: int = 0  # rows without a time
+    # Since somebody looked: windows that were answered, and their results …
+    windows: int = 0
+    results: int = 0
+    # … and what had come in by then.
+    rows_before: int = 0
+    blocks_before: int = 0
+
+
+class Seen(NamedTuple):
+    """What went through an aggregate: windows answered, with results; rows in, in blocks."""
+
+    windows: int
+    results: int
+    rows: int
+    blocks: int
 
 
 class WindowDriver(Operator):
@@ -81,7 +97,10 @@ class WindowDriver(Operator):
         bound = self.closed_by(punctuation.bound)
         if punctuation.on != self._clock or bound <= self.state.closed:
             return
-        put_out(self._close(punctuation.bound, bound), out)
+        rows = self._close(punctuation.bound, bound)
+        put_out(rows, out)
+        if rows is not None and rows.height:
+            self._count(rows)
         self.state.closed = bound
         self._announce(bound, (), out)
 
@@ -108,6 +127,9 @@ class WindowDriver(Operator):
         """The same for the groups of a keyed bound."""
         raise NotImplementedError
 
+    def _count(self, rows: pl.DataFrame) -> None:
+        """Take note of results, where somebody asks how many a window has."""
+
     def _announce(self, bound: int, where: Where, out: Output) -> None:
         """What the end of windows below the bound says about results to come."""
         start, end = self._ends(bound)
@@ -127,10 +149,39 @@ class IdDriver(WindowDriver):
 
     def __init__(self, clock: str, groups: Sequence[str], results: Results, window: Tagged) -> None:
         super().__init__(clock, groups, results)
-        self._window = window
+        self.window = window
 
     def _ends(self, bound: int) -> tuple[int | None, int]:
-        return (END, END) if bound >= END else self._window.covers(bound)
+        return (END, END) if bound >= END else self.window.covers(bound)
+
+    def _count(self, rows: pl.DataFrame) -> None:
+        if isinstance(self.window, Sliding):
+            ends = rows.get_column(WINDOW_END).to_numpy()
+            self.state.windows += int(ends.max() - ends.min()) // self.window.slide + 1
+            self.state.results += rows.height
+
+    def first_untouched(self) -> int:
+        """The first window from which on no row has come to any."""
+        raise NotImplementedError
+
+    # -- how much comes -----------------------------------------------------------------------
+
+    def seen(self) -> Seen:
+        """What went through since `look_anew`."""
+        state = self.state
+        rows, blocks = self._intake()
+        return Seen(
+            state.windows, state.results, rows - state.rows_before, blocks - state.blocks_before
+        )
+
+    def look_anew(self) -> None:
+        """Count from now on."""
+        self.state.windows = self.state.results = 0
+        self.state.rows_before, self.state.blocks_before = self._intake()
+
+    def _intake(self) -> tuple[int, int]:
+        """The rows that came, and the blocks they came in, since it was built."""
+        raise NotImplementedError
 
     def _closes_at(self, wid: int) -> int:
         """The least bound on the clock that closes all windows before this one."""
@@ -148,14 +199,14 @@ class IdDriver(WindowDriver):
 
     def _closing(self, wid: int, *, certain: bool = True) -> tuple[Waiting]:
         """The results of a window."""
-        start, end = self._window.covers(wid)
+        start, end = self.window.covers(wid)
         needs = (Need(0, self._clock, self._closes_at(wid + 1)),)
         return (Waiting(needs, {WINDOW_START: start, WINDOW_END: end}, certain),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
         if on not in (WINDOW_START, WINDOW_END):
             return None
-        wid = self._window.first_covering(int(on == WINDOW_END), bound)
+        wid = self.window.first_covering(int(on == WINDOW_END), bound)
         return None if wid is None else Needs((Need(0, self._clock, self._closes_at(wid)),))
 
 

@@ -64,6 +64,21 @@ def groups_in(rows: float, groups: float) -> float:
     return groups * -math.expm1(-rows / groups)
 
 
+def groups_for(rows: float, seen: float) -> float:
+    """How many groups there are, if so many rows have `seen` of them; `groups_in` backwards.
+
+    >>> round(groups_for(100, groups_in(100, groups=100)))
+    100
+    >>> round(groups_for(100, seen=100))  # all differ: it may be any number
+    10000
+    """
+    low, high = seen, max(seen, rows * ASSUMED_GROUPS[1])
+    for _ in range(50):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if groups_in(rows, middle) < seen else (low, middle)
+    return high
+
+
 class Work(NamedTuple):
     """What is done for one window."""
 

@@ -14,6 +14,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -45,13 +46,16 @@ REFERENCE = Costs(
 
 
 def costs() -> Costs:
-    """Those of this machine, if they have been measured."""
+    """Those of this machine, if they have been measured; the file is read once."""
     if os.environ.get("PENSTOCK_COSTS") == "reference":
         return REFERENCE
+    return _kept_in(_file())
+
+
+@cache
+def _kept_in(file: Path) -> Costs:
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        units = {
-            way: tuple(map(float, each)) for way, each in json.loads(_file().read_text()).items()
-        }
+        units = {way: tuple(map(float, each)) for way, each in json.loads(file.read_text()).items()}
         if {way: len(each) for way, each in units.items()} == _LENGTHS:
             return Costs(units, "measured on this machine")
     return REFERENCE
@@ -67,6 +71,7 @@ def keep(units: Mapping[str, Sequence[float]]) -> Path:
     beside = file.with_suffix(f".{os.getpid()}")
     beside.write_text(json.dumps({way: list(each) for way, each in units.items()}))
     beside.replace(file)  # whole, or not at all
+    _kept_in.cache_clear()
     return file
 
 

@@ -37,6 +37,8 @@ class BatchReport:
     releases: Mapping[str, Releases] = field(default_factory=dict)
     tallies: Mapping[str, Tally] = field(default_factory=dict)  # of each stream
     operators: tuple[OperatorStatus, ...] = ()
+    #: plans that were chosen anew while queries run, of each group that has such, as JSON
+    changed: Sequence[Mapping[str, Any]] = ()
     #: what each stream has promised, but for what the ends of runs have
     own: Mapping[str, int] = field(default_factory=dict)
 

@@ -36,7 +36,7 @@ from penstock.spark.group_host import GroupHost
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
-FORMAT = 3
+FORMAT = 4
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
@@ -73,7 +73,7 @@ class SparkStateStore:
     def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
         """Keep a host's state; what is kept already is not written again."""
         directory, segments = describe(host.states(), host.graph)
-        directory |= {"format": FORMAT, "token": token}
+        directory |= {"format": FORMAT, "token": token, "changed": host.changed}
         directory["segments"] = sorted(segments)
         known = set(before["segments"]) if before else set()
         for number in segments.keys() - known:

@@ -125,7 +125,7 @@ class AdaptWid(WidAggregate):
         groups = self.aggregates.groups
         kept = [*groups, *sorted(self.aggregates.arguments.difference(groups)), WID_END]
         # Where all ranges are equally long, the end of one tells its beginning.
-        return kept if self._window.equally_long else [*kept, WID_START]
+        return kept if self.window.equally_long else [*kept, WID_START]
 
     def _settle(self) -> None:
         """Fold the rows of groups that are eager, or become it now, into partials."""
@@ -146,7 +146,7 @@ class AdaptWid(WidAggregate):
         """Let rows of the buffer go, into partials."""
         rows = buffered if leaving.all() else buffered.filter(pl.Series(leaving))
         start, stop = self._wids(rows)
-        added = self._ranges(rows, start, stop, end_tells=self._window.equally_long)
+        added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
         ranges, layers = stack([*self.state.partials, added.segment()])
         # The ranges of one batch may overlap; those of partials that are there do not.
         before = len(ranges) - len(added)
@@ -159,7 +159,7 @@ class AdaptWid(WidAggregate):
     def _wids(self, rows: pl.DataFrame) -> tuple[Ids, Ids]:
         """The ranges of buffered rows, without the windows that are closed."""
         stop = rows.get_column(WID_END).to_numpy()
-        if self._window.equally_long:
+        if self.window.equally_long:
             start = stop - self._range // self._slide
         else:
             start = rows.get_column(WID_START).to_numpy()
@@ -290,7 +290,7 @@ class AdaptWid(WidAggregate):
     def _watch(self, rows: pl.DataFrame) -> None:
         """Note how far sources are, and which windows begin."""
         state = self.state
-        times = rows.get_column(self._window.on).cast(pl.Int64).to_numpy()
+        times = rows.get_column(self.window.on).cast(pl.Int64).to_numpy()
         if SOURCE in rows.columns:
             sources = rows.get_column(SOURCE).to_numpy()
             parts = [(str(number), times[sources == number]) for number in np.unique(sources)]
@@ -302,7 +302,7 @@ class AdaptWid(WidAggregate):
         low = int(times.min())
         if state.closed > BEGINNING:
             # A bound from long ago says nothing about windows that begin now.
-            low = max(low, self._window.covers(state.closed)[1] - self._slide)
+            low = max(low, self.window.covers(state.closed)[1] - self._slide)
         stop = int(rows.get_column(WID_END).to_numpy().max())
         state.begun = begin(state.begun, stop, low)
 

@@ -47,6 +47,8 @@ class PaneState(State):
     complete: int = BEGINNING  # panes below are
     late: int = 0
     unplaced: int = 0
+    rows_in: int = 0  # that came in time, in so many blocks
+    blocks_in: int = 0
 
 
 class PaneStore(Operator):
@@ -93,6 +95,8 @@ class PaneStore(Operator):
             rows, numbers = rows.filter(pl.Series(in_time)), numbers[in_time]
         if not rows.height:
             return
+        self.state.rows_in += rows.height
+        self.state.blocks_in += 1
         self._fill(self.aggregates.prepare(rows), numbers)
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
@@ -156,6 +160,11 @@ class PaneStore(Operator):
         if kept is not None:
             state.filling.append(kept, self._merged)
         self.windows.added()
+
+    def last_pane(self) -> int | None:
+        """The last pane that has rows, of those that are kept; None: none has."""
+        extents = (self.state.panes.extent(), self.state.filling.extent())
+        return max((found[1] for found in extents if found is not None), default=None)
 
     def first(self) -> int:
         """The first pane that is kept."""

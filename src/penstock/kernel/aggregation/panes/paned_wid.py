@@ -63,13 +63,13 @@ class PanedWid(IdDriver):
 
     state: PanedState
     state_class = PanedState
+    window: Sliding
 
     def __init__(
         self, store: PaneStore, groups: Sequence[str], results: Results, window: Sliding
     ) -> None:
         super().__init__(PANE, groups, results, window)
         self._store = store
-        self.window = window
         self.panes = store.panes.of_panes(window)
         self._differential = all(aggregate.is_invertible for _, aggregate in results)
         if self._differential:
@@ -80,6 +80,7 @@ class PanedWid(IdDriver):
         # Panes from before it was there have no part in its windows.
         self.state.closed = self.panes.closed_below(store.state.complete)
         store.add_reader(self)
+        self.look_anew()
 
     @property
     def needs(self) -> int:
@@ -157,6 +158,14 @@ class PanedWid(IdDriver):
     def _first_open(self) -> int | None:
         pane = self._store.first_pane(self._first)
         return None if pane is None else self._wid_of(pane)
+
+    def first_untouched(self) -> int:
+        last = self._store.last_pane()
+        stop = BEGINNING if last is None else self.panes.wid_range(last)[1]
+        return max(self.state.closed, stop)
+
+    def _intake(self) -> tuple[int, int]:
+        return self._store.state.rows_in, self._store.state.blocks_in
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         pane = times[PANE]

@@ -126,7 +126,7 @@ class RevisingWid(WidAggregate):
 
     def _revision(self, wid: int) -> Iterable[Waiting]:
         """What a window comes to so far, when the period is over."""
-        start, end = self._window.covers(wid)
+        start, end = self.window.covers(wid)
         period = max(self.state.period + 1, BEGINNING // 2)
         yield Waiting((Need(0, PERIOD, period),), {WINDOW_START: start, WINDOW_END: end})
 

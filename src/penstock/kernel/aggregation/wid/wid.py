@@ -34,6 +34,7 @@ from penstock.kernel.progress.release import Times, Waiting
 from penstock.kernel.segments import Segment, Table, table
 from penstock.kernel.segments import where as where_holds
 from penstock.model.punctuation import Where
+from penstock.model.timestamps import BEGINNING
 from penstock.windows.tagged import Tagged
 
 #: Layers of ranges merged in one go: more would cut each range into more pieces at once.
@@ -42,9 +43,11 @@ FAN_IN = 32
 
 @dataclass
 class WidState(WindowState):
-    """Partials of windows that are open."""
+    """Partials of windows that are open, and how many rows came in how many blocks."""
 
     partials: Table = table(WID_START)
+    rows_in: int = 0
+    blocks_in: int = 0
 
 
 class WidAggregate(IdDriver):
@@ -68,10 +71,12 @@ class WidAggregate(IdDriver):
         rows = self._open(block.rows)
         if not rows.height:
             return
+        self.state.rows_in += rows.height
+        self.state.blocks_in += 1
         rows = self._prepared(rows)
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
         # Where all ranges are equally long, the end of one tells its beginning.
-        added = self._ranges(rows, start, stop, end_tells=self._window.equally_long)
+        added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
         self._append(self._merge(added, layers_of(added)))
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
@@ -137,7 +142,7 @@ class WidAggregate(IdDriver):
         columns = self.aggregates.answers(ranges.columns)
         source, wids = self._windows(ranges)
         columns = take(columns, source) if source is not None else columns
-        return present(columns, *self._window.covers(wids))
+        return present(columns, *self.window.covers(wids))
 
     def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
         """The windows in each range: the number of its range (None: one in each), and its wid."""
@@ -152,6 +157,13 @@ class WidAggregate(IdDriver):
     def _first_open(self) -> int | None:
         first = self.state.partials.lowest()
         return None if first is None else max(first, self.state.closed)
+
+    def first_untouched(self) -> int:
+        stops = (int(rows.get_column(WID_END).to_numpy().max()) for rows in self.state.partials)
+        return max(self.state.closed, *stops, BEGINNING)
+
+    def _intake(self) -> tuple[int, int]:
+        return self.state.rows_in, self.state.blocks_in
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         first, stop = times[WID], times[WID_END]

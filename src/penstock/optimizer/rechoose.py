@@ -1,0 +1,155 @@
+"""Rechoose: windows are computed in another way, when what has come so far says that it pays.
+
+A query is declared before anything is known of its rows, so `aggregation = auto` may have chosen
+wrongly between WID and panes. While it runs it is known how many rows and groups come, and
+operators that were chosen by cost are looked at again:
+
+    plan          … > aggregate by WID > …
+    begun         … > Handover(aggregate by WID, aggregate by panes) > …     for one RANGE
+    over          … > aggregate by panes > …
+
+Whatever stands above the aggregate is the same operator with the same state; but since it reads
+something else, it has another fingerprint. So a change tells which operators are renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from penstock.model.timestamps import format_ticks
+from penstock.optimizer.cost.aggregation import Estimate, Load, estimate
+from penstock.optimizer.cost.costs import Costs
+from penstock.optimizer.lower_aggregate import by_windows
+from penstock.optimizer.lower_panes import by_panes
+from penstock.optimizer.physical import Chosen, PhysicalPlan, Plans, rewritten, walk
+from penstock.optimizer.rules.share_panes import share_panes
+from penstock.optimizer.specs import HandoverSpec, PanedWidSpec, Results, WindowSpec
+from penstock.windows import Sliding
+
+#: How many times faster another way must be for a change to pay: estimates are not that exact.
+PAYS = 1.25
+
+
+@dataclass(frozen=True)
+class Change:
+    """Plans instead of those that run; `renamed`: operators by their ids before and after.
+
+    `moved`: the operator whose place another one takes; who read the one now reads the other.
+    """
+
+    plans: Plans
+    renamed: Mapping[str, str]
+    moved: tuple[str, str]
+
+
+def aggregates(plans: Plans) -> Iterator[PhysicalPlan]:
+    """The aggregates that were chosen by cost, and could be computed in another way as well."""
+    for plan in walk(plans.values()):
+        if plan.cost is not None and isinstance(plan.spec, WindowSpec | PanedWidSpec):
+            yield plan
+
+
+def is_changing(plans: Plans) -> bool:
+    """Whether some aggregate is just taking over from another."""
+    return any(isinstance(plan.spec, HandoverSpec) for plan in walk(plans.values()))
+
+
+def other_way(plans: Plans, plan: PhysicalPlan, load: Load, costs: Costs) -> PhysicalPlan | None:
+    """The same windows computed in another way, if that pays under this load."""
+    found = _estimated(plan, load, costs, _sharers(plan, plans))
+    now, then = found.wid, found.paned
+    if isinstance(plan.spec, PanedWidSpec):
+        now, then = then, now
+    if now < PAYS * then:
+        return None
+    other = _other(plan, found, plans)
+    return None if other in set(walk(plans.values())) else other
+
+
+def begin(plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int) -> Change:
+    """Let one aggregate take over from another with the window `first`."""
+    window = _windows(now).window
+    until = window.covers(first)[1] - window.slide
+    shown = format_ticks(until) if window.unit == "time" else str(until)
+    reason = f"{then.spec.name} takes over from {now.spec.name} with windows that end after {shown}"
+    handover = PhysicalPlan(HandoverSpec(window, until), (now, then), now.label, reason)
+    return _exchanged(plans, now, handover)
+
+
+def end(plans: Plans, is_over: Callable[[PhysicalPlan], bool]) -> Change | None:
+    """Remove an aggregate that another one has taken over from; None: there is none."""
+    there = {plan.id for plan in walk(plans.values())}
+    for plan in walk(plans.values()):
+        if isinstance(plan.spec, HandoverSpec) and is_over(plan):
+            change = _exchanged(plans, plan, plan.inputs[1])
+            # A query that came meanwhile may have such operators, with another past.
+            if there.isdisjoint(change.renamed.values()):
+                return change
+    return None
+
+
+def _exchanged(plans: Plans, now: PhysicalPlan, then: PhysicalPlan) -> Change:
+    """The plans with one operator instead of another."""
+    renamed: dict[str, str] = {}
+
+    def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
+        if before == now:
+            return then
+        if plan != before:
+            renamed[before.id] = plan.id
+        return plan
+
+    return Change(rewritten(plans, change), renamed, (now.id, then.id))
+
+
+def _other(plan: PhysicalPlan, found: Estimate, plans: Plans) -> PhysicalPlan:
+    """With panes if it was without, and the other way round."""
+    asked = _windows(plan)
+    if isinstance(plan.spec, PanedWidSpec):
+        return _chain(plan, by_windows(*asked, found))
+    [shared] = share_panes({"": _chain(plan, by_panes(*asked, found))}, plans).values()
+    return shared
+
+
+def _chain(plan: PhysicalPlan, chosen: Chosen) -> PhysicalPlan:
+    below = _input_of(plan)
+    for spec in chosen.specs:
+        below = PhysicalPlan(spec, (below,))
+    return replace(below, label=plan.label, reason=chosen.reason, cost=chosen.cost)
+
+
+def _estimated(plan: PhysicalPlan, load: Load, costs: Costs, sharers: int) -> Estimate:
+    asked = _windows(plan)
+    functions = [aggregate for _, aggregate in asked.results]
+    return estimate(asked.window, asked.groups, functions, load, costs, sharers)
+
+
+def _sharers(plan: PhysicalPlan, plans: Plans) -> int:
+    """How many windows could share its panes."""
+
+    def panes(plan: PhysicalPlan) -> tuple[PhysicalPlan, tuple[str, ...], str]:
+        asked = _windows(plan)
+        return _input_of(plan), asked.groups, asked.window.on
+
+    return sum(panes(other) == panes(plan) for other in aggregates(plans))
+
+
+class _Windows(NamedTuple):
+    """What an aggregate is asked for."""
+
+    groups: tuple[str, ...]
+    results: Results
+    window: Sliding
+
+
+def _windows(plan: PhysicalPlan) -> _Windows:
+    spec = plan.spec
+    assert isinstance(spec, WindowSpec | PanedWidSpec) and isinstance(spec.window, Sliding)
+    return _Windows(spec.groups, spec.results, spec.window)
+
+
+def _input_of(plan: PhysicalPlan) -> PhysicalPlan:
+    """What is aggregated: what its Bucket or its panes read."""
+    return plan.inputs[0].inputs[0]

@@ -1,0 +1,89 @@
+"""Rechoosing: operators that were chosen by cost are chosen again while they run.
+
+Every so many windows an aggregate is looked at: how many rows and groups it has had, and what that
+costs with panes and without (`optimizer/rechoose.py`). Where the other way is faster by enough, it
+takes over at the next window to which no row has come. Both run until the windows before that are
+answered, which takes one RANGE; so an aggregate is looked at every two RANGEs at most. Answers are
+the same throughout, whatever is chosen when; so a host that repeats a batch may choose otherwise.
+"""
+
+from __future__ import annotations
+
+from penstock.kernel.aggregation.driver import IdDriver
+from penstock.kernel.aggregation.handover import Handover
+from penstock.optimizer import rechoose
+from penstock.optimizer.cost.aggregation import Load, groups_for
+from penstock.optimizer.cost.costs import Costs
+from penstock.optimizer.physical import PhysicalPlan, Plans
+from penstock.optimizer.rechoose import Change
+from penstock.runtime.graph_host import GraphHost
+from penstock.windows import Sliding
+
+#: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
+WINDOWS, RANGES = 16, 2
+
+
+class Rechoosing:
+    """Watches the aggregates of one host that were chosen by cost."""
+
+    def __init__(self, host: GraphHost, plans: Plans) -> None:
+        self._host = host
+        self.follow(plans)
+
+    def follow(self, plans: Plans) -> None:
+        """Watch these plans, which the host runs."""
+        self.plans = plans
+        self._changing = rechoose.is_changing(plans)
+        self._watched = [(plan, self._operator(plan)) for plan in rechoose.aggregates(plans)]
+
+    def look(self, costs: Costs) -> bool:
+        """Let operators that suit better by now take over; whether any do.
+
+        The host must have run as far as it can.
+        """
+        change = self._ended() if self._changing else self._begun(costs)
+        if change is None:
+            return False
+        self._host.change(change)
+        self.follow(change.plans)
+        return True
+
+    def _begun(self, costs: Costs) -> Change | None:
+        for plan, operator in self._watched:
+            load = seen_by(operator)
+            if load is None:
+                continue
+            operator.look_anew()
+            other = rechoose.other_way(self.plans, plan, load, costs)
+            if other is not None:
+                return rechoose.begin(self.plans, plan, other, operator.first_untouched())
+        return None
+
+    def _ended(self) -> Change | None:
+        return rechoose.end(self.plans, self._is_over)
+
+    def _is_over(self, plan: PhysicalPlan) -> bool:
+        """Whether one aggregate has taken over, and its buffer can take over from Handover's."""
+        nodes = self._host.graph.nodes
+        node, after = nodes[plan.id], nodes[plan.inputs[1].id]
+        assert isinstance(node.operator, Handover)
+        return node.operator.is_over and (node.output.empty or after.output.empty)
+
+    def _operator(self, plan: PhysicalPlan) -> IdDriver:
+        operator = self._host.graph.nodes[plan.id].operator
+        assert isinstance(operator, IdDriver)
+        return operator
+
+
+def seen_by(operator: IdDriver) -> Load | None:
+    """What has come to an aggregate since it was looked at; None: too little to tell."""
+    window, windows = operator.window, operator.state.windows
+    assert isinstance(window, Sliding)
+    if windows < WINDOWS or windows * window.slide < RANGES * window.range:
+        return None
+    seen = operator.seen()
+    if not seen.blocks:
+        return None
+    rows = seen.rows / windows
+    groups = groups_for(rows * window.range / window.slide, seen.results / windows)
+    return Load(rows, seen.rows / seen.blocks, groups, seen=True)
