@@ -1,9 +1,9 @@
-"""Penstock: standing SQL queries over streams.
+"""Penstock: continuous SQL queries over streams.
 
 Engine          runs them on Spark
 LocalEngine     runs them in this process, over rows that the program pushes
 Query           a handle on one of them; both engines give these
-Status          what an engine, its queries, streams and operators have come to
+Status          the state of an engine, its queries, streams and operators
 PenstockError   and below it every error that is raised (`penstock.errors` draws them)
 __version__     of this package
 """

@@ -1,27 +1,27 @@
-"""Every error Penstock raises, on one drawing.
+"""Every error Penstock raises, in one tree.
 
     PenstockError
     ├── QueryError          the query cannot run as written              (has .position)
-    │   ├── SyntaxFault         the text is not a statement of ours
+    │   ├── SyntaxFault         the text is not a valid statement
     │   ├── UnknownName         a stream, column, function or setting that does not exist
     │   ├── DuplicateName       a name that is taken
-    │   ├── TypeMismatch        an expression whose types do not fit
-    │   ├── CannotWindow        a window that makes no sense, or on what does not progress
+    │   ├── TypeMismatch        an expression whose types do not match
+    │   ├── CannotWindow        an invalid window, or one on a column that does not progress
     │   ├── CannotJoin          a join whose state could not be bounded
-    │   ├── CannotOrder         an order that could never be let out
+    │   ├── CannotOrder         an order by a column that does not progress
     │   ├── CyclicView          a view that reads itself
     │   ├── BadSetting          a setting with a value it cannot have
-    │   └── NotExecutable       understood, but there is no way to run it in this release
-    ├── StreamError         the data broke a promise                     (has .stream)
-    │   ├── LateRow             a row below a promised bound, where the policy is to fail
-    │   ├── MalformedRow        rows that do not fit the stream's schema
-    │   └── BadPunctuation      a bound that goes back
+    │   └── NotExecutable       valid, but this release cannot run it
+    ├── StreamError         the data violates its stream's declaration   (has .stream)
+    │   ├── LateRow             a row below the bound, where SET late = fail
+    │   ├── MalformedRow        rows that do not conform to the stream's columns
+    │   └── BadPunctuation      a bound that falls
     ├── HostError           the machine failed: a file, a process; the cause is attached
-    └── PenstockBug         an invariant of ours is broken: please report
+    └── PenstockBug         an invariant is broken: please report
 
-A message has up to three parts: what is wrong and why; the place, underlined; the way out. Each is
+A message has up to three parts: what is wrong and why; the place, underlined; the fix. Each is
 cut where it would fill a screen; `message`, `hint` and `position` hold all of it. Secrets among
-options are covered (`redaction.py`).
+options are masked (`redaction.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def shortened(text: str, length: int = SHOWN) -> str:
 
 
 class PenstockError(Exception):
-    """Root of the tree. `hint` is the way out, if we know one."""
+    """Root of the tree. `hint` says how to fix it, if known."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(redacted(message))
@@ -119,7 +119,7 @@ def _around(first: int, width: int, length: int) -> tuple[int, int]:
 
 
 class QueryError(PenstockError):
-    """The query cannot run as written; the caller can mend it."""
+    """The query cannot run as written; the caller can fix it."""
 
     def __init__(
         self, message: str, *, position: Position | None = None, hint: str | None = None
@@ -132,7 +132,7 @@ class QueryError(PenstockError):
 
 
 class SyntaxFault(QueryError):
-    """The text is not a statement of ours."""
+    """The text is not a valid statement."""
 
 
 class UnknownName(QueryError):
@@ -144,11 +144,11 @@ class DuplicateName(QueryError):
 
 
 class TypeMismatch(QueryError):
-    """An expression whose types do not fit."""
+    """An expression whose types do not match."""
 
 
 class CannotWindow(QueryError):
-    """A window on something that does not progress, or a window that makes no sense."""
+    """A window on a column that does not progress, or an invalid window."""
 
 
 class CannotJoin(QueryError):
@@ -168,11 +168,11 @@ class BadSetting(QueryError):
 
 
 class NotExecutable(QueryError):
-    """Understood, but there is no way to run it in this release."""
+    """Valid, but this release cannot run it."""
 
 
 class StreamError(PenstockError):
-    """The data broke a promise."""
+    """The data violates its stream's declaration."""
 
     def __init__(self, stream: str, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -180,15 +180,15 @@ class StreamError(PenstockError):
 
 
 class LateRow(StreamError):
-    """A row below a bound its stream had promised, where the policy is to fail."""
+    """A row below its stream's bound, where SET late = fail."""
 
 
 class MalformedRow(StreamError):
-    """Rows that do not fit the stream's schema."""
+    """Rows that do not conform to the stream's columns."""
 
 
 class BadPunctuation(StreamError):
-    """A bound that goes back."""
+    """A bound that falls."""
 
 
 class HostError(PenstockError):
@@ -196,7 +196,7 @@ class HostError(PenstockError):
 
 
 class PenstockBug(PenstockError):
-    """An invariant of ours is broken."""
+    """An invariant is broken."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, hint="this is a bug in Penstock: please report it")

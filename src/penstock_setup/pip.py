@@ -21,7 +21,7 @@ POLL_SECONDS = 0.2
 
 # What pip's words mean for the person who reads them; the first that matches counts.
 REASONS = (
-    (r"No space left on device", "the disk is full: make room, then call again"),
+    (r"No space left on device", "the disk is full: free some space, then call again"),
     (
         r"Retrying \(|NewConnectionError|Temporary failure in name resolution|timed out",
         "the package index cannot be reached: check the network, or pip's settings with"
@@ -98,7 +98,7 @@ def reason(said: str) -> str:
     """The failure in one sentence.
 
     >>> reason("ERROR: [Errno 28] No space left on device")
-    'the disk is full: make room, then call again'
+    'the disk is full: free some space, then call again'
     """
     for pattern, sentence in REASONS:
         if re.search(pattern, said):

@@ -124,7 +124,7 @@ def test_a_known_failure_that_holds_is_an_error(folder: Path, tmp_path: Path) ->
     command = ["experiment", "known", "--seed", "4", "--from", str(folder), "--json", str(path)]
     done = runner.invoke(app, command)
     assert done.exit_code == 1
-    assert "HOLDS AFTER ALL: the seed is even (4)\n    if it does so on every run, " in done.stdout
+    assert "HOLDS AFTER ALL: the seed is even (4)\n    if it holds on every run, " in done.stdout
     assert "known failures that HOLD: 1" in done.stdout
     written = json.loads(path.read_text())
     assert written["seed"] == 4

@@ -96,5 +96,5 @@ def test_rows_are_numbered_as_they_stand() -> None:
 
 
 def test_what_it_does_not_define_it_refuses() -> None:
-    with pytest.raises(NotExecutable, match="no definition here for Table"):
+    with pytest.raises(NotExecutable, match="no reference implementation of Table"):
         answer(Table(StaticTable("t", (Column("k", Type.INT),))), {})

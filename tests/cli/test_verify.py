@@ -39,7 +39,7 @@ def test_queries_that_equal_their_definition_are_told_so(script: Path) -> None:
     assert code == 0
     assert "s: up to 50 of the rows of csv" in said
     assert "left out: 1 row" in said
-    assert "sums: equals its definition in 20 runs" in said
+    assert "sums: equals the reference in 20 runs" in said
     assert "not tried: Spark itself" in said
     assert not (script.parent / "out").exists()
 
@@ -56,7 +56,7 @@ def test_a_difference_is_shown_and_is_the_exit_code(
     report = script.parent / "report.json"
     code, said = call(str(script), "--json", str(report))
     assert code == 1
-    assert "sums: DIFFERS from its definition" in said
+    assert "sums: DIFFERS from the reference" in said
     assert "The smallest difference of `sums`" in said
     assert "expected" in said and "got" in said
     found = json.loads(report.read_text())["difference"]

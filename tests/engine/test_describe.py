@@ -114,7 +114,7 @@ def test_explain_says_what_is_used() -> None:
     assert used("SELECT count(*) AS n FROM s [RANGE 5 MINUTES SLIDE 1 MINUTE]") == [
         "Bounds of s: on ts every 1 minute"
     ]
-    assert used("SELECT k FROM s") == ["Bounds of s: none is used"]
+    assert used("SELECT k FROM s") == ["Bounds of s: none are used"]
     assert used("SELECT k, ts FROM t ORDER BY ts") == ["Bounds of t: all on ts"]
     assert used("SELECT count(*) AS n FROM s [RANGE 7 ROWS SLIDE 3 ROWS]") == [
         "Bounds of s: on row_num every 3"

@@ -109,21 +109,21 @@ def test_the_newest_rows_are_the_answer() -> None:
 
 
 REFUSED = {
-    f"{COUNT} HAVING count(*) > 1 EMIT CHANGES": "HAVING cannot stand with early results",
+    f"{COUNT} HAVING count(*) > 1 EMIT CHANGES": "HAVING cannot be combined with early results",
     f"{COUNT} ORDER BY window_end EMIT CHANGES": "early results cannot be ordered",
-    "SELECT k FROM s EMIT CHANGES": "this query has no aggregate at its top",
-    f"{COUNT} UNION ALL {COUNT} EMIT CHANGES": "this query has no aggregate at its top",
+    "SELECT k FROM s EMIT CHANGES": "EMIT needs a window aggregate",
+    f"{COUNT} UNION ALL {COUNT} EMIT CHANGES": "EMIT needs a window aggregate",
     f"{COUNT} EMIT": "expected ON WINDOW CLOSE, EVERY or CHANGES after EMIT",
-    f"{COUNT} EMIT EVERY 0 SECONDS": "EMIT EVERY 0 seconds never comes round",
+    f"{COUNT} EMIT EVERY 0 SECONDS": "EMIT EVERY 0 seconds: the period must be positive",
     f"{COUNT} EMIT EVERY 5 ROWS": "one counts rows, the other time",
     "SELECT k, count(*) AS is_final FROM s [RANGE 1 MINUTE] GROUP BY k EMIT CHANGES": (
-        "`is_final` is taken"
+        "`is_final` is reserved"
     ),
     "SELECT k, count(*) AS n FROM s GROUP BY k, session_window(ts, '5 minutes') EMIT CHANGES": (
-        "EMIT CHANGES is not offered for"
+        "EMIT CHANGES is not supported for"
     ),
     "SELECT k, count(*) AS n FROM s [RANGE 5 ROWS, PA k] GROUP BY k EMIT CHANGES": (
-        "EMIT CHANGES is not offered for"
+        "EMIT CHANGES is not supported for"
     ),
     "SELECT count(*) AS n FROM early [RANGE 1 MINUTE, WA window_end]": "cannot be read from",
 }

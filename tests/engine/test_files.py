@@ -401,11 +401,11 @@ def test_a_query_does_not_write_where_its_stream_reads(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "in")
     for place in ("in", "in/deep", "link", "out/../in"):
         engine = reading("csv", tmp_path / "in")
-        with pytest.raises(NotExecutable, match="would come back as rows") as refused:
+        with pytest.raises(NotExecutable, match="would be read as rows") as refused:
             engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / place}' AS SELECT item FROM bids")
         assert "INTO that is not in" in str(refused.value)
         assert engine.queries == []
-    with pytest.raises(NotExecutable, match="would come back as rows"):
+    with pytest.raises(NotExecutable, match="would be read as rows"):
         LocalEngine().sql(declared("csv", tmp_path / "in") + f" LATE INTO csv '{tmp_path / 'in'}'")
     engine = reading("csv", tmp_path / "in")
     engine.sql(f"CREATE QUERY q INTO csv '{tmp_path / 'out'}' AS SELECT item FROM bids")

@@ -81,7 +81,7 @@ def test_an_iterable_that_fails_is_named_with_what_it_raised() -> None:
     engine = LocalEngine()
     engine.stream("s", broken(), columns=COLUMNS, timestamp="ts")
     with pytest.raises(
-        HostError, match="stream `s` broke off: ValueError: the sensor is gone"
+        HostError, match="stream `s` failed: ValueError: the sensor is gone"
     ) as caught:
         engine.finish()
     assert isinstance(caught.value.__cause__, ValueError)
@@ -99,7 +99,7 @@ def test_a_value_that_does_not_fit_sets_its_row_aside() -> None:
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        ([(1,)], "given a row of 1 values, and its columns are k, ts"),
+        ([(1,)], "given a row of 1 values for the columns k, ts"),
         ([7], "given `7`, which is not a row"),
         ([{"k": 1}], "no column `ts`"),
     ],

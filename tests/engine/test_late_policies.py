@@ -88,14 +88,14 @@ def test_they_are_what_the_definition_says(late: str, aggregation: str, seed: in
     ],
 )
 def test_what_late_rows_would_break_is_refused(query: str) -> None:
-    with pytest.raises(NotExecutable, match="cannot be treated as `generous`"):
+    with pytest.raises(NotExecutable, match="late = generous is not possible here"):
         engine_with("generous", query)
     engine = engine_with("keep", query)
-    with pytest.raises(NotExecutable, match="cannot be treated as `consistent`"):
+    with pytest.raises(NotExecutable, match="late = consistent is not possible here"):
         engine.sql("SET late = consistent")
 
 
 def test_queries_that_run_already_cannot_be_made_to_use_late_rows() -> None:
     engine = engine_with("keep")
-    with pytest.raises(NotExecutable, match="query `q` runs already"):
+    with pytest.raises(NotExecutable, match="query `q` is running"):
         engine.sql("SET late = generous")

@@ -101,7 +101,7 @@ def test_a_promise_about_a_group_may_not_go_back_or_name_what_is_not_there() -> 
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 3 * SECOND, {"k": "v"})
-    with pytest.raises(BadPunctuation, match="cannot go back"):
+    with pytest.raises(BadPunctuation, match="cannot fall"):
         engine.punctuate("a", 9 * SECOND, {"k": "u"})
     with pytest.raises(StreamError, match="cannot be punctuated by `y`"):
         engine.punctuate("a", 9 * SECOND, {"y": 1})
@@ -133,7 +133,7 @@ def test_a_marked_row_that_promises_nonsense_is_set_aside() -> None:
     engine.push("marked", [row(None, 10, x=None, over=True), row(None, 5, x=None, over=True)])
     engine.push("marked", [{"k": None, "x": None, "ts": None, "over": True}])
     assert engine.counts("marked").malformed == 2
-    assert "cannot go back" in engine.rejected_rows[0].rows["reason"][0]
+    assert "cannot fall" in engine.rejected_rows[0].rows["reason"][0]
 
 
 def test_what_marks_punctuation_is_a_boolean_column() -> None:

@@ -109,5 +109,5 @@ def test_windows_that_do_not_end_together_are_refused(
 def test_early_results_are_refused() -> None:
     engine = LocalEngine()
     engine.sql(STREAM)
-    with pytest.raises(QueryError, match="not offered for several windows"):
+    with pytest.raises(QueryError, match="not supported for several windows"):
         engine.sql(f"{TWO} EMIT CHANGES")

@@ -37,7 +37,7 @@ def test_a_query_is_found_by_its_name_whatever_its_case(engine: LocalEngine) -> 
 
 
 def test_statements_before_a_wrong_one_have_happened(engine: LocalEngine) -> None:
-    with pytest.raises(DuplicateName, match="there is a query `q` already"):
+    with pytest.raises(DuplicateName, match="query `q` exists already"):
         engine.sql(
             "CREATE QUERY q AS SELECT price FROM bids; CREATE QUERY q AS SELECT item FROM bids"
         )
@@ -156,7 +156,7 @@ def test_explain_shows_plans_and_declares_nothing(engine: LocalEngine) -> None:
     best = engine.sql(f"CREATE QUERY best AS {BEST}")
     assert engine.sql("EXPLAIN best") == shown == best.explain()
     assert engine.sql(f"EXPLAIN CREATE QUERY other AS {BEST}") == shown
-    with pytest.raises(UnknownName, match="nothing is called `bets`") as refused:
+    with pytest.raises(UnknownName, match="no stream, table, view or query `bets`") as refused:
         engine.sql("EXPLAIN bets")
     assert "did you mean `best`?" in str(refused.value)
 

@@ -135,7 +135,7 @@ def test_a_table_that_is_read_cannot_be_dropped_or_declared_twice(engine: LocalE
     engine.sql("SELECT b.price FROM bids b SEMI JOIN items i ON b.item = i.item")
     with pytest.raises(QueryError, match="it is read by query `query_1`"):
         engine.sql("DROP TABLE items")
-    with pytest.raises(DuplicateName, match="there is a table `items` already"):
+    with pytest.raises(DuplicateName, match="table `items` exists already"):
         engine.table("items", ITEMS, columns="item STRING, kind STRING")
     engine.sql("DROP QUERY query_1; DROP TABLE items")
     assert engine.catalog.get("items") is None
@@ -147,13 +147,29 @@ def test_a_table_that_is_read_cannot_be_dropped_or_declared_twice(engine: LocalE
 @pytest.mark.parametrize(
     ("text", "error", "reason"),
     [
-        ("SELECT * FROM items", NotExecutable, "its rows do not come"),
-        ("SELECT * FROM (SELECT item FROM items) AS x", NotExecutable, "its rows do not come"),
-        ("SELECT * FROM items UNION bids", NotExecutable, "its rows do not come"),
-        ("SELECT * FROM bids b RIGHT JOIN items i ON b.item = i.item", CannotJoin, "keep the rows"),
-        ("SELECT * FROM bids b FULL JOIN items i ON b.item = i.item", CannotJoin, "keep the rows"),
-        ("SELECT * FROM items i LEFT JOIN bids b ON b.item = i.item", CannotJoin, "left join keep"),
-        ("SELECT * FROM items i ANTI JOIN bids b ON b.item = i.item", CannotJoin, "anti join keep"),
+        ("SELECT * FROM items", NotExecutable, "a query needs a stream"),
+        ("SELECT * FROM (SELECT item FROM items) AS x", NotExecutable, "a query needs a stream"),
+        ("SELECT * FROM items UNION bids", NotExecutable, "a query needs a stream"),
+        (
+            "SELECT * FROM bids b RIGHT JOIN items i ON b.item = i.item",
+            CannotJoin,
+            "output the rows",
+        ),
+        (
+            "SELECT * FROM bids b FULL JOIN items i ON b.item = i.item",
+            CannotJoin,
+            "output the rows",
+        ),
+        (
+            "SELECT * FROM items i LEFT JOIN bids b ON b.item = i.item",
+            CannotJoin,
+            "left join output",
+        ),
+        (
+            "SELECT * FROM items i ANTI JOIN bids b ON b.item = i.item",
+            CannotJoin,
+            "anti join output",
+        ),
         ("SELECT * FROM items i, items j, bids", CannotJoin, "both static tables"),
         ("SELECT * FROM bids b JOIN items i ON true WITHIN 5 SECONDS", CannotJoin, "no time"),
         ("SELECT * FROM bids b, items i [RANGE 5 SECONDS]", CannotJoin, "no time"),
@@ -170,7 +186,7 @@ def test_what_could_never_answer_is_refused_with_a_way_out(
 
 @pytest.mark.parametrize(
     ("columns", "reason"),
-    [(["v", "V"], "columns `v` and `V`, which are one name"), (["v", ""], "without a name")],
+    [(["v", "V"], "columns `v` and `V`, which are the same name"), (["v", ""], "without a name")],
 )
 def test_columns_that_no_query_could_tell_apart_are_refused(
     engine: LocalEngine, columns: list[str], reason: str, tmp_path: Path

@@ -39,8 +39,8 @@ def test_explain_shows_the_parameters() -> None:
     engine = LocalEngine()
     engine.sql("SET aggregation = two_level; SET table_size = 64; SET flush = slow;" + STREAM)
     text = engine.sql("EXPLAIN " + QUERY)
-    assert "Bucket > LowLevel > HighLevel: asked for; a table of 64 slots" in text
-    assert "for 160 rows one that is over" in text
+    assert "Bucket > LowLevel > HighLevel: as set; a table of 64 slots" in text
+    assert "one closed entry per 160 rows" in text
     landmark = "EXPLAIN SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 1 MINUTE]"
     assert "LandmarkAggregate" in engine.sql(landmark)
 

@@ -156,11 +156,11 @@ def test_no_rows_conform(rows: Rows) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"item": "a", "ts": 1}, "come with no column `price`"),
-        ({"item": "a", "price": 1, "ts": 1, "colour": 2}, "a column `colour` it does not have"),
+        ({"item": "a", "ts": 1}, "have no column `price`"),
+        ({"item": "a", "price": 1, "ts": 1, "colour": 2}, "an unknown column `colour`"),
         (
             {"item": "a", "pric": 1, "ts": 1},
-            "no column `price` and a column `pric` it does not have\n  did you mean `price`?",
+            "no column `price` and an unknown column `pric`\n  did you mean `price`?",
         ),
     ],
 )

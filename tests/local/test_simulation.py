@@ -181,7 +181,7 @@ def test_a_simulation_is_the_same_every_time() -> None:
 
 
 def test_a_real_clock_cannot_be_simulated() -> None:
-    with pytest.raises(BadSetting, match="needs a clock it can set"):
+    with pytest.raises(BadSetting, match="needs a virtual clock"):
         simulate(GraphHost(), [])
 
 

@@ -36,7 +36,7 @@ def with_the_suggested_slack_nothing_is_late(draw: Draw) -> None:
     assert (slack is not None) is (counts.late > 0)
     if slack is None:
         return
-    assert f"SLACK {slack} would have kept all of them" in str(engine.query("q").why())
+    assert f"SLACK {slack} would have accepted all of them" in str(engine.query("q").why())
     again = declared(f"SLACK {slack}", streams[0].time)
     for rows in blocks:
         again.push("s", rows)

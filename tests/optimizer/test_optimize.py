@@ -349,7 +349,7 @@ def test_a_baseline_with_other_answers_cannot_be_set() -> None:
 @pytest.mark.parametrize("join", ["sync_filter", "filter_order", "adaptive"])
 def test_joins_in_order_need_inputs_in_order(join: str) -> None:
     loose = plan("SELECT a.k FROM a JOIN slack ON a.k = slack.k WITHIN 1 MINUTE")
-    with pytest.raises(NotExecutable, match="order of their time"):
+    with pytest.raises(NotExecutable, match="ordered by their time"):
         optimize({"q": loose}, Options(join=join))
     sorted_first = plan(
         "SELECT a.k FROM a JOIN (SELECT k, ts FROM slack ORDER BY ts) AS s ON a.k = s.k "
@@ -360,7 +360,7 @@ def test_joins_in_order_need_inputs_in_order(join: str) -> None:
 
 def test_other_algorithms_find_pairs_only() -> None:
     outer = plan("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 1 MINUTE")
-    with pytest.raises(NotExecutable, match="pairs only"):
+    with pytest.raises(NotExecutable, match="only does inner joins"):
         optimize({"q": outer}, Options(join="opob"))
 
 

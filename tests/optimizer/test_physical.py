@@ -158,7 +158,7 @@ def test_a_later_query_reads_the_panes_that_run_if_they_suit_it() -> None:
     [store] = first.plans["q"].inputs
     later = optimize({"p": plan(SUM.format(r=8, s=4))}, running=first.plans).plans["p"]
     assert later.inputs == (store,)
-    assert "they are kept already" in later.reason
+    assert "a running query stores them already" in later.reason
     shorter = optimize({"p": plan(SUM.format(r=9, s=3))}, running=first.plans).plans["p"]
     assert shorter.inputs != (store,)
 

@@ -57,10 +57,10 @@ def test_the_table_is_readable() -> None:
     engine.push("busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
     assert str(engine.sql("EXPLAIN LIVE q")).splitlines() == [
         "q: held back by `told`",
-        "  input  bound                behind     last row  waited for  needed               "
+        "  input  bound                behind      last row  waited for  needed               "
         "released by",
-        "  busy   1970-01-01 00:17:05  -          0 ms ago  no",
-        "  told   nothing yet          all of it  never     yes         1970-01-01 00:17:00  "
+        "  busy   1970-01-01 00:17:05  -           0 ms ago  no",
+        "  told   nothing yet          infinitely  never     yes         1970-01-01 00:17:00  "
         "punctuation of 1970-01-01 00:17:00 or later, or its end",
     ]
 
@@ -80,7 +80,7 @@ def test_slack_is_part_of_what_a_row_must_bring() -> None:
     ("stream", "release"),
     [
         ("skewed", "or the clock, 2 seconds later"),
-        ("stamped", "the clock at 1970-01-01 00:17:00: it is asked on demand"),
+        ("stamped", "the clock at 1970-01-01 00:17:00, by an enabling timestamp"),
         ("told", "punctuation of 1970-01-01 00:17:00 or later, or its end"),
     ],
 )

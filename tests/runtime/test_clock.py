@@ -41,5 +41,5 @@ def test_a_virtual_clock_moves_by_costs_and_waits() -> None:
 
 
 def test_nothing_costs_less_than_no_time() -> None:
-    with pytest.raises(PenstockBug, match="cannot go back by 1 ticks"):
+    with pytest.raises(PenstockBug, match="cannot go backwards by 1 ticks"):
         VirtualClock().spend(-1)

@@ -176,7 +176,7 @@ def test_punctuation_from_outside_raises_the_bound() -> None:
     assert host.bound("s") == SECOND
     host.push("s", rows(SECOND - 1, SECOND))
     assert host.counts("s").late == 1
-    with pytest.raises(BadPunctuation, match="cannot go back"):
+    with pytest.raises(BadPunctuation, match="cannot fall"):
         host.punctuate("s", 5)
 
 

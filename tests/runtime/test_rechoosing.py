@@ -157,7 +157,7 @@ def test_a_query_is_computed_as_its_rows_want_it_and_explain_shows_the_numbers()
     assert by == ["PanedWid"]
     engine, by = engine_over(100, window, "stddev(v)", 60)
     assert by == ["PanedWid", "Handover", "WidAggregate"]
-    seen = r"seen: [\d.]+ rows a slide in blocks of 1,000, [\d.]+ groups"
+    seen = r"seen: [\d.]+ rows per slide in blocks of 1,000, [\d.]+ groups"
     assert re.search(seen, engine.sql("EXPLAIN q"))
 
 

@@ -49,7 +49,7 @@ def test_an_unreadable_file_is_named_and_without_it_a_restart_gives_all_rows(
     write_file(bad, rows(range(30, 40)), 3)
     cut_off(bad)
     first = started(spark, tmp_path, lowering)
-    with pytest.raises(HostError, match=r"(?s)3\.parquet.*mend or remove the file") as caught:
+    with pytest.raises(HostError, match=r"(?s)3\.parquet.*fix or remove the file") as caught:
         first.finish()
     assert "\n\tat " not in str(caught.value)
     first.stop()
@@ -89,6 +89,6 @@ def test_where_spark_reads_the_files_another_type_is_an_error_that_names_file_an
     text = rows(range(3)).with_columns(k=pl.Series(["0", "many", "2"]))
     write_file(tmp_path / "in" / "0.parquet", text, 0)
     engine = started(spark, tmp_path, "native", ", variance(k) AS v")  # which we cannot fold
-    with pytest.raises(HostError, match=r"(?is)0\.parquet.*bigint.*mend or remove"):
+    with pytest.raises(HostError, match=r"(?is)0\.parquet.*bigint.*fix or remove"):
         engine.finish()
     engine.stop()

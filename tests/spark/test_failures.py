@@ -77,7 +77,7 @@ def test_a_failed_query_says_why_and_what_to_do() -> None:
         "the query failed on Spark: OSError: [Errno 28] No space left on device"
     )
     assert found.hint is not None
-    assert "make room" in found.hint
+    assert "free some" in found.hint
 
 
 def test_a_java_process_that_is_gone_is_said_to_be() -> None:
@@ -101,4 +101,4 @@ def test_other_errors_pass_as_they_are(error: Exception) -> None:
 def test_state_that_cannot_be_loaded_is_a_damaged_checkpoint() -> None:
     said = str(failure(StreamingQueryException("An error occurred during loading state.")))
     assert "the checkpoint is damaged" in said
-    assert "start anew" in said
+    assert "start over" in said

@@ -248,15 +248,23 @@ def plan(sql: str, stream: str = "TIMESTAMP BY ts SLACK 5 SECONDS") -> Any:
     ("sql", "stream", "reason"),
     [
         ("SELECT k FROM s", "", "one window aggregate"),
-        ("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]", "", "copy or keep"),
-        ("SELECT count(*) AS n FROM s [RANGE 5 SECONDS, SLIDE 9 SECONDS]", "", "leaves rows out"),
+        ("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]", "", "copy or store"),
+        (
+            "SELECT count(*) AS n FROM s [RANGE 5 SECONDS, SLIDE 9 SECONDS]",
+            "",
+            "has gaps between windows",
+        ),
         (
             "SELECT stddev(k) AS n FROM s [RANGE 5 SECONDS, SLIDE 1 SECOND]",
             "",
             "of sliding windows",
         ),
-        ("SELECT count(*) AS n FROM s [RANGE 10 ROWS]", "", "copy or keep"),
-        ("SELECT count(*) AS n FROM s [RANGE 10 MICROSECONDS]", "", "finer than Spark's clock"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 ROWS]", "", "copy or store"),
+        (
+            "SELECT count(*) AS n FROM s [RANGE 10 MICROSECONDS]",
+            "",
+            "finer than Spark's milliseconds",
+        ),
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE t LIKE 'a%'", "", "`like`"),
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE row_num > 3", "", "numbered"),
         (
@@ -319,8 +327,8 @@ def test_a_setting_of_the_kernel_is_honoured_there_and_refused_elsewhere(
     settings = Settings().with_value(name, value)
     assert choose(one, Settings()).lowering == "native"
     assert choose(one, settings).lowering == "kernel"
-    assert f"`SET {name}` is for the kernel" in choose(one, settings).reason
-    with pytest.raises(NotExecutable, match=f"`SET {name}` is for the kernel"):
+    assert f"`SET {name}` needs the kernel" in choose(one, settings).reason
+    with pytest.raises(NotExecutable, match=f"`SET {name}` needs the kernel"):
         choose(one, replace(settings, lowering="native"))
     assert choose(one, Settings(union="merge")).lowering == "native"  # it has no union
 

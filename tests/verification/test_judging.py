@@ -46,7 +46,7 @@ def test_what_follows_from_an_approximate_count_is_not_judged() -> None:
 
 def test_of_early_results_the_final_ones_are_judged() -> None:
     query = planned(f"SELECT count(*) AS n FROM s {WINDOW} EMIT CHANGES")
-    assert "final rows only" in str(judged_in_part(query.plan))
+    assert "only final rows" in str(judged_in_part(query.plan))
     final = {"n": 2, "window_start": 0, "window_end": 1, "is_final": True}
     assert difference(query, [final], [{**final, "n": 1, "is_final": False}, final]) is None
     assert difference(query, [final], [{**final, "is_final": False}]) is not None

@@ -62,7 +62,7 @@ def test_a_row_lost_at_a_restart_is_shown_with_few_others(monkeypatch: pytest.Mo
     assert found.way.host == "groups" and found.way.loses_workers
     assert found.case.size <= 3
     text = "\n".join(lines(done))
-    assert "workers that are lost" in text
+    assert "lost workers" in text
     assert "expected" in text
 
 

@@ -30,7 +30,7 @@ def test_a_length_of_time_may_be_written_as_in_sql(text, ticks):
 
 @pytest.mark.parametrize("text", ["", "5", "seconds", "5 parsecs", "-5 seconds", "0.1 us", "5 s !"])
 def test_what_is_not_a_duration_is_refused(text):
-    with pytest.raises(BadSetting, match="`x` must be a length of time") as caught:
+    with pytest.raises(BadSetting, match="`x` must be a duration") as caught:
         options(text).length("x", default=1)
     assert "such as x '5 seconds'" in str(caught.value)
 

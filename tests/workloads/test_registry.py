@@ -61,7 +61,7 @@ def test_an_unknown_option_is_refused_with_the_names_there_are(name):
         ("poisson", {"keys": "0"}, "`keys` cannot be 0"),
         ("poisson", {"skew": "-1"}, "`skew` cannot be -1"),
         ("poisson", {"value": "text"}, "`value` cannot be 'text'"),
-        ("poisson", {"disorder": "5"}, "`disorder` must be a length of time"),
+        ("poisson", {"disorder": "5"}, "`disorder` must be a duration"),
         ("poisson", {"disorder": "1 second", "block": "1 second"}, "not both"),
         ("poisson", {"lull": "2 minutes"}, "leaves no time for rows"),
         ("poisson", {"every": "2 minutes"}, "there is none"),

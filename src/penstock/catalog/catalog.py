@@ -81,7 +81,7 @@ class ViewEntry:
 
 @dataclass(frozen=True)
 class QueryEntry:
-    """A standing query."""
+    """A continuous query."""
 
     name: str
     plan: Node
@@ -231,7 +231,7 @@ class Catalog:
             return
         if not replace:
             raise DuplicateName(
-                f"there is a {existing.kind} `{existing.name}` already",
+                f"{existing.kind} `{existing.name}` exists already",
                 hint=f"choose another name, or write CREATE OR REPLACE {kind.upper()}",
             )
         if existing.kind != kind:
@@ -259,7 +259,7 @@ class Catalog:
                 hint=f"write DROP {entry.kind.upper()} {entry.name}"
                 if entry
                 else f"{suggest(statement.name, known)}; DROP {statement.kind.upper()} IF EXISTS "
-                "is content without it",
+                "accepts that",
             )
         self._check_unread(entry, "dropped")
         return self._entries.pop(entry.name.lower())

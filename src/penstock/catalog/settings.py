@@ -1,7 +1,7 @@
 """Settings and parameters: what `SET name = value` and `DECLARE name = value` change.
 
 Every setting is declared once, as a field of `Settings`: its values, its default, what it decides
-and who honours it. `SETTINGS` is that table; the parser, the errors, the table in docs/sql.md and
+and where it applies. `SETTINGS` is that table; the parser, the errors, the table in docs/sql.md and
 the options of the optimizer follow from it. Where a setting cannot be honoured it is refused, with
 the reason. Whatever can be set gives the same answers, in another order at most; algorithms that do
 not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
@@ -63,7 +63,7 @@ class Setting:
 
     @property
     def where(self) -> str:
-        """Who honours it."""
+        """Where it applies."""
         if self.only_spark is not None:
             return f"Spark; `{self.only_spark}` is refused elsewhere"
         return "every host" if self.not_native is None else "the kernel, on every host"
@@ -99,7 +99,7 @@ class Settings:
 
     union: str = _setting(
         "meld",
-        "whether unions let rows pass at once, or wait to keep them in order",
+        "whether unions pass rows on at once (`meld`), or wait to keep them in order (`merge`)",
         "meld",
         "merge",
         not_native="Spark keeps no order",
@@ -115,20 +115,21 @@ class Settings:
     )
     rows_per_step: int | None = _setting(
         None,
-        "how many rows an operator takes at a time",
+        "how many rows an operator processes in one step",
         UNLIMITED,
         number=int,
         not_native=_SPARK_PLANS,
     )
     aggregation: str = _setting(
         "auto",
-        "how the kernel computes sliding windows: rows update all their windows (`wid`), or one "
-        "pane that windows are put together from (`paned`), or per group one of updating and "
-        "keeping the rows, whichever takes less memory (`adapt`; in panes: `adapt_paned`), or a "
-        "table of fixed size in front reduces them (`two_level`). `auto` goes by time and takes "
-        "one of the first two. `buffering` keeps all rows and computes a window from them when it "
-        "closes, `buffering_incremental` from the window before where the functions allow it: "
-        "baselines to compare with",
+        "how the kernel computes sliding windows. `wid`: each row updates all its windows. "
+        "`paned`: each row updates one pane, and windows are merged from panes. `adapt`, or with "
+        "panes `adapt_paned`: each group is stored as partial aggregates or as rows, whichever "
+        "takes less memory. `two_level`: a table of fixed size reduces the rows first. `auto` "
+        "takes `wid` or `paned`, whichever is estimated to be faster. `buffering` stores all rows "
+        "and computes a window from them when it closes; `buffering_incremental` computes it from "
+        "the previous window where the functions allow it. These two are baselines to compare "
+        "with",
         "auto",
         "wid",
         "paned",
@@ -141,33 +142,36 @@ class Settings:
     )
     table_size: int = _setting(
         4096,
-        "slots of the table of `two_level`; a group that finds its slot taken throws the other out",
+        "number of slots in the table of `two_level`; a group whose slot is taken evicts the "
+        "other group",
         number=int,
     )
     flush: str = _setting(
         "slow",
-        "what else leaves that table: aggregates of windows that are over, one for every "
-        "`flush_rows` rows; or only those that are overdue; or all of them before any of a newer "
-        "window",
+        "what else is evicted from that table. `lazy`: aggregates that are overdue. `slow`: also "
+        "one aggregate of a closed window for every `flush_rows` rows. `in_order`: all aggregates "
+        "of a closed window before any of a newer window",
         "slow",
         "lazy",
         "in_order",
     )
     flush_windows: int = _setting(
         2,
-        "after how many windows an aggregate is overdue, so that answers come that much later at "
-        "most",
+        "after how many windows an aggregate is overdue; results are at most that much later",
         number=int,
     )
     flush_rows: int = _setting(
         160,
-        "for how many rows one aggregate may leave",
+        "with `flush = slow`: one aggregate is evicted for every so many rows",
         number=int,
     )
     join: str = _setting(
         "auto",
-        "how window joins are computed: without order, or in it; three inputs and more as binary "
-        "trees, or at once (`mjoin`)",
+        "how window joins are computed. `oa`: results leave at once, in no order. `sync_filter`, "
+        "`filter_order`, `adaptive`, `tsm`: in the order of the latest timestamp; inputs must be "
+        "in order. `opob`, `opib`: in the order of the left timestamp. `mjoin`: as `oa`, but "
+        "three or more inputs are joined at once and not two by two. `auto` is `oa`, or with "
+        "`mode = iop` `filter_order` where inputs are in order",
         "auto",
         "oa",
         "sync_filter",
@@ -180,24 +184,26 @@ class Settings:
     )
     join_alpha: float = _setting(
         0.05,
-        "from which load c w l1 l2 on `join = adaptive` keeps candidate pairs in order instead of "
-        "sorting matches; the share of time that it gives away at most",
+        "the load (c w l1 l2) at which `join = adaptive` switches from Sync-Filter to "
+        "Filter-Order; a larger value accepts more latency",
         number=float,
     )
     mode: str = _setting(
         "oop",
-        "whether rows pass as they come, or order is kept everywhere: streams that may be out of "
-        "order are sorted behind their source, joins give their results in order and unions "
-        "merge. The answers are the same; what order costs shows in `EXPLAIN` and in the state",
+        "`oop`: rows are processed in any order. `iop`: order is kept everywhere: streams that "
+        "may be out of order are sorted after their source, joins give their results in order, "
+        "and unions merge. The results are the same; `EXPLAIN` and the state show what order "
+        "costs",
         "oop",
         "iop",
         not_native="Spark keeps no order",
     )
     late: str = _setting(
         "keep",
-        "late rows are always counted; and rejected, or dropped, or an error, or used by sliding "
-        "windows that are not closed yet: `generous` by each of them, `consistent` only if none of "
-        "the row's windows is closed",
+        "what happens to late rows, which are always counted. `keep`: they are rejected, and can "
+        "be looked at. `drop`: they are dropped. `fail`: they are an error. `generous`: sliding "
+        "windows that are still open use them. `consistent`: the same, but only if none of the "
+        "row's windows is closed",
         "keep",
         "drop",
         "fail",
@@ -207,24 +213,26 @@ class Settings:
     )
     ets: Ets = _setting(  # noqa: RUF009
         ON_DEMAND,
-        "when silent streams say how late it is: when somebody waits, every so often, or never",
+        "when silent streams get a bound from the clock (an enabling timestamp): when an operator "
+        "waits for it, periodically, or never",
         "on_demand",
         "periodic 1 SECOND",
         "none",
     )
     ets_by: str = _setting(
         "rows",
-        "whether that travels as punctuation, or skips the operators that only pass it on",
+        "how these bounds travel: as punctuation through all operators (`rows`), or directly to "
+        "the operator that waits (`arcs`)",
         "rows",
         "arcs",
         not_native="Spark's watermark travels in its own way",
     )
     lowering: str = _setting(
         "auto",
-        "whether a query runs as Spark SQL alone or in the kernel; `auto` takes the first where it "
-        "is as good, gives the same answers and honours what is set. With `native`, rows that "
-        "Spark reads itself (anything but parquet files) and that are late are still taken in "
-        "while their window is open",
+        "whether a query runs as Spark SQL alone or in the kernel; `auto` takes Spark SQL where "
+        "it is as fast, gives the same results and honours all settings. With `native`, late rows "
+        "that Spark reads itself (from anything but parquet files) are still accepted while their "
+        "window is open",
         "auto",
         "native",
         "kernel",
@@ -269,7 +277,7 @@ class Settings:
             )
         if key in self.parameters and not replaces:
             raise DuplicateName(
-                f"there is a parameter `{name}` already",
+                f"parameter `{name}` exists already",
                 hint=f"choose another name, or write DECLARE OR REPLACE {name} = …",
             )
         return replace(self, parameters={**self.parameters, key: value})

@@ -47,7 +47,7 @@ def penstock(
         typer.Option("--version", help="Show the version.", callback=show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Standing SQL queries over streams."""
+    """Continuous SQL queries over streams."""
 
 
 app = typer.Typer(

@@ -24,17 +24,24 @@ if TYPE_CHECKING:
 
 def bench(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="What to measure; without it, list all.")
+        str | None,
+        typer.Argument(metavar="NAME", help="The benchmark to run; without it, all are listed."),
     ] = None,
     json_path: Annotated[
         Path | None,
-        typer.Option("--json", metavar="PATH", dir_okay=False, help="Write the result there."),
+        typer.Option(
+            "--json", metavar="PATH", dir_okay=False, help="Write the result to this file."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, for a first look.")] = False,
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="DIR", exists=True, file_okay=False, help="Take them from here."
+            "--from",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="The directory of benchmarks.",
         ),
     ] = None,
 ) -> None:
@@ -44,7 +51,7 @@ def bench(
     known = scripts(folder or checkout() / "benchmarks")
     if name is None:
         if json_path or quick:
-            raise typer.BadParameter("say which benchmark to run", param_hint="NAME")
+            raise typer.BadParameter("name the benchmark to run", param_hint="NAME")
         show(known, "benchmarks")
         return
     if name not in known:

@@ -6,12 +6,12 @@ from penstock.cli.scripts import start_over_with
 
 
 def calibrate() -> None:
-    """Measure how fast this machine computes windows, for choices between WID and panes."""
+    """Measure how fast this machine computes windows; `SET aggregation = auto` uses it."""
     start_over_with({"POLARS_MAX_THREADS": "1"})
     from penstock.optimizer.cost.costs import REFERENCE, keep
     from penstock.runtime.calibrate import calibrated
 
     units = calibrated()
     for way, costs in units.items():
-        print(f"{way}: {costs[0] / REFERENCE.units[way][0]:.2f} of the reference machine's time")
-    print(f"kept in {keep(units)}")
+        print(f"{way}: {costs[0] / REFERENCE.units[way][0]:.2f} times the reference machine's cost")
+    print(f"written to {keep(units)}")

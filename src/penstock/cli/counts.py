@@ -41,9 +41,8 @@ def show_stream(stream: Stream, counts: StreamCounts) -> None:
 def closed_note(rows: int) -> str:
     """What is said of rows that are late because an earlier run was finished."""
     return (
-        f"  {counted(rows, 'row')} of the late came for windows that an earlier run had answered "
-        "when it ended.\n  --keep-open leaves the last windows open for the next run, --follow "
-        "goes on reading."
+        f"  {counted(rows, 'row')} late for windows that an earlier run closed when it ended.\n  "
+        "--keep-open leaves the last windows open for the next run, --follow keeps reading."
     )
 
 
@@ -74,7 +73,7 @@ def reasons_of(counts: StreamCounts) -> dict[str, int]:
     """Malformed rows by reason, the most frequent first."""
     found = dict(sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])))
     rest = counts.malformed - sum(found.values())
-    return {**found, "not known: Spark has only counted them": rest} if rest > 0 else found
+    return {**found, "unknown: Spark only counted them": rest} if rest > 0 else found
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`penstock demo`: packets through three queries on Spark, and a check of every answer."""
+"""`penstock demo`: packets through three queries on Spark, and a check of every result."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ SCRIPT = Path("examples") / "demo.sql"
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Keep the results there.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the results to this directory."),
     ] = None,
 ) -> None:
-    """Run three queries over generated packets on Spark, watch them, and check every answer."""
+    """Run three queries over generated packets on Spark, watch them, and check every result."""
     from penstock.cli.run import show_query
     from penstock.cli.watch import watch
 
@@ -40,7 +41,7 @@ def demo(
     wrong = [query.name for query in engine.queries if not check(engine, query.name)]
     for query in engine.queries:
         verdict = "DIFFERS from" if query.name in wrong else "equals"
-        print(f"{query.name}: {query.rows:,} rows, {verdict} the answer by definition")
+        print(f"{query.name}: {query.rows:,} rows, {verdict} the reference result")
     if out is not None:
         for query in engine.queries:
             from penstock.io.results import write_part

@@ -27,24 +27,35 @@ ONLY_KNOWN_FAILURES = 3
 def experiment(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="What to repeat; without it, list all."),
+        typer.Argument(
+            metavar="NAME...", help="The experiments to run; without any, all are listed."
+        ),
     ] = None,
     json_path: Annotated[
         Path | None,
-        typer.Option("--json", metavar="PATH", dir_okay=False, help="Write the result there."),
+        typer.Option(
+            "--json", metavar="PATH", dir_okay=False, help="Write the result to this file."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", file_okay=False, help="Draw plots there, as PNG."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            file_okay=False,
+            help="Write plots as PNG files to this directory.",
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, for a first look.")] = False,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Draw what is random from this number.")
-    ] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of random data.")] = 1,
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="DIR", exists=True, file_okay=False, help="Take them from here."
+            "--from",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="The directory of experiments.",
         ),
     ] = None,
 ) -> None:
@@ -58,7 +69,7 @@ def experiment(
     known = scripts(folder or checkout() / "experiments")
     if not names:
         if json_path or out or quick:
-            raise typer.BadParameter("say which experiment to run", param_hint="NAME")
+            raise typer.BadParameter("name the experiment to run", param_hint="NAME")
         show(known, "experiments")
         return
     chosen = choose(names, known)
@@ -147,7 +158,8 @@ def report(script: Script, outcome: Outcome, console: Console) -> None:
         console.print(f"{check.verdict.value}: {check.claim} ({check.measured})")
         if check.known is not None and check.holds:
             console.print(
-                f"    if it does so on every run, take out why it is known to fail: {check.known}"
+                "    if it holds on every run, remove the reason why it was known to fail: "
+                f"{check.known}"
             )
         elif check.known is not None:
             console.print(f"    because {check.known}")

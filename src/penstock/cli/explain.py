@@ -25,10 +25,12 @@ def explain(
         Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
     ],
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="PATH", help="Draw the plans there.")
+        Path | None,
+        typer.Option("--svg", metavar="PATH", help="Draw the plans as SVG to this file."),
     ] = None,
     dot: Annotated[
-        Path | None, typer.Option("--dot", metavar="PATH", help="Write them for Graphviz there.")
+        Path | None,
+        typer.Option("--dot", metavar="PATH", help="Write the plans for Graphviz to this file."),
     ] = None,
 ) -> None:
     """Show what the queries of a file would do, and why."""

@@ -43,7 +43,7 @@ def answer(plan: nodes.Node, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
                 return found
             # Windows over rows end with the rows.
             return found.filter(pl.col(WINDOW_END) - window.slide <= answer(counted, rows).height)
-    raise NotExecutable(f"there is no definition here for {type(plan).__name__}")
+    raise NotExecutable(f"no reference implementation of {type(plan).__name__}")
 
 
 def _source(plan: nodes.Source, rows: pl.DataFrame) -> pl.DataFrame:
@@ -114,4 +114,4 @@ def _value(result: nodes.Result) -> pl.Expr:
             return values.std()
         case "stddev_pop":
             return values.std(ddof=0)
-    raise NotExecutable(f"there is no definition here for {result.aggregate}")
+    raise NotExecutable(f"no reference implementation of {result.aggregate}")

@@ -1,4 +1,4 @@
-"""`penstock run FILE.sql`: declare what the file says, run it, show the answers."""
+"""`penstock run FILE.sql`: declare what the file says, run it, show the results."""
 
 from __future__ import annotations
 
@@ -40,44 +40,48 @@ def run(
         Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
     ],
     local: Annotated[
-        bool, typer.Option("--local", help="In this process instead of on Spark.")
+        bool, typer.Option("--local", help="Run in this process instead of on Spark.")
     ] = False,
     master: Annotated[
-        str | None, typer.Option("--master", metavar="URL", help="A Spark master to run on.")
+        str | None, typer.Option("--master", metavar="URL", help="The Spark master to run on.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", metavar="DIR", help="Continue from, and keep, it."),
+        typer.Option(
+            "--checkpoint", metavar="DIR", help="The checkpoint to keep, and to continue from."
+        ),
     ] = None,
     seconds: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="Stop after it, such as 30s.")
+        str | None, typer.Option("--for", metavar="TIME", help="Stop after this time, such as 30s.")
     ] = None,
     keep_open: Annotated[
         bool,
         typer.Option(
             "--keep-open",
-            help="Leave the last windows open for rows that the next run brings, "
-            "instead of answering them at the end.",
+            help="Leave the last windows open for rows of the next run, instead of closing them "
+            "at the end.",
         ),
     ] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on reading files as they come, until Ctrl-C.")
+        bool, typer.Option("--follow", help="Keep reading new files until Ctrl-C.")
     ] = False,
     packages: Annotated[
         str | None,
-        typer.Option("--packages", metavar="G:N:V,…", help="Packages that Spark fetches first."),
+        typer.Option(
+            "--packages", metavar="G:N:V,…", help="Packages that Spark fetches at the start."
+        ),
     ] = None,
     conf: Annotated[
         list[str] | None,
-        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; several times."),
+        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Run the queries of a file: finite inputs to their end, endless ones until stopped.
 
-    At the end of finite inputs all windows that have rows are answered. Files that are added later
-    are read when the same call is made again: windows that were answered stay closed, and rows for
-    them are late. Where more of the same windows is to come, --keep-open leaves them open.
+    At the end of finite inputs all windows that have rows are closed. The same command, called
+    again, reads the files that were added since: closed windows stay closed, and rows for them are
+    late. --keep-open leaves the last windows open for the next run.
     """
     engine: LocalEngine | Engine
     text = read_script(file)  # once: it may be edited while the queries run
@@ -87,7 +91,7 @@ def run(
             given = master or checkpoint or seconds or keep_open or follow or packages or conf
             if given:
                 raise typer.BadParameter(
-                    "--local reads files to their end; it takes no other options"
+                    "--local reads files to their end and takes no other options"
                 )
             engine, explained = run_here(text)
         else:
@@ -108,7 +112,7 @@ def run(
 
 
 def told_about(text: str, engine: LocalEngine | Engine, explained: Any) -> list[str]:
-    """What the writer of the file should hear of."""
+    """Notices for the author of the file."""
     from penstock.plan.notices import notices
     from penstock.sql.parse.parser import parse
 
@@ -156,7 +160,7 @@ def run_on_spark(
     finally:
         kept += engine.stop()
     for place in kept:
-        print(f"the same call continues from {place}", file=sys.stderr)
+        print(f"the same command continues from {place}", file=sys.stderr)
     return engine, explained
 
 
@@ -208,7 +212,7 @@ def read_everything(engine: LocalEngine) -> None:
 
 
 def show(engine: LocalEngine | Engine) -> None:
-    """The answers as tables, and what did not go in."""
+    """The results as tables, and which rows were rejected."""
     for query in engine.queries:
         show_query(query)
     streams = engine.status().streams
@@ -219,7 +223,7 @@ def show(engine: LocalEngine | Engine) -> None:
 
 
 def show_query(query: Query) -> None:
-    """A query's answer, or where it is."""
+    """A query's results, or where they are."""
     earlier = since_the_beginning(query.rows, query.total_rows)
     print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
     if query.sink is not None:

@@ -1,4 +1,4 @@
-"""`penstock verify FILE.sql`: try the file's queries against their definition."""
+"""`penstock verify FILE.sql`: compare the file's queries with the reference evaluator."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ def verify(
         Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
     ],
     rows: Annotated[
-        int, typer.Option("--rows", min=4, metavar="N", help="At most so many of each stream.")
+        int, typer.Option("--rows", min=4, metavar="N", help="Rows of each stream, at most.")
     ] = 200,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, metavar="K", help="So many cases, in memory.")
+        int, typer.Option("--seeds", min=1, metavar="K", help="Number of random cases.")
     ] = 10,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="Only this case, to see it again.")
+        int | None, typer.Option("--seed", metavar="S", help="Run only the case with this seed.")
     ] = None,
     spark: Annotated[
-        bool | None, typer.Option("--spark/--no-spark", help="Try one of them on Spark as well.")
+        bool | None,
+        typer.Option("--spark/--no-spark", help="Whether one case runs on Spark as well."),
     ] = None,
     json_path: Annotated[
-        Path | None, typer.Option("--json", metavar="PATH", help="Write everything there.")
+        Path | None, typer.Option("--json", metavar="PATH", help="Write all results to this file.")
     ] = None,
 ) -> None:
-    """Try a file's queries in many ways on a sample of its data: do all give the same answer?
+    """Compare the results of a file's queries with a reference, on a sample of its data.
 
-    Rows come in random order, late, repeated and with NULLs, in random batches; queries run in
-    this process and on Spark's host, with every algorithm, with restarts and lost workers. What
-    they give is compared with the answer by definition. A difference is made as small as it gets.
+    Rows arrive in random order, late, repeated and with NULLs, in random batches; queries run in
+    this process and on Spark's host, with every algorithm, with restarts and lost workers. Results
+    must equal those of a slow reference evaluator. A difference is reduced to a minimal case.
     """
     from penstock.verification.report import as_json, lines
     from penstock.verification.verify import Verification

@@ -153,7 +153,7 @@ def check_options(stream: Stream) -> None:
             raise NotExecutable(
                 f"stream `{stream.name}`: this host reads {stream.origin.format} without the "
                 f"option `{name}`",
-                hint=f"it knows: {usable}; Spark knows more",
+                hint=f"options here are: {usable}; Spark has more",
             )
         needed = cannot_be(name.lower(), text)
         if needed:

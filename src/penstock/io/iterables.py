@@ -35,8 +35,8 @@ def rows_of(stream: Stream, supply: Any, skip: int) -> Iterator[Rows]:
         raise
     except Exception as cause:  # the program's own code may raise anything
         raise HostError(
-            f"the rows of stream `{stream.name}` broke off: {type(cause).__name__}: {cause}",
-            hint="those before it are kept; with a checkpoint, a restart asks for those behind",
+            f"reading the rows of stream `{stream.name}` failed: {type(cause).__name__}: {cause}",
+            hint="earlier rows are processed; with a checkpoint, a restart continues after them",
         ) from cause
 
 
@@ -63,7 +63,7 @@ def rows_in(stream: Stream, item: Any) -> Rows:
     if isinstance(item, tuple | list):
         if len(item) == len(names):
             return [dict(zip(names, item, strict=True))]
-        what = f"a row of {len(item)} values, and its columns are {', '.join(names)}"
+        what = f"a row of {len(item)} values for the columns {', '.join(names)}"
     else:
         what = f"`{item!r}`, which is not a row"
     raise MalformedRow(

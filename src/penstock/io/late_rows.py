@@ -24,7 +24,7 @@ from penstock.model.schema import Column, Schema
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 
-WHY_CLOSED = "a run that ended before it came has closed its windows"
+WHY_CLOSED = "an earlier run closed its windows when it ended"
 
 _OURS = (
     ("why", Type.STRING),

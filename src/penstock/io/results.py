@@ -68,6 +68,6 @@ def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path
             hidden.unlink(missing_ok=True)
         raise HostError(
             f"cannot write results to `{folder}`: {cause}",
-            hint="make room or name another place; nothing that was read is lost",
+            hint="free some space or name another directory; no row that was read is lost",
         ) from cause
     return file

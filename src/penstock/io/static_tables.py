@@ -128,7 +128,7 @@ def _not_conforming(name: str, reason: str) -> MalformedRow:
     return MalformedRow(
         name,
         f"a row does not conform to table `{name}`: {reason}",
-        hint="a table is read as a whole: mend the row, or declare the column otherwise",
+        hint="a table is read as a whole: fix the row, or declare another type",
     )
 
 

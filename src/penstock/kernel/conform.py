@@ -120,17 +120,17 @@ def check_columns(stream: Stream, rows: Rows) -> None:
     except TypeError as cause:
         raise MalformedRow(
             stream.name,
-            f"what comes for `{stream.name}` is not rows: {cause}",
+            f"what was given for `{stream.name}` is not rows: {cause}",
             hint="give a list of dicts, or a Polars DataFrame",
         ) from cause
     for names in shapes - {expected}:
         missing = [name for name in wanted if name not in names]
         extra = sorted(names - expected)
         wrong = [f"no column `{name}`" for name in missing]
-        wrong += [f"a column `{name}` it does not have" for name in extra]
+        wrong += [f"an unknown column `{name}`" for name in extra]
         raise MalformedRow(
             stream.name,
-            f"rows for `{stream.name}` come with {' and '.join(wrong)}",
+            f"rows for `{stream.name}` have {' and '.join(wrong)}",
             hint=suggest(extra[0] if extra else missing[0], wanted),
         )
 

@@ -269,8 +269,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         for each in settings.changed():
             if getattr(settings, each.name) == each.only_spark:
                 raise BadSetting(
-                    f"`{each.name}` cannot be `{each.only_spark}` here: queries in this process "
-                    "run in the kernel",
+                    f"`{each.name}` cannot be `{each.only_spark}` here: in this process all "
+                    "queries run in the kernel",
                     hint=f"SET {each.name} = {each.default}, or run it on Spark",
                 )
         policy = LatePolicy(settings.late)
@@ -278,8 +278,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
             for entry in self.catalog.queries:
                 late_rows({entry.name: entry.plan}, settings.options)
                 raise NotExecutable(
-                    f"query `{entry.name}` runs already, by an algorithm that cannot treat late "
-                    f"rows as `{settings.late}`",
+                    f"query `{entry.name}` is running with an algorithm that does not support late "
+                    f"= {settings.late}",
                     hint="SET late before the queries are declared",
                 )
         self._host.set_late(policy)

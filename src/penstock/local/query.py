@@ -1,4 +1,4 @@
-"""LocalQuery: a standing query in this process."""
+"""LocalQuery: a continuous query in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sink_of(name: str, sink: Sink) -> FileSink | ConsoleSink:
 
 
 class LocalQuery(Query):
-    """One standing query; what it fails with is raised where rows are pushed."""
+    """One continuous query; what it fails with is raised where rows are pushed."""
 
     def __init__(self, engine: LocalEngine, name: str, plan: Node, sink: Sink | None) -> None:
         super().__init__(engine, name, plan, sink)

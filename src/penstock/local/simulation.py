@@ -62,9 +62,7 @@ def simulate(
     """
     clock = host.clock
     if not isinstance(clock, VirtualClock):
-        raise BadSetting(
-            "a simulation needs a clock it can set", hint="give the host a VirtualClock"
-        )
+        raise BadSetting("a simulation needs a virtual clock", hint="give the host a VirtualClock")
     report = Report()
     for query in host.queries:
         report.latencies[query] = []

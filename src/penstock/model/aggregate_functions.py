@@ -71,7 +71,7 @@ class Second(Enum):
 
     NOTHING = "nothing"
     COLUMN = "the column to order by"
-    SHARE = "a share between 0 and 1"
+    SHARE = "a fraction between 0 and 1"
     COUNT = "how many"
 
 
@@ -141,13 +141,13 @@ _SKETCH = SparkForm(folded=False, of=_BELOW_BIGINT | {Type.BOOLEAN, Type.BIGINT,
 
 _FUNCTIONS = (
     _function(
-        *("count", "how many rows (`count(*)`), or how many that have an x", _ANY, _COUNT),
+        *("count", "the number of rows (`count(*)`), or of rows where x is not NULL", _ANY, _COUNT),
         _called("count"),
         distinct="count_distinct",
         invertible_of=frozenset(Type),
         native=SparkForm(),
     ),
-    _function("count_distinct", "how many different values", _ANY, _COUNT, holistic=True),
+    _function("count_distinct", "the number of different values", _ANY, _COUNT, holistic=True),
     _function(
         "approx_count_distinct",
         "the same within some 2 %, from a sketch (natively from Spark's own)",
@@ -198,7 +198,7 @@ _FUNCTIONS = (
     ),
     _function(
         "percentile",
-        "the value below which a share lies (the median: 0.5), between the two nearest",
+        "the value below which that fraction of the values lies (median: 0.5), interpolated",
         *(_NUMBER, _DOUBLE),
         (Spelling("median", parameters=(0.5,)), Spelling("percentile", Second.SHARE, "0.9")),
         holistic=True,
@@ -221,15 +221,27 @@ _FUNCTIONS = (
         ordered=True,
     ),
     _function(
-        *("mode", "the most frequent value; of several the least", _ANY, _SAME, _called("mode")),
+        *("mode", "the most frequent value; among equals, the least", _ANY, _SAME, _called("mode")),
         holistic=True,
     ),
     _function(
-        *("bool_and", "whether all of them hold", _CONDITION, _SAME, _called("bool_and", "every")),
+        *(
+            "bool_and",
+            "whether x is true in all rows",
+            _CONDITION,
+            _SAME,
+            _called("bool_and", "every"),
+        ),
         distinct="bool_and",
     ),
     _function(
-        *("bool_or", "whether one of them holds", _CONDITION, _SAME, _called("bool_or", "some")),
+        *(
+            "bool_or",
+            "whether x is true in some row",
+            _CONDITION,
+            _SAME,
+            _called("bool_or", "some"),
+        ),
         distinct="bool_or",
     ),
     _function(
@@ -240,18 +252,18 @@ _FUNCTIONS = (
         holistic=True,
     ),
     _function(
-        *("collect_set", "the different values, in their own order", _PRINTABLE, _TEXT),
+        *("collect_set", "the different values, sorted", _PRINTABLE, _TEXT),
         _called("collect_set"),
         distinct="collect_set",
         holistic=True,
     ),
     _function(
-        *("top_k", "the greatest values, so many, greatest first", _PRINTABLE, _TEXT),
+        *("top_k", "the k greatest values, greatest first", _PRINTABLE, _TEXT),
         (Spelling("top_k", Second.COUNT, "10"),),
     ),
     _function(
         "heavy_hitters",
-        "the values that make up at least a share of all, most frequent first",
+        "the values that make up at least that fraction of the rows, most frequent first",
         *(_PRINTABLE, _TEXT),
         (Spelling("heavy_hitters", Second.SHARE, "0.05"),),
         holistic=True,

@@ -41,7 +41,7 @@ class Aggregate:
         if self.argument is not None:
             self.definition.takes.check(self.function, self.argument, self.argument.type)
         elif self.function != "count":
-            raise TypeMismatch(f"{self.function}(*) means nothing", hint="name a column")
+            raise TypeMismatch(f"{self.function}(*) is not defined", hint="name a column")
 
     @property
     def definition(self) -> AggregateFunction:

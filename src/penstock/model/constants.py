@@ -28,7 +28,7 @@ def check_constant(function: str, position: int, value: Any) -> None:
         return
     if function == "date_trunc" and value.lower() not in TRUNC_UNITS:
         raise UnknownName(
-            f"date_trunc knows no unit `{value}`",
+            f"`{value}` is not a unit of date_trunc",
             hint=suggest(value.lower(), dict.fromkeys(TRUNC_UNITS.values())),
         )
     if function in ("like", "ilike") and position == 2 and len(value) != 1:

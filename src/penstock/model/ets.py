@@ -42,7 +42,7 @@ class Ets:
                 hint="write SET ets = periodic 1 SECOND, or SET ets = on demand",
             )
         if self.every is not None and self.every <= 0:
-            raise BadSetting("a period must be longer than nothing", hint="such as 1 SECOND")
+            raise BadSetting("a period must be positive", hint="such as 1 SECOND")
 
     def __str__(self) -> str:
         return self.kind.value + (f" {format_duration(self.every)}" if self.every else "")

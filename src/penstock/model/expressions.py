@@ -6,7 +6,7 @@ Five shapes are enough. Operators are functions with a sign for a name, so `a + 
 
 NULL follows SQL: it spreads through arithmetic and comparison, AND and OR use three values, and a
 computation that has no answer (division by zero, a cast that fails) gives NULL, never an error: one
-bad row must not end a standing query.
+bad row must not end a continuous query.
 """
 
 from __future__ import annotations

@@ -65,9 +65,7 @@ _ARITHMETIC = (
         "the remainder, not negative when the divisor is positive",
         "NUMBER, NUMBER -> NUMBER",
     ),
-    _function(
-        "negative", "the number with its sign turned", "NUMBER -> NUMBER", "INTERVAL -> INTERVAL"
-    ),
+    _function("negative", "the number negated", "NUMBER -> NUMBER", "INTERVAL -> INTERVAL"),
     _function("abs", "the number without its sign", "NUMBER -> NUMBER", "INTERVAL -> INTERVAL"),
     _function("sign", "-1, 0 or 1", "DOUBLE -> DOUBLE"),
     _function(
@@ -78,7 +76,7 @@ _ARITHMETIC = (
     ),
     _function(
         "round",
-        "rounded to n digits behind the point (0), halves away from zero",
+        "rounded to n decimals (0), halves away from zero",
         "NUMBER[, BIGINT] -> NUMBER",
         constants={1},
     ),
@@ -92,7 +90,7 @@ _ARITHMETIC = (
     _function("&", "bitwise and", "INTEGER, INTEGER -> INTEGER"),
     _function("|", "bitwise or", "INTEGER, INTEGER -> INTEGER"),
     _function("^", "bitwise exclusive or", "INTEGER, INTEGER -> INTEGER"),
-    _function("~", "every bit turned", "INTEGER -> INTEGER"),
+    _function("~", "every bit inverted", "INTEGER -> INTEGER"),
 )
 
 _LOGIC = (
@@ -119,8 +117,8 @@ _LOGIC = (
 )
 
 _TEXT = (
-    _function("||", "both as text, one behind the other", "TEXT, TEXT -> STRING"),
-    _function("concat", "all as text, one behind the other; NULL if one is", "TEXT... -> STRING"),
+    _function("||", "both as text, concatenated", "TEXT, TEXT -> STRING"),
+    _function("concat", "all as text, concatenated; NULL if one is", "TEXT... -> STRING"),
     _function(
         "concat_ws",
         "all that are not NULL as text, with the first between them",
@@ -168,12 +166,12 @@ _TEXT = (
     ),
     _function("endswith", "whether the first ends with the second", "STRING, STRING -> BOOLEAN"),
     _function(
-        "lpad", "filled up in front, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
+        "lpad", "padded on the left, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
     ),
     _function(
-        "rpad", "filled up behind, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
+        "rpad", "padded on the right, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
     ),
-    _function("repeat", "n times one behind the other", "STRING, BIGINT -> STRING"),
+    _function("repeat", "repeated n times", "STRING, BIGINT -> STRING"),
     _function("reverse", "backwards", "STRING -> STRING"),
     _function(
         "split_part",
@@ -216,11 +214,11 @@ _TIME = (
         "timestamp_micros", "the time so many microseconds after 1970", "BIGINT -> TIMESTAMP"
     ),
     _function(
-        "to_date", "the day; NULL where the text is none", "STRING -> DATE", "TIMESTAMP -> DATE"
+        "to_date", "the date; NULL where the text is not one", "STRING -> DATE", "TIMESTAMP -> DATE"
     ),
     _function(
         "to_timestamp",
-        "the time; NULL where the text is none",
+        "the timestamp; NULL where the text is not one",
         "STRING -> TIMESTAMP",
         "TIMESTAMP -> TIMESTAMP",
     ),

@@ -115,9 +115,9 @@ def check_declared(owner: str, columns: Iterable[Column]) -> None:
             )
         if name.lower() in seen:
             raise DuplicateName(
-                f"{owner} has columns `{seen[name.lower()]}` and `{name}`, which are one name: "
-                "case makes no difference",
-                hint="rename one of them where the rows come from",
+                f"{owner} has columns `{seen[name.lower()]}` and `{name}`, which are the same "
+                "name: case is ignored",
+                hint="rename one of them in the source",
             )
         seen[name.lower()] = name
 

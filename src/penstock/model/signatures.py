@@ -146,9 +146,9 @@ def _way_out(types: set[Type]) -> str:
     """What the caller most likely wants to write instead."""
     times = types & {Type.TIMESTAMP, Type.INTERVAL}
     if Type.STRING in types and times:
-        return "write TIMESTAMP '…' for a point in time, INTERVAL … SECONDS for a length of time"
+        return "write TIMESTAMP '…' for a point in time, INTERVAL … SECONDS for a duration"
     if Type.STRING in types and Type.DATE in types:
         return "write DATE '…' for a day"
     if (times or Type.DATE in types) and any(type_.is_numeric for type_ in types):
-        return "write INTERVAL … SECONDS for a length of time, timestamp_seconds(…) for a point"
+        return "write INTERVAL … SECONDS for a duration, timestamp_seconds(…) for a point"
     return "CAST(… AS …) turns an argument into another type"

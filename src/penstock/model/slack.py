@@ -1,7 +1,7 @@
-"""How late rows were, and the SLACK that would have kept them.
+"""How late rows were, and the SLACK that would have accepted them.
 
 A row is as late as it lies behind the newest of those before it. A slack of as much as the latest
-one keeps all of them; it is rounded up to a length that people write.
+one accepts all of them; it is rounded up to a length that people write.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def suggested_slack(stream: Stream, lateness: int) -> str | None:
 
 
 def lateness_in_words(stream: Stream, lateness: int) -> str:
-    """How late the latest row was, and what would have kept them all; empty: none was.
+    """How late the latest row was, and the SLACK that would have accepted all; empty: none was.
 
     >>> from penstock.model.schema import Column
     >>> columns = (Column("seq", Type.BIGINT),)
     >>> print(lateness_in_words(Stream("s", columns, TimestampKind.EXTERNAL, "seq"), 7))
-    up to 7 behind the newest before them: SLACK 7 would have kept all of them
+    up to 7 behind the newest before them: SLACK 7 would have accepted all of them
     """
     if not lateness:
         return ""
     shown = format_duration(lateness) if _is_time(stream) else str(lateness)
     slack = suggested_slack(stream, lateness)
-    way_out = "" if slack is None else f": SLACK {slack} would have kept all of them"
+    way_out = "" if slack is None else f": SLACK {slack} would have accepted all of them"
     return f"up to {shown} behind the newest before them{way_out}"
 
 

@@ -127,16 +127,16 @@ class Stream:
             if slack is not None and slack >= END:
                 raise CannotWindow(
                     f"stream `{self.name}`: SLACK is out of range",
-                    hint="choose a shorter one, or none: then only punctuation moves it on",
+                    hint="choose a shorter one, or none: then bounds come from punctuation only",
                 )
         if self.further and self.kind is not TimestampKind.EXTERNAL:
             raise CannotWindow(
-                f"stream `{self.name}`: only rows that bring their time along can have several",
+                f"stream `{self.name}`: only event time (TIMESTAMP BY) can have several columns",
                 hint="declare it with TIMESTAMP BY",
             )
         if len(set(self.times)) < len(self.times):
             raise CannotWindow(
-                f"stream `{self.name}` cannot take its time from one column twice",
+                f"stream `{self.name}` names a time column twice",
                 hint="name each column once",
             )
         self._check_timing()
@@ -159,12 +159,13 @@ class Stream:
         given = {word: value for word, value in tied.items() if value is not None}
         for word, value in given.items():
             if value < 0 or (word == "HEARTBEAT" and not value):
-                raise CannotWindow(f"stream `{name}`: {word} must be a length of time")
+                raise CannotWindow(f"stream `{name}`: {word} must be a duration")
         if not given and timing.rows_late is None:
             return
         if self.timestamp is None:
             raise CannotWindow(
-                f"stream `{name}` has no time that {' or '.join(given) or 'SLACK'} could be about",
+                f"stream `{name}` has no timestamp, so {' or '.join(given) or 'SLACK'} does not "
+                "apply",
                 hint="declare it with TIMESTAMP BY",
             )
         is_time = Schema(self.columns)[self.timestamp].type is Type.TIMESTAMP
@@ -176,13 +177,12 @@ class Stream:
             )
         if self.kind is TimestampKind.INTERNAL and (given.keys() - {"HEARTBEAT"}):
             raise CannotWindow(
-                f"stream `{name}` is stamped by the clock: {' and '.join(given)} cannot be about "
-                "it",
+                f"stream `{name}` is stamped on arrival, so {' and '.join(given)} cannot be used",
                 hint="only HEARTBEAT goes with TIMESTAMP INTERNAL",
             )
         if timing.rows_late is not None and (timing.rows_late < 0 or self.slack is not None):
             raise CannotWindow(
-                f"stream `{name}`: SLACK is a number of rows or a length of time, not both"
+                f"stream `{name}`: SLACK is a number of rows or a duration, not both"
             )
 
     @property

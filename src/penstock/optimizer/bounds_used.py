@@ -32,7 +32,7 @@ def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
     for stream, node in sorted(sources.items(), key=lambda found: found[0].name):
         grains = {on: grain_behind(node, on) for on in _attributes(stream)}
         used = [_line(stream, on, grain) for on, grain in grains.items() if grain != UNUSED]
-        lines.append(f"{indent}Bounds of {stream.name}: {', '.join(used) or 'none is used'}")
+        lines.append(f"{indent}Bounds of {stream.name}: {', '.join(used) or 'none are used'}")
     return lines
 
 

@@ -34,19 +34,19 @@ BUFFERING = ("buffering", "buffering_incremental")
 _ALGORITHMS: dict[Any, tuple[str, str]] = {
     Sliding: (
         "WidAggregate",
-        "ids follow from the row alone; one partial aggregate per group and open window",
+        "window ids follow from the row alone; one partial aggregate per group and open window",
     ),
     Cumulating: (
         "WidAggregate",
-        "ids follow from the row alone; one partial aggregate per group and open window",
+        "window ids follow from the row alone; one partial aggregate per group and open window",
     ),
     Landmark: (
         "LandmarkAggregate",
-        "one partial aggregate per group and open step, and one of everything before",
+        "one partial aggregate per group and open step, and one for everything before",
     ),
     EndedByRows: (
         "BinsAggregate",
-        "rows yet to come decide where windows end; one bin per place where it can change",
+        "later rows decide where windows end; one bin per point where the aggregate can change",
     ),
     Partitioned: (
         "PartitionedAggregate",
@@ -54,7 +54,7 @@ _ALGORITHMS: dict[Any, tuple[str, str]] = {
     ),
     Session: (
         "SessionAggregate",
-        "one partial aggregate per group and piece of a session, joined when it is over",
+        "one partial aggregate per group and part of a session, merged when the session ends",
     ),
 }
 
@@ -82,11 +82,11 @@ def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | 
     if isinstance(window, Sliding):
         if options.aggregation == "adapt":
             algorithm = "AdaptWid"
-            reason = "asked for; per group partial aggregates or rows, whichever takes less memory"
+            reason = "as set; per group partial aggregates or rows, whichever takes less memory"
         elif options.aggregation in BUFFERING:
             algorithm, reason = _buffering(node, options.aggregation)
         elif options.aggregation == AUTO and node.groups:
-            reason += "; AdaptWID takes less where most groups have few rows"
+            reason += "; AdaptWID takes less memory where most groups have few rows"
     results = tuple((result.name, result.aggregate) for result in node.results)
     consistent = options.late == "consistent"
     spec = WindowSpec(algorithm, node.groups, results, window, consistent=consistent)
@@ -110,13 +110,16 @@ def _chosen(spec: WindowSpec, reason: str, found: Estimate | None) -> Chosen:
 
 
 def _buffering(node: nodes.WindowAggregate, aggregation: str) -> tuple[str, str]:
-    reason = "asked for; a baseline: rows are kept, and each window is computed from its own"
+    reason = "as set; a baseline: rows are stored, and each window is computed from its rows"
     if aggregation == "buffering":
         return "Buffering", reason
     if all(result.aggregate.is_invertible for result in node.results):
-        reason = "asked for; a baseline: windows change by the rows that come and that leave"
+        reason = (
+            "as set; a baseline: a window is computed from the previous one and the rows "
+            "that enter and leave"
+        )
         return "BufferingIncremental", reason
-    return "Buffering", f"{reason}, since not all of the functions can be taken away again"
+    return "Buffering", f"{reason}, since not all functions are invertible"
 
 
 def goes_beyond_rows(node: nodes.WindowAggregate) -> bool:

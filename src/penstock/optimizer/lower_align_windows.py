@@ -18,7 +18,7 @@ def lower_align_windows(node: nodes.WindowAggregate) -> Chosen:
         tuple((result.name, result.aggregate) for result in part.results) for part in node.apart
     )
     if not isinstance(node.window, Sliding):
-        raise PenstockBug(f"{node.window} cannot stand beside others")
+        raise PenstockBug(f"{node.window} cannot be combined with other windows")
     columns = tuple(result.name for result in node.results)
     return Chosen(
         (AlignWindowsSpec(node.groups, sides, columns, node.window),),

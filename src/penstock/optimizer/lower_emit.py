@@ -19,12 +19,13 @@ def lower_emitting(node: nodes.WindowAggregate, emit: Emit, *, consistent: bool)
     results = tuple((result.name, result.aggregate) for result in node.results)
     window = node.window
     if not isinstance(window, Sliding | Cumulating | Landmark):
-        raise PenstockBug(f"{window} cannot be revised")
+        raise PenstockBug(f"{window} has no early results")
     algorithm = "RevisingLandmark" if isinstance(window, Landmark) else "RevisingWid"
     return Chosen(
         (
             BucketSpec(window, emit.every),
             WindowSpec(algorithm, node.groups, results, window, emit, consistent),
         ),
-        f"{emit}: partials of open windows can be read at any time, and say what changed",
+        f"{emit}: partial aggregates of open windows can be read at any time, and tell what "
+        "changed",
     )

@@ -33,36 +33,36 @@ from penstock.plan import nodes
 TACTICS = {
     AUTO: (
         PLAIN,
-        "pairs leave as soon as they exist, in no order; rows stay until no partner can come",
+        "results leave at once, in no order; rows are stored until no partner can come",
     ),
-    "oa": (PLAIN, "asked for; pairs leave as soon as they exist, in no order"),
+    "oa": (PLAIN, "as set; results leave at once, in no order"),
     "sync_filter": (
         "SyncFilter",
-        "asked for; rows wait until the other input has come as far, so results are in order",
+        "as set; rows wait until the other input has reached their time, so results are in order",
     ),
     "filter_order": (
         "FilterOrder",
-        "asked for; rows join at once, results wait until both inputs have come as far",
+        "as set; rows join at once; results wait until both inputs have reached their time",
     ),
     "adaptive": (
         "AdaptiveOrder",
-        "asked for; SyncFilter, and FilterOrder where c w l1 l2 >= {alpha}",
+        "as set; SyncFilter, and FilterOrder where c w l1 l2 >= {alpha}",
     ),
     "tsm": (
         "TSMJoin",
-        "asked for; the row with the least time joins next, so rows wait where they come in",
+        "as set; the row with the least time joins next; rows wait in the input buffers",
     ),
     "opob": (
         "OPOBJoin",
-        "asked for; results wait in a buffer that is sorted by the left timestamp",
+        "as set; results wait in a buffer that is sorted by the left timestamp",
     ),
     "opib": (
         "OPIBJoin",
-        "asked for; left rows wait until their partners have come, and join in order",
+        "as set; left rows wait until their partners have arrived, and join in order",
     ),
     "global_order": (
         "GlobalOrderJoin",
-        "a baseline, for experiments: wrong unless rows of both inputs come in one order",
+        "a baseline, for experiments: wrong unless both inputs together are in order",
     ),
 }
 #: Those that give other answers than OA-Join: for experiments, which name them in Options.
@@ -77,8 +77,8 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
         return Chosen((WindowJoinSpec(PLAIN, spec),), "an MJoin of two inputs is an OA-Join")
     if join == MJOIN:
         reason = (
-            f"asked for; {count} inputs meet at once, the smallest store first: only their own "
-            "rows are kept, where binary joins would keep the results of those below as well"
+            f"as set; {count} inputs are joined at once, the smallest store first: only their rows "
+            "are stored, and no intermediate results"
         )
         return Chosen((WindowJoinSpec(PLAIN, spec),), reason)
     tactic, reason = TACTICS[join]
@@ -86,9 +86,9 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
     if join not in (AUTO, "oa"):
         _check(node, join, options)
     elif _is_join(node.inputs[0]):
-        reason += "; two by two, so what the joins below have found is kept, and not found again"
+        reason += "; two by two: results of the join below are stored and not computed again"
     if options.join == AUTO and join in IN_ORDER:
-        reason = reason.replace("asked for", "order is kept everywhere")
+        reason = reason.replace("as set", "order is kept everywhere")
     if several is not None:
         reason += f"; {count} inputs at once"
     return Chosen((WindowJoinSpec(tactic, spec, alpha=alpha),), reason.format(alpha=alpha))
@@ -104,13 +104,14 @@ def _check(node: nodes.Join, join: str, options: Options) -> None:
     names = " and ".join(f"`{name}`" for name in node.titles)
     if node.kind is not JoinKind.INNER:
         raise NotExecutable(
-            f"cannot run the {node.kind.value} join of {names} by {join}, which finds pairs only",
+            f"cannot run the {node.kind.value} join of {names} with join = {join}, which only does "
+            "inner joins",
             hint="SET join = auto",
         )
     if join in IN_ORDER and not has_ordered_inputs(node, options):
         raise NotExecutable(
-            f"cannot run the join of {names} by {join}: "
-            "not all of its inputs come in the order of their time",
+            f"cannot run the join of {names} with join = {join}: not all of its inputs are ordered "
+            "by their time",
             hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
         )
 

@@ -25,8 +25,8 @@ from penstock.windows import Band
 
 def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
     if order_of(node.input, options) == {node.on}:
-        return Chosen((), f"rows come in the order of {node.on}")
-    reason = f"rows wait until nothing earlier can come; {_told(node)}"
+        return Chosen((), f"rows are in the order of {node.on} already")
+    reason = f"rows wait until no earlier row can come; {_told(node)}"
     return Chosen((OrderSpec(node.on),), reason)
 
 
@@ -45,14 +45,14 @@ class Price:
 def _told(node: nodes.Ordered) -> str:
     """The price in words."""
     if _of_window(node.input, node.on):
-        return "results leave when their window is over, so no more than those of one step are kept"
+        return "results leave when their window closes, so only those of one step are buffered"
     found = price(node.input, node.on)
     if found is None:
-        return "how long that is depends on the bounds of the streams"
+        return "how long depends on the bounds of the streams"
     is_time = node.schema[node.on].type is Type.TIMESTAMP
     length = format_duration(found.ticks) if is_time else str(found.ticks)
     parts = f" ({' + '.join(found.parts)})" if found.parts else ""
-    return f"all of the last {length} is kept{parts}"
+    return f"rows of the last {length} are buffered{parts}"
 
 
 def price(node: nodes.Node, on: str) -> Price | None:

@@ -55,14 +55,17 @@ def by_panes(
     """Paned-WID with a store of its own, and the reason."""
     aggregates = tuple(aggregate for _, aggregate in results)
     how = (
-        "windows follow from each other by adding and taking away panes"
+        "each window follows from the previous one by adding and subtracting panes"
         if all(aggregate.is_invertible for aggregate in aggregates)
-        else "panes keep values once, not once per window"
+        else "panes store values once, not once per window"
         if any(aggregate.is_holistic for aggregate in aggregates)
         else "a row updates one pane, and windows merge panes"
     )
     if adapts:
-        how += "; open panes keep a group as partials or as rows, whichever takes less memory"
+        how += (
+            "; open panes store a group as partial aggregates or as rows, whichever takes less "
+            "memory"
+        )
     if found is not None:
         how += f"; {found}"
     return Chosen(

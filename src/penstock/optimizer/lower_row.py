@@ -17,4 +17,4 @@ def lower_project(node: nodes.Project) -> Chosen:
 
 
 def lower_numbered(node: nodes.Numbered) -> Chosen:
-    return Chosen((NumberSpec(),), "rows are counted where they come in, as streams have no say")
+    return Chosen((NumberSpec(),), "rows are numbered here, since only streams have row numbers")

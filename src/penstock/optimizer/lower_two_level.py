@@ -10,9 +10,10 @@ from penstock.plan import nodes
 from penstock.windows import Cumulating, Sliding
 
 _LEAVES = {
-    LAZY: "throws out what collides, and what has been over for {m} windows",
-    SLOW: "throws out what collides, for {i} rows one that is over, and what is so for {m} windows",
-    IN_ORDER: "throws out what collides, and before it all that is over",
+    LAZY: "evicts entries that collide, and those whose window closed {m} windows ago",
+    SLOW: "evicts entries that collide, one closed entry per {i} rows, and those whose window "
+    "closed {m} windows ago",
+    IN_ORDER: "evicts entries that collide, and before them all closed ones",
 }
 
 
@@ -33,5 +34,5 @@ def two_level(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
             LowLevelSpec(node.groups, results, size, flush),
             WindowSpec("HighLevel", node.groups, results, window),
         ),
-        f"asked for; a table of {size} slots {leaves}; behind it partials are rolled up",
+        f"as set; a table of {size} slots {leaves}; a second level merges them",
     )

@@ -30,8 +30,8 @@ def _merge(node: nodes.Union, options: Options) -> Chosen:
     [on] = order
     if on in node.schema.nullable:
         raise NotExecutable(
-            f"cannot merge this union by `{on}`: a row without a partner has NULL there, and no "
-            "place in the order",
+            f"cannot merge this union by `{on}`: a row without a partner has NULL there, so it has "
+            "no place in the order",
             hint="SET union = meld",
         )
-    return Chosen((MergeSpec(len(node.parts), on),), f"keeps the order of {on}, by waiting")
+    return Chosen((MergeSpec(len(node.parts), on),), f"rows wait, to keep the order of {on}")

@@ -130,7 +130,7 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_ordered(node, options)
         case nodes.Table():
             raise NotExecutable(
-                f"table `{node.table.name}` is not a stream: it has no rows to come",
+                f"table `{node.table.name}` is not a stream: no rows will arrive",
                 hint=f"join a stream with it: FROM stream JOIN {node.table.name} ON …",
             )
     raise PenstockBug(f"no operators for {type(node).__name__}")

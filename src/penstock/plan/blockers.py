@@ -25,7 +25,7 @@ from penstock.plan.waiting import waits
 
 @dataclass(frozen=True)
 class StreamProgress:
-    """How far a stream is. `bound`: its bound; `heard`: when it last brought a row."""
+    """How far a stream is. `bound`: its bound; `heard`: when its last row arrived."""
 
     bound: int = BEGINNING
     heard: int | None = None
@@ -46,7 +46,7 @@ class InputFacts:
     holds: bool  # whether the next row waits for it
     needed: str  # how far it must come for that; empty if nothing waits for it
     release: str  # what would bring it there
-    late: str = ""  # how many rows were late, and the SLACK that would have kept them
+    late: str = ""  # how many rows were late, and the SLACK that would have accepted them
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ def _summary(
     if releases is None:
         return "not known: no batch has completed yet"
     if next_one is None:
-        return "nothing waits" if releases.known else "something waits; it is not known for what"
+        return "nothing waits" if releases.known else "something waits; for what is not known"
     if not next_one.bounds:
-        return "the next result waits for more rows, of any time"
+        return "the next result waits for more rows"
     waited = list(dict.fromkeys(stream for stream, _ in next_one.bounds))
     named = " and ".join(f"`{stream}`" for stream in waited)
     others = [each.bound for name, each in known.items() if name not in waited]
@@ -190,17 +190,21 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
         return "more rows, or its end"
     if need.of is not None:
         if need.of.stamped:
-            how = "it is asked" if ets.kind is not EtsKind.NONE else "SET ets = on demand"
+            how = (
+                "enabling timestamps are on"
+                if ets.kind is not EtsKind.NONE
+                else "SET ets = on demand"
+            )
             return f"the clock at {_shown_on(stream, need.of.column, need.bound)}: {how}"
         on, least = need.of.column, min(need.bound + need.of.slack, END - 1)
         return f"a row with {on} of {_shown_on(stream, on, least)} or later, or its end"
     asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
     at = f" of {_shown(stream, need.bound)} or later"
     if stream.kind is TimestampKind.INTERNAL:
-        how = f": it is asked {ets}" if asked else ", with a row, or SET ets = on demand"
+        how = ", by an enabling timestamp" if asked else ", with a row, or SET ets = on demand"
         return f"the clock at {_shown(stream, need.bound)}{how}"
     if stream.timing.rows_late is not None:
-        behind = f"with {stream.timing.rows_late} rows behind it"
+        behind = f"followed by {stream.timing.rows_late} rows"
         return f"a row{at} {behind}, punctuation{at}, or its end"
     if stream.slack is None:
         return f"punctuation{at}, or its end"
@@ -209,7 +213,7 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
         return f"{row}, or the clock, {format_duration(stream.timing.skew)} later"
     if stream.timing.lull is not None:
         return f"{row}, or a silence of {format_duration(stream.timing.lull)}"
-    return f"{row}, punctuation{at}, or its end; declaring a SKEW would let the clock do it"
+    return f"{row}, punctuation{at}, or its end; with a declared SKEW, the clock would do"
 
 
 def _late(stream: Stream, known: StreamProgress) -> str:
@@ -241,7 +245,7 @@ def _behind(stream: Stream, bound: int, high: int) -> str:
     if bound >= high:
         return "-"
     if bound <= BEGINNING or high >= END:
-        return "all of it"
+        return "infinitely"
     is_time = stream.timestamp is not None and (
         stream.schema[stream.timestamp].type is Type.TIMESTAMP
     )

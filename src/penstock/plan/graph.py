@@ -1,4 +1,4 @@
-"""The query graph: all standing queries as one graph, equal sub-plans drawn once.
+"""The query graph: all continuous queries as one graph, equal sub-plans drawn once.
 
 Nodes compare by content, so whatever two queries have in common is one node here, with several
 consumers. A connected *component* is what must be scheduled together; queries in different

@@ -107,7 +107,7 @@ class BaseEngine(ABC, Generic[Q]):
         return outcome
 
     def query(self, name: str) -> Q:
-        """A standing query by its name, whatever its case."""
+        """A continuous query by its name, whatever its case."""
         entry = self.catalog.get(name)
         if entry is None or entry.name not in self._queries:
             raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
@@ -216,7 +216,7 @@ class BaseEngine(ABC, Generic[Q]):
         return replace(status, rejected_kept=buffer.rows, rejected_dropped=buffer.dropped)
 
     def query_graph(self) -> QueryGraph:
-        """All standing queries as one graph, equal sub-plans drawn once."""
+        """All continuous queries as one graph, equal sub-plans drawn once."""
         return QueryGraph({entry.name: entry.plan for entry in self.catalog.queries})
 
     def declared_stream(self, name: str) -> StreamEntry:
@@ -383,7 +383,7 @@ class BaseEngine(ABC, Generic[Q]):
             if entry is None:
                 known = list(self.catalog.relations())
                 raise UnknownName(
-                    f"nothing is called `{target}`",
+                    f"no stream, table, view or query `{target}`",
                     position=statement.position,
                     hint=suggest(target, known),
                 )

@@ -21,8 +21,8 @@ def check_place(catalog: Catalog, name: str, sink: Sink, streams: Iterable[Strea
         is_path = source is not None and stream.origin.format != "workload"
         if is_path and would_read(str(source), sink.path):
             raise NotExecutable(
-                f"stream `{stream.name}` reads what lies in `{sink.path}`: results written "
-                "there would come back as rows",
+                f"stream `{stream.name}` reads from `{sink.path}`: results written there would be "
+                "read as rows",
                 hint=f"name a directory after INTO that is not in `{source}`",
             )
     others = [(entry.kind, entry.name, entry.sink) for entry in catalog.queries]

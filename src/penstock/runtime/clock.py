@@ -49,7 +49,7 @@ class VirtualClock:
 
     def spend(self, ticks: int) -> None:
         if ticks < 0:
-            raise PenstockBug(f"time cannot go back by {-ticks} ticks")
+            raise PenstockBug(f"time cannot go backwards by {-ticks} ticks")
         self._now += ticks
 
     def wait_until(self, ticks: int) -> None:

@@ -1,4 +1,4 @@
-"""Query: a handle on a standing query, the same on every host.
+"""Query: a handle on a continuous query, the same on every host.
 
 Results show times as datetimes in UTC. They go to one place: a sink, if the query was declared INTO
 one; else its subscribers; else they wait here until somebody fetches them. Of those that wait, the
@@ -35,7 +35,7 @@ _LOG = logging.getLogger("penstock")
 
 
 class Query(ABC):
-    """One standing query."""
+    """One continuous query."""
 
     def __init__(self, engine: BaseEngine[Any], name: str, plan: Node, sink: Sink | None) -> None:
         self.name = name
@@ -51,7 +51,7 @@ class Query(ABC):
     @property
     @abstractmethod
     def rows(self) -> int:
-        """How many rows it has put out since it was started."""
+        """How many rows it has output since it was started."""
 
     @property
     @abstractmethod
@@ -115,9 +115,9 @@ class Query(ABC):
             self._waiting.put(batch, shown)
             if self._waiting.dropped and not was_full:
                 _LOG.warning(
-                    "%s: nobody fetches its results; the latest %s rows are kept, older ones are "
-                    "dropped. Write them INTO a sink, subscribe(), fetch() or iterate(), or raise "
-                    "max_results of the engine.",
+                    "%s: results are not fetched; only the latest %s rows are kept. Write them "
+                    "INTO a sink, subscribe(), fetch() or iterate(), or raise max_results of the "
+                    "engine.",
                     self.name,
                     f"{self._waiting.limit:,}",
                 )
@@ -131,7 +131,7 @@ class Query(ABC):
 
     @property
     def status(self) -> QueryStatus:
-        """What it does and has come to."""
+        """Its state and figures."""
         return self._engine.query_status(self)
 
     @property
@@ -142,7 +142,7 @@ class Query(ABC):
     @property
     @abstractmethod
     def lastProgress(self) -> dict[str, Any] | None:
-        """How far it has come, with the facts of its status."""
+        """Its latest progress, with the facts of its status."""
 
     @property
     @abstractmethod

@@ -1,7 +1,7 @@
-"""Status: what an engine, its queries, streams and operators have come to, as a value.
+"""Status: the state of an engine, its queries, streams and operators, as one value.
 
-The live table, `--json`, EXPLAIN LIVE, `why()` and `lastProgress` all read it; so they cannot tell
-different things. It is a picture of one moment: ask again for the next one.
+The live table, `--json`, EXPLAIN LIVE, `why()` and `lastProgress` all read it, so they
+always agree. It is a snapshot: ask again for the next one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ NOT_STARTED, RUNNING, STOPPED, FAILED = "not started", "running", "stopped", "fa
 
 @dataclass(frozen=True)
 class StreamStatus:
-    """One stream. `bound`: nothing below it will come; `heard`: when it last brought a row."""
+    """One stream. `bound`: nothing below it will come; `heard`: when its last row arrived."""
 
     name: str
     counts: StreamCounts = field(default_factory=StreamCounts)
     bound: int = BEGINNING
     heard: int | None = None
-    rejected_kept: int = 0  # rejected rows that can be looked at
+    rejected_kept: int = 0  # rejected rows that are kept in memory
     rejected_dropped: int = 0  # older ones that were dropped
 
     @property
@@ -38,7 +38,7 @@ class StreamStatus:
 
 @dataclass(frozen=True)
 class OperatorStatus:
-    """One operator, over all its groups; `queries` are those it works for."""
+    """One operator, over all its groups; `queries` are those that use it."""
 
     name: str
     queries: tuple[str, ...]
@@ -53,7 +53,7 @@ class BatchStatus:
     """The last micro-batch; `seconds` is None if the last trigger found nothing to do."""
 
     number: int
-    rows: Mapping[str, int]  # that each stream brought
+    rows: Mapping[str, int]  # of each stream
     seconds: float | None
 
 
@@ -61,7 +61,7 @@ class BatchStatus:
 class QueryStatus:
     """One query. `rows` came out since it was started, `total_rows` since its checkpoint began.
 
-    `kept` results wait to be fetched; `dropped` ones did so for too long.
+    `kept` results wait to be fetched; `dropped` ones exceeded the limit.
     """
 
     name: str

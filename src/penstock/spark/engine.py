@@ -1,4 +1,4 @@
-"""Engine: standing queries as Structured Streaming pipelines.
+"""Engine: continuous queries as Structured Streaming pipelines.
 
     engine = Engine()
     engine.sql(open("talkers.sql").read())
@@ -77,8 +77,8 @@ class Engine(BaseEngine[SparkQuery]):
         if spark is not None:
             if conf:
                 raise HostError(
-                    "settings for a Spark session that is there already cannot be given with it",
-                    hint="set them where the session is made, or leave out spark=",
+                    "conf= cannot be combined with spark=: the session exists already",
+                    hint="set them where the session is created, or leave out spark=",
                 )
             check_usable(spark)
             if warning := warning_about(str(spark.sparkContext.master)):
@@ -181,7 +181,7 @@ class Engine(BaseEngine[SparkQuery]):
         readers = [r for r in self._running if name in {s.name for s in r.program.streams}]
         if not readers:
             raise NotExecutable(
-                f"no query that runs reads stream `{name}`, so the punctuation would reach nobody",
+                f"no running query reads stream `{name}`, so the punctuation would have no effect",
                 hint="declare the queries and start() them first",
             )
         for running in readers:
@@ -378,7 +378,7 @@ class Engine(BaseEngine[SparkQuery]):
             check_console(sink)
         if sink.format in SINK_FORMATS and sink.path is None:
             raise NotExecutable(
-                f"INTO {sink.format} needs a place", hint=f"INTO {sink.format} 'a/directory'"
+                f"INTO {sink.format} needs a path", hint=f"INTO {sink.format} 'a/directory'"
             )
 
     def _query_declared(self, entry: QueryEntry) -> SparkQuery:

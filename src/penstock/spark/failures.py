@@ -39,11 +39,11 @@ _WAYS_OUT = (
         "the machine is too busy, or packages are not compiled: `python -m compileall` on "
         "site-packages makes their import faster. A restart continues where it stopped",
     ),
-    (_NO_ROOM, "make room on the disk; a restart continues where it stopped"),
+    (_NO_ROOM, "free some disk space; a restart continues where it stopped"),
     ("Connection refused", "is the master running, and reachable from here?"),
     ("No module named", "the executors need the packages of requirements.lock"),
-    ("as parquet: ", "mend or remove the file, and start again: nothing of it was counted"),
-    ("FAILED_READ_FILE", "mend or remove the file, and start again: nothing of it was counted"),
+    ("as parquet: ", "fix or remove the file, and start again: none of its rows were counted"),
+    ("FAILED_READ_FILE", "fix or remove the file, and start again: none of its rows were counted"),
     ("Unable to infer schema", "declare the columns, or look at what the path holds"),
 )
 
@@ -88,7 +88,7 @@ def failure(cause: BaseException) -> HostError:
     hint = next((way for sign, way in _WAYS_OUT if sign in text), None)
     if isinstance(cause, Py4JNetworkError):
         return HostError(
-            "Spark's Java process is gone", hint="start again; results that are out stay"
+            "Spark's Java process is gone", hint="start again; results that were written stay"
         )
     if isinstance(cause, StreamingQueryException):
         return HostError(f"the query failed on Spark: {reason}", hint=hint)
@@ -129,7 +129,7 @@ def reason_in(text: str) -> str:
     'bad'
     """
     if is_slow_worker(text):
-        return "a Python worker took more than 10 s to start, and Spark waits no longer"
+        return "a Python worker took more than 10 s to start, which is Spark's limit"
     if "Traceback (most recent call last)" in text:
         last = text.split("Traceback (most recent call last)")[-1]
         reasons = _PYTHON_REASON.findall(last)

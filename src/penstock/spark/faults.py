@@ -42,8 +42,8 @@ IN_GROUP = {
     "state.segment": "(repeatable) a new segment is about to be written; some may be",
     "state.segments": "all new segments are written; those that have gone are still there",
     "state.directory": "(repeatable) they are removed; the directory is the last batch's",
-    "group.kept": "the directory is written; the answers have not left the worker",
-    "group.over": "the answers are with Spark, which has not committed the state",
+    "group.kept": "the directory is written; the results have not left the worker",
+    "group.over": "the results are with Spark, which has not committed the state",
 }
 #: The driver, up to where Spark commits the batch:
 IN_DRIVER = {
@@ -51,13 +51,13 @@ IN_DRIVER = {
     "deliver.computed": "it is: every group's state is on disk; nothing has been delivered",
     "deliver.query": "(repeatable) results of one query are about to be written; others may be",
     "sink.written": "a file of results is there; the list of what was written does not say so",
-    "deliver.late": "(repeatable) rows set aside are about to be written; results are",
-    "deliver.over": "everything has been delivered; nobody has heard of it",
+    "deliver.late": "(repeatable) rejected rows are about to be written; results are",
+    "deliver.over": "everything has been delivered; nothing has been reported",
     "batch.over": "reports are made; what is left is Spark's commit",
 }
 #: The driver, when it promises something:
 IN_PULSE = {
-    "pulse.send": "(repeatable) a promise is about to be written",
+    "pulse.send": "(repeatable) punctuation is about to be written",
     "pulse.written": "it is, under a name that nobody reads",
 }
 POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_PULSE}

@@ -1,4 +1,4 @@
-"""SparkQuery: a standing query that runs on Spark.
+"""SparkQuery: a continuous query that runs on Spark.
 
 Results of a micro-batch arrive whole, after Spark has computed it. If Spark repeats a batch after a
 crash, what it put out the first time is replaced, in files as in memory; results that were fetched
@@ -30,7 +30,7 @@ PAUSE = 0.2
 
 
 class SparkQuery(Query):
-    """One standing query."""
+    """One continuous query."""
 
     _engine: Engine
 

@@ -226,8 +226,8 @@ class RunningPipeline:
         if where and self.choice.lowering == NATIVE:
             queries = ", ".join(self.share.queries)
             raise NotExecutable(
-                f"`{queries}` runs as Spark SQL alone, and Spark SQL cannot punctuate some rows "
-                f"of `{stream}` only",
+                f"`{queries}` runs as Spark SQL alone, which cannot punctuate only some rows of "
+                f"`{stream}`",
                 hint="SET lowering = kernel, or punctuate all rows",
             )
         self._punctuating.check(stream, bound, where)
@@ -328,7 +328,6 @@ def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> Non
         is_path = source is not None and stream.origin.format != "workload"
         if checkpoint is not None and is_path and would_read(str(source), str(checkpoint)):
             raise HostError(
-                f"stream `{stream.name}` reads what lies in `{checkpoint}`, where the checkpoint "
-                "would be kept",
+                f"stream `{stream.name}` reads from `{checkpoint}`, where the checkpoint would be",
                 hint=f"name a checkpoint that is not in `{source}`",
             )

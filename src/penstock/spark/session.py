@@ -163,8 +163,8 @@ def _way_out(master: str | None, log: Path) -> str:
     if not home and shutil.which("java") is None:
         return "there is no Java: install version 17 or newer, or set JAVA_HOME"
     if master is not None:
-        return f"is the master `{master}` running, and reachable from here? Spark's words: {log}"
-    return f"Spark's own words are in {log}"
+        return f"is the master `{master}` running, and reachable from here? Spark's log: {log}"
+    return f"Spark's log is {log}"
 
 
 def ship_package(spark: SparkSession) -> None:

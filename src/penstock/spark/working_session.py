@@ -43,8 +43,8 @@ def warning_about(master: str) -> str | None:
     """What a session cannot do for us that no setting of ours can change.
 
     >>> print(warning_about("local[*]"))
-    this Spark session tries a task once, so one that fails ends its query; .master("local[*,4]") \
-has it tried four times
+    this Spark session does not retry tasks, so a task that fails ends its query; \
+.master("local[*,4]") allows four attempts
     >>> warning_about("local[2, 4]"), warning_about("spark://host:7077")
     (None, None)
     """
@@ -52,8 +52,8 @@ has it tried four times
     if found is None:
         return None
     return (
-        "this Spark session tries a task once, so one that fails ends its query; "
-        f'.master("local[{found[1] or 1},4]") has it tried four times'
+        "this Spark session does not retry tasks, so a task that fails ends its query; "
+        f'.master("local[{found[1] or 1},4]") allows four attempts'
     )
 
 

@@ -52,7 +52,7 @@ def not_judged(plan: nodes.Node) -> str | None:
         if isinstance(node, nodes.Numbered) and not all(
             isinstance(below, in_order) for below in walk(node.input)
         ):
-            return "its windows count rows in the order in which they come out of other operators"
+            return "its windows count rows in the order in which other operators output them"
         if isinstance(node, nodes.WindowAggregate):
             for result in node.results:
                 if result.aggregate.function in APPROXIMATE and node is not _top(plan):
@@ -72,7 +72,7 @@ def judged_in_part(plan: nodes.Node) -> str | None:
     if bounds:
         return f"{', '.join(bounds)}: approximate, so only near the exact value"
     if _final(plan) is not None:
-        return "EMIT: final rows only, early ones depend on when rows come"
+        return "EMIT: only final rows, since early ones depend on when rows arrive"
     return None
 
 

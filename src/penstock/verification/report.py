@@ -51,11 +51,11 @@ def _verdict(done: Verification, planned: Planned) -> str:
     if name in outcome.not_judged:
         return f"not judged: {outcome.not_judged[name]}"
     if outcome.found is not None and outcome.found.difference.query == name:
-        return "DIFFERS from its definition"
+        return "DIFFERS from the reference"
     compared, rows = outcome.compared[name], outcome.answers[name]
-    verdict = f"equals its definition in {_count(compared, 'run')}, {_count(rows, 'row')} in all"
+    verdict = f"equals the reference in {_count(compared, 'run')}, {_count(rows, 'row')} in all"
     if not rows:
-        verdict += " (no row ever came out: try --rows with more)"
+        verdict += " (no results: try more --rows)"
     if name in outcome.in_part:
         verdict += f"; in part: {outcome.in_part[name]}"
     return verdict
@@ -66,7 +66,7 @@ def _difference(done: Verification, found: Found) -> Iterator[str]:
     planned = next(each for each in done.planned if each.name == wrong.query)
     yield f"The smallest difference of `{wrong.query}` ({found.way}):"
     yield ""
-    yield "  it comes"
+    yield "  input"
     yield from indented(_arrivals(done.streams, found.case), 4)
     if wrong.problem:
         yield ""
@@ -80,7 +80,7 @@ def _difference(done: Verification, found: Found) -> Iterator[str]:
             yield from indented(_answer(columns, rows, marked), 4)
     yield ""
     again = f"--seed {found.seed} --rows {found.wanted}"
-    yield f"  again: {again} ({found.rows_at_first:,} rows at first)"
+    yield f"  to repeat: {again} ({found.rows_at_first:,} rows at first)"
 
 
 def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:

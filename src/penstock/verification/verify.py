@@ -241,7 +241,8 @@ class Verification:
         if wrong[0].kind == HOST_ERROR:
             raise HostError(
                 f"{way}: {wrong[0].problem.removeprefix(f'{HOST_ERROR}: ')}",
-                hint="if the machine is well and it happens again, please report it with the file",
+                hint="if the machine is healthy and it happens again, please report it with the "
+                "file",
             )
         first = self._culprit(way, case, wrong[0])
         yield f"seed {seed}: `{first.query}` differs with {case.size} rows; looking for fewer …"

@@ -53,13 +53,13 @@ class Way:
             if self.rows_per_block is not None:
                 yield f"{self.rows_per_block} rows a push"
             if self.changes:
-                yield "changes in mid-run"
+                yield "changes while running"
         if self.host == "groups":
             yield f"{self.groups} partition group{'s' if self.groups > 1 else ''}"
             if self.ets_by != "rows":
                 yield f"timestamps by {self.ets_by}"
             if self.loses_workers:
-                yield "faults and workers that are lost"
+                yield "faults and lost workers"
         if self.host == "spark":
             yield f"{self.lowering} lowering"
         if self.restarts:

@@ -67,7 +67,7 @@ class Options:
             return default
         ticks = 0 if text == "0" else _length(text)
         if ticks is None:
-            raise self._wrong(name, text, "a length of time", "5 seconds")
+            raise self._wrong(name, text, "a duration", "5 seconds")
         return ticks
 
     def moment(self, name: str, default: int) -> int:

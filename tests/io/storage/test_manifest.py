@@ -30,7 +30,7 @@ def parts(folder: Path, numbers: range, content: str = "v\n{}\n") -> Manifest:
 def refused(manifest: Manifest, through: int | None = None) -> str:
     with pytest.raises(HostError) as caught:
         manifest.verify(through)
-    assert "start anew" in str(caught.value)
+    assert "start over" in str(caught.value)
     return str(caught.value)
 
 
@@ -107,7 +107,7 @@ def test_a_part_that_nobody_noted_is_refused(tmp_path: Path) -> None:
     manifest = parts(tmp_path, range(3))
     (tmp_path / "list").unlink()
     message = refused(manifest, through=2)
-    assert "part-00000000.csv` does not stand in" in message
+    assert "part-00000000.csv` is not listed in" in message
 
 
 def test_a_line_that_was_cut_off_counts_as_not_written(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
             found = read_sealed(file)
         except HostError as refused:
             assert "groups.json" in str(refused)
-            assert "start anew" in str(refused)
+            assert "start over" in str(refused)
         else:
             assert found == CONTENT  # a gap between two words
 

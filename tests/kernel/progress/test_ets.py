@@ -78,13 +78,13 @@ def test_a_row_that_keeps_the_skew_is_not_late_after_a_silence() -> None:
 @pytest.mark.parametrize(
     ("stream", "reason"),
     [
-        (lambda: external(skew=-1), "SKEW must be a length"),
-        (lambda: external(heartbeat=0), "HEARTBEAT must be a length"),
-        (lambda: Stream("s", COLUMNS, timing=Timing(skew=1)), "no time that SKEW"),
+        (lambda: external(skew=-1), "SKEW must be a duration"),
+        (lambda: external(heartbeat=0), "HEARTBEAT must be a duration"),
+        (lambda: Stream("s", COLUMNS, timing=Timing(skew=1)), "so SKEW does not apply"),
         (lambda: external(slack=0, rows_late=3), "not both"),
         (
             lambda: Stream("s", COLUMNS, TimestampKind.INTERNAL, "ts", timing=Timing(lull=1)),
-            "stamped by the clock",
+            "stamped on arrival",
         ),
         (
             lambda: Stream(

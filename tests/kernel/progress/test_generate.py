@@ -70,8 +70,8 @@ def test_a_promise_that_goes_back_is_refused() -> None:
         generator.punctuate(9 * SECOND)
     assert raised.value.stream == "s"
     assert str(raised.value) == (
-        "the bound of stream `s` is 1970-01-01 00:00:10 already, "
-        "and cannot go back to 1970-01-01 00:00:09\n  a bound may only rise"
+        "the bound of stream `s` is 1970-01-01 00:00:10 already, and cannot fall to 1970-01-01 "
+        "00:00:09\n  a bound may only rise"
     )
 
 

@@ -363,5 +363,5 @@ def test_operators_that_wait_for_each_other_do_not_send_control_in_circles() -> 
 
 
 def test_a_step_of_no_rows_is_refused() -> None:
-    with pytest.raises(BadSetting, match="a step of 0 rows gets nowhere"):
+    with pytest.raises(BadSetting, match="a step cannot have 0 rows"):
         Executor(Graph(), rows_per_step=0)

@@ -193,5 +193,5 @@ def test_an_unknown_strategy_is_an_error_that_names_those_there_are(name: str) -
 
 
 def test_a_batch_of_no_rows_is_refused() -> None:
-    with pytest.raises(BadSetting, match="a batch of 0 rows never ends"):
+    with pytest.raises(BadSetting, match="a batch cannot have 0 rows"):
         strategy_named("batched 0")

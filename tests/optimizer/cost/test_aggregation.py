@@ -68,8 +68,8 @@ def test_how_panes_are_put_together_follows_from_functions_and_density() -> None
 
 def test_it_is_said_from_what_a_cost_is_estimated() -> None:
     assumed = estimate(Sliding("ts", 60, 1), ("k",), [COUNT], Load(), REFERENCE)
-    assert "assumed: 1,000 rows a slide in blocks of 1,000, 1 to 10,000 groups" in str(assumed)
+    assert "assumed: 1,000 rows per slide in blocks of 1,000, 1 to 10,000 groups" in str(assumed)
     assert "costs of a reference machine" in str(assumed)
-    assert "seen: 20,000 rows a slide in blocks of 20,000, 100 groups" in str(
+    assert "seen: 20,000 rows per slide in blocks of 20,000, 100 groups" in str(
         estimated(COUNT, 60, 100)
     )

@@ -25,7 +25,7 @@ def test_three_inputs_are_joined_at_once_or_two_by_two() -> None:
     assert isinstance(top, Join)
     at_once = choose(shaped(top, "mjoin"), Options(join="mjoin"))
     assert at_once.names == ("MJoin",)
-    assert "3 inputs meet at once" in at_once.reason
+    assert "3 inputs are joined at once" in at_once.reason
     tree = shaped(top, "auto")
     two_by_two = choose(tree, Options())
     assert two_by_two.names == ("OAJoin",)

@@ -241,7 +241,7 @@ def test_a_promise_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     beat.start()
     beat._thread.join()
     assert not beat._thread.is_alive()
-    with pytest.raises(HostError, match=r"can no longer be asked for the time: .*No such file"):
+    with pytest.raises(HostError, match=r"for silent streams cannot be written: .*No such file"):
         beat.check()
 
 

@@ -133,7 +133,7 @@ def test_rows_before_a_failure_are_spooled_and_the_failure_is_kept(tmp_path: Pat
     spool.start(lambda: 0)
     until(lambda: spool.is_over)
     assert rows_spooled(tmp_path) == 3
-    with pytest.raises(HostError, match="rows of stream `s` broke off: OSError: unplugged"):
+    with pytest.raises(HostError, match="rows of stream `s` failed: OSError: unplugged"):
         spool.check()
 
 
@@ -142,13 +142,13 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "spool").rmdir()
     spool.start(lambda: 0)
     until(lambda: spool.is_over)
-    with pytest.raises(HostError, match="cannot keep the rows of stream `s`"):
+    with pytest.raises(HostError, match="cannot store the rows of stream `s`"):
         spool.check()
 
 
 def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(HostError, match="cannot keep the rows of stream `s`"):
+    with pytest.raises(HostError, match="cannot store the rows of stream `s`"):
         Spool(STREAM, [row(1)], tmp_path / "file" / "spool")
 
 
@@ -190,7 +190,7 @@ def test_a_generator_is_a_stream_and_is_continued_behind_what_was_spooled(
         return made
 
     first = engine()
-    with pytest.raises(HostError, match="stream `s` broke off: ConnectionError"):
+    with pytest.raises(HostError, match="stream `s` failed: ConnectionError"):
         first.finish()
     first.stop()
     second = engine()

@@ -103,7 +103,7 @@ def test_rows_have_the_types_that_spark_is_told(name: str) -> None:
     ("options", "words"),
     [
         ({"step": "0"}, "`step` cannot be 0"),
-        ({"step": "soon"}, "`step` must be a length of time"),
+        ({"step": "soon"}, "`step` must be a duration"),
         ({"pace": "-1"}, "`pace` cannot be -1"),
         ({"pace": "nan"}, "`pace` cannot be nan"),
         ({"colour": "red"}, "no option `colour`"),

@@ -30,7 +30,7 @@ def checkpoint(tmp_path: Path) -> Path:
 def refused(folder: Path) -> str:
     with pytest.raises(HostError) as caught:
         last_finished(folder)
-    assert "start anew" in str(caught.value)
+    assert "start over" in str(caught.value)
     return str(caught.value)
 
 

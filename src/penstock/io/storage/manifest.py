@@ -98,8 +98,8 @@ class Manifest:
         for number, name in sorted(there.items()):
             if number not in parts:
                 raise HostError(
-                    f"`{self.folder / name}` does not stand in `{self.file}`, the list of what was "
-                    "written: one of the two was changed",
+                    f"`{self.folder / name}` is not listed in `{self.file}`, the list of written "
+                    "files: one of the two was changed",
                     hint=START_ANEW,
                 )
         last = sorted(parts)[-LAST:]
@@ -120,7 +120,7 @@ class Manifest:
             if found.st_mtime_ns == part.written and not is_last:
                 return None
             if digest_of_file(file) != part.digest:
-                raise _changed(file, "its content is another")
+                raise _changed(file, "its content differs")
         except FileNotFoundError:
             raise HostError(
                 f"`{file}` is gone, with {part.rows:,} row{'s' * (part.rows != 1)}",
@@ -172,14 +172,14 @@ class Manifest:
                 before = out.seek(0, os.SEEK_END)
                 try:
                     if out.write(lines) != len(lines):
-                        raise OSError("no room for a whole line")
+                        raise OSError("no space left for a whole line")
                 except OSError:
                     out.truncate(before)  # half a line would spoil the next one
                     raise
         except OSError as cause:
             raise HostError(
                 f"cannot write `{self.file}`: {cause}",
-                hint="make room on the disk; nothing that was read is lost",
+                hint="free some disk space; no row that was read is lost",
             ) from cause
 
 

@@ -23,7 +23,8 @@ PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 
 START_ANEW = (
-    "put it back as it was, or start anew with another checkpoint and another place for the results"
+    "put it back as it was, or start over with another checkpoint and another directory for the "
+    "results"
 )
 
 
@@ -56,14 +57,14 @@ def read_sealed(file: Path) -> Any:
     if not isinstance(sealed, dict) or not {"format", "digest", "content"} <= sealed.keys():
         raise HostError(
             f"`{file}` was written by an earlier release, or by something else: it has no digest",
-            hint="continue with the release that wrote it, or start anew with another checkpoint "
-            "and another place for the results",
+            hint="continue with the release that wrote it, or start over with another checkpoint "
+            "and another directory for the results",
         )
     if sealed["format"] != FORMAT:
         raise HostError(
             f"`{file}` is of format {sealed['format']}, and this release writes {FORMAT}",
-            hint="continue with the release that wrote it, or start anew with another checkpoint "
-            "and another place for the results",
+            hint="continue with the release that wrote it, or start over with another checkpoint "
+            "and another directory for the results",
         )
     if sealed["digest"] != _seal(sealed["content"]):
         raise HostError(
@@ -88,7 +89,7 @@ def write_private(file: Path, data: bytes) -> None:
             hidden.unlink(missing_ok=True)
         raise HostError(
             f"cannot write `{file}`: {cause}",
-            hint="make room on the disk; nothing that was read is lost",
+            hint="free some disk space; no row that was read is lost",
         ) from cause
 
 

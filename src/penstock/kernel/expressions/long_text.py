@@ -25,7 +25,7 @@ class TooMuchText(HostError):
         # On its way through Polars an error is made anew, with the expression behind its text.
         super().__init__(
             message.partition("\n")[0],
-            hint="take fewer rows at a time: SET rows_per_step = 1000; or make shorter texts",
+            hint="process fewer rows at a time: SET rows_per_step = 1000; or make shorter texts",
         )
 
 
@@ -43,8 +43,8 @@ def fits(length: pl.Expr, *, pieces: pl.Expr | None = None) -> pl.Expr:
         total = weights.sum()
         if total > _MOST:
             raise TooMuchText(
-                f"the texts of one step would take {total / 2**30:.0f} GiB, "
-                f"and there is room for {_MOST / 2**30:.0f}"
+                f"the texts of one step would take {total / 2**30:.0f} GiB; the limit is "
+                f"{_MOST / 2**30:.0f}"
             )
         return weights
 

@@ -35,6 +35,7 @@ def checked(pattern: str) -> str:
     except pl.exceptions.ComputeError as error:
         raise NotExecutable(
             f"cannot run the regular expression '{pattern}': {str(error).splitlines()[-1]}",
-            hint="look-around and back-references do not exist here, since they can take forever",
+            hint="look-around and back-references are not supported, since they can take "
+            "exponential time",
         ) from error
     return pattern

@@ -144,7 +144,7 @@ class Generator:
             name,
             f"{late.height} of the rows of `{name}` are late, the first one{which}: the stream is "
             f"{promised}",
-            hint="declare more SLACK, or choose to keep late rows aside; nothing was taken in",
+            hint="declare more SLACK, or SET late = keep; no row of this batch was processed",
         )
 
     def lateness(self, dated: pl.DataFrame, *, by_block: bool = False) -> int:
@@ -285,8 +285,8 @@ class Generator:
         if bound < self.state.own:
             raise BadPunctuation(
                 name,
-                f"the bound of stream `{name}` is {self._show(self.state.own)} already, "
-                f"and cannot go back to {self._show(bound)}",
+                f"the bound of stream `{name}` is {self._show(self.state.own)} already, and cannot "
+                f"fall to {self._show(bound)}",
                 hint="a bound may only rise",
             )
         return self.end() if bound >= END else self._raise(bound)
@@ -305,8 +305,8 @@ class Generator:
         if bound < made.get(where, BEGINNING):
             raise BadPunctuation(
                 name,
-                f"stream `{name}` has the bound {self._show(made[where])} already for these "
-                f"rows, and cannot go back to {self._show(bound)}",
+                f"stream `{name}` has the bound {self._show(made[where])} already for these rows, "
+                f"and cannot fall to {self._show(bound)}",
                 hint="a bound may only rise",
             )
         if self.state.ended or bound <= max(self.state.bound, made.get(where, BEGINNING)):

@@ -25,7 +25,7 @@ from penstock.kernel.scheduling.strategy import Strategy
 def batched(size: int) -> Strategy:
     """Batches of `size` rows."""
     if size < 1:
-        raise BadSetting(f"a batch of {size} rows never ends", hint="give 1 or more")
+        raise BadSetting(f"a batch cannot have {size} rows", hint="give 1 or more")
 
     def fill(at: Control) -> Execute | None:
         return encore(at) if at.processed < size else None

@@ -57,7 +57,7 @@ class Executor:
     ) -> None:
         if rows_per_step is not None and rows_per_step < 1:
             raise BadSetting(
-                f"a step of {rows_per_step} rows gets nowhere", hint="give 1 or more, or None"
+                f"a step cannot have {rows_per_step} rows", hint="give 1 or more, or None"
             )
         self._graph = graph
         self.table = table or SchedulingTable(graph)

@@ -31,5 +31,5 @@ def strategy_named(name: str) -> Strategy:
         return batched(int(sized[1] or BATCH))
     raise BadSetting(
         f"no scheduling strategy `{name}`",
-        hint=f"there are: {', '.join(_NAMED)}, batched N (N rows a batch, {BATCH} unless told)",
+        hint=f"there are: {', '.join(_NAMED)}, batched N (N rows a batch, by default {BATCH})",
     )

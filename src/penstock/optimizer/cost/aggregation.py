@@ -50,8 +50,8 @@ class Load:
         groups = f"{ASSUMED_GROUPS[0]} to {ASSUMED_GROUPS[-1]:,}"
         groups = groups if self.groups is None else _short(self.groups)
         return (
-            f"{'seen' if self.seen else 'assumed'}: {_short(self.rows_per_slide)} rows a slide in "
-            f"blocks of {_short(self.rows_per_block)}, {groups} group{'s' * (groups != '1')}"
+            f"{'seen' if self.seen else 'assumed'}: {_short(self.rows_per_slide)} rows per slide "
+            f"in blocks of {_short(self.rows_per_block)}, {groups} group{'s' * (groups != '1')}"
         )
 
 
@@ -102,8 +102,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"estimated {_short(self.paned)} us a window with panes, {_short(self.wid)} without "
-            f"({self.load}; costs {self.source})"
+            f"estimated {_short(self.paned)} us per window with panes, {_short(self.wid)} us "
+            f"without ({self.load}; costs {self.source})"
         )
 
 

@@ -34,8 +34,8 @@ def late_rows(queries: Queries, options: Options) -> Queries:
     for node in (node for plan in queries.values() for node in walk(plan)):
         if not _takes(node, options.union):
             raise NotExecutable(
-                f"late rows cannot be treated as `{options.late}` here: {node.label} "
-                "would break its punctuation by them",
+                f"late = {options.late} is not possible here: late rows would violate the "
+                f"punctuation of {node.label}",
                 hint="SET late = keep, drop or fail; or use sliding windows over unions that meld",
             )
     return queries

@@ -40,7 +40,7 @@ def share_panes(plans: Plans, running: Plans) -> Plans:
         found = next((other for other in there if _suits(other, store, plan.spec)), None)
         readers = wanted[_key(before.inputs[0])]
         shared = f"; {len(readers)} windows share them" if len(readers) > 1 else ""
-        shared = "; they are kept already" if found is not None else shared
+        shared = "; a running query stores them already" if found is not None else shared
         store = found or _common(store, readers)
         assert isinstance(store.spec, PaneStoreSpec)
         count = store.spec.panes.per_window(plan.spec.window)

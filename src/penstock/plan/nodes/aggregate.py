@@ -106,18 +106,18 @@ class WindowAggregate(Node):
     def _check_emit(self, emit: Emit) -> None:
         if self.has_several_windows:
             raise CannotWindow(
-                f"{emit} is not offered for several windows in one query",
+                f"{emit} is not supported for several windows in one query",
                 hint="leave EMIT out, or write one query for each window",
             )
         if not isinstance(self.window, (Sliding, Landmark, Cumulating)):
             raise CannotWindow(
-                f"{emit} is not offered for {self.window}: "
-                "rows yet to come decide which of its windows there are",
+                f"{emit} is not supported for {self.window}: later rows decide which of its "
+                "windows exist",
                 hint="leave EMIT out, or use a sliding, landmark or cumulating window",
             )
         if IS_FINAL in (*self.groups, *(result.name for result in self.results)):
             raise CannotWindow(
-                f"`{IS_FINAL}` is taken: it tells early results from final ones",
+                f"`{IS_FINAL}` is reserved: it tells early results from final ones",
                 hint="rename the column",
             )
 

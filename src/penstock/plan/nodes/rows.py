@@ -182,8 +182,8 @@ class Ordered(Node):
         if schema[self.on].name not in schema.progressing:
             usable = [name for name in schema.names if name in schema.progressing]
             raise CannotOrder(
-                f"cannot order by `{self.on}`: it does not progress, so no row could ever come out",
-                hint=f"answers can be ordered by: {', '.join(usable) or 'nothing'}",
+                f"cannot order by `{self.on}`: it does not progress, so no row could ever leave",
+                hint=f"results can be ordered by: {', '.join(usable) or 'nothing'}",
             )
 
     @cached_property
@@ -240,7 +240,7 @@ class Numbered(Node):
 
     @property
     def label(self) -> str:
-        return "Numbered as rows come"
+        return "Number rows"
 
 
 def _is_greatest(value: Expression, columns: frozenset[str]) -> bool:

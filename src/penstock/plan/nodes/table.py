@@ -48,8 +48,8 @@ class TableJoin(Node):
     def __post_init__(self) -> None:
         if self.kind.keeps_alone(1):
             raise CannotJoin(
-                f"cannot keep the rows of table `{self.table.name}` that have no partner: a "
-                "partner may always come, so none of them could ever come out",
+                f"cannot output the rows of table `{self.table.name}` without a partner: a partner "
+                "may always come, so none of them could ever leave",
                 hint="put the stream on the side that is kept: stream LEFT JOIN table",
             )
         for left, right in self.equalities:

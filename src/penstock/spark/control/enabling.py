@@ -237,8 +237,8 @@ class EnablingTimer:
         """Raise what has ended it before its time: silent streams would hold results for ever."""
         if self._failure is not None:
             raise HostError(
-                f"silent streams can no longer be asked for the time: {self._failure}",
-                hint="mend that and start again: a restart continues where it stopped",
+                f"enabling timestamps for silent streams cannot be written: {self._failure}",
+                hint="fix that and start again: a restart continues where it stopped",
             ) from self._failure
 
     def stop(self) -> None:

@@ -88,16 +88,17 @@ class Outputs:
             )
         if owner not in (None, mine) and folder.has_results:
             raise HostError(
-                f"`{sink.path}` holds results of something else ({owner}), not those of {whose} "
-                f"in the checkpoint `{checkpoint.folder}` ({mine})",
-                hint=f"continue {_into(before)}, or start anew with another checkpoint and another "
-                "place for the results",
+                f"`{sink.path}` holds results of another checkpoint ({owner}), not those of "
+                f"{whose} in the checkpoint `{checkpoint.folder}` ({mine})",
+                hint=f"continue {_into(before)}, or start over with another checkpoint and another "
+                "directory for the results",
             )
         if owner != mine and before != now and (folder.has_results or manifest.read()):
             raise HostError(
-                f"{whose} went {_into(before)} until now, and would go {_into(now)} from here on",
-                hint=f"continue {_into(before)}; or move that directory, with everything in it, "
-                "to the new place and continue there",
+                f"{whose} was written {_into(before)} so far, and would now be written "
+                f"{_into(now)}",
+                hint=f"continue {_into(before)}; or move that directory as a whole to the new "
+                "place and continue there",
             )
         folder.remove_unfinished()
         manifest.verify(checkpoint.finished)
@@ -112,9 +113,9 @@ def _check_kinds(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) 
         if old == new or (old and new and old[0] == new[0] and old[0] in SINK_FORMATS):
             continue
         raise HostError(
-            f"{whose} went {_into(old)} until now, and would go {_into(new)} from here on",
-            hint=f"{f'continue {_into(old)}' if old else 'leave INTO out'}, or start anew with "
-            "another checkpoint and another place for the results",
+            f"{whose} was written {_into(old)} so far, and would now be written {_into(new)}",
+            hint=f"{f'continue {_into(old)}' if old else 'leave INTO out'}, or start over with "
+            "another checkpoint and another directory for the results",
         )
 
 

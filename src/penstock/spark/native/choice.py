@@ -16,9 +16,7 @@ NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
 MAY_NOT_FIT = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
-JUDGED_BY_WINDOWS = (
-    "where Spark reads the rows itself it accepts late ones while their window is open"
-)
+JUDGED_BY_WINDOWS = "Spark SQL would accept late rows while their window is open"
 LATE_INTO = "`{name}` is declared LATE INTO, which only the kernel writes"
 
 
@@ -42,27 +40,27 @@ def choose(
     """
     wanted = settings.lowering
     if wanted == KERNEL:
-        return Choice(KERNEL, "as SET lowering wants it")
+        return Choice(KERNEL, "as set by SET lowering")
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
     against = next(iter(aside.values())) if aside else objection(plan)
     against = against or _not_honoured(plan, settings)
     if against is None and wanted == NATIVE:
-        return Choice(NATIVE, "as SET lowering wants it")
+        return Choice(NATIVE, "as set by SET lowering")
     if against is None and slides(plan):
-        return Choice(KERNEL, "panes and the windows made of them cost less in the kernel")
+        return Choice(KERNEL, "sliding windows are faster in the kernel")
     if against is None and source_of(aggregate_of(plan)) is None:
         return Choice(
             KERNEL,
-            "of rows that it reads itself, Spark takes late ones in while their window is open",
+            "Spark SQL would accept late rows while their window is open",
         )
     if against is None:
-        return Choice(NATIVE, "one tumbling aggregate, for which Spark copies no row")
+        return Choice(NATIVE, "a single tumbling aggregate, which Spark SQL computes as fast")
     if wanted == NATIVE:
         raise NotExecutable(
             f"`{name}` cannot run as Spark SQL alone: {against}",
-            hint="SET lowering = auto leaves it to the kernel",
+            hint="SET lowering = auto runs it in the kernel",
         )
     return Choice(KERNEL, against)
 
@@ -72,5 +70,5 @@ def _not_honoured(plan: Node, settings: Settings) -> str | None:
     unites = any(isinstance(node, Union) for node in walk(plan))
     for each in settings.changed():
         if each.not_native is not None and (each.name != "union" or unites):
-            return f"`SET {each.name}` is for the kernel ({each.not_native})"
+            return f"`SET {each.name}` needs the kernel ({each.not_native})"
     return None

@@ -42,7 +42,7 @@ def objection(plan: nodes.Node) -> str | None:
         return "only a query with one window aggregate runs as Spark SQL alone"
     for column in plan.schema:
         if column.type not in _SHOWN:
-            return f"`{column.name}` is {column.type}, which only the kernel puts out"
+            return f"`{column.name}` is {column.type}, which only the kernel can output"
     for node in walk(plan):
         found = _objection_to(node)
         if found is not None:
@@ -87,7 +87,7 @@ def _objection_to_stream(stream: Stream) -> str | None:
     if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
         return f"`{stream.name}` has no event time"
     if stream.further:
-        return f"`{stream.name}` has several times, and Spark watches one"
+        return f"`{stream.name}` has several time columns, and Spark SQL has one watermark"
     if stream.schema[stream.timestamp].type is not Type.TIMESTAMP:
         return f"the time of `{stream.name}` is not a TIMESTAMP"
     if stream.slack is None or stream.slack % MILLISECOND:
@@ -108,13 +108,13 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
     if node.has_several_windows:
         return "several windows in one query run in the kernel"
     if node.emit is not None:
-        return f"{node.emit} is done by the kernel: Spark SQL does not mark revisions"
+        return f"{node.emit} runs in the kernel: Spark SQL does not mark revisions"
     if not isinstance(window, Sliding) or window.unit != "time":
-        return f"{window} is computed in the kernel: Spark would copy or keep every row"
+        return f"{window} is computed in the kernel: Spark would copy or store every row"
     if window.slide > window.range:
-        return f"{window} leaves rows out, which Spark cannot"
+        return f"{window} has gaps between windows, which Spark SQL cannot"
     if sliding.pane_length(window) % MILLISECOND:
-        return f"{window} is finer than Spark's clock"
+        return f"{window} is finer than Spark's milliseconds"
     for result in node.results:
         aggregate = result.aggregate
         form = aggregate.definition.native
@@ -122,7 +122,9 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
             return f"`{aggregate.function}` is computed in the kernel"
         if aggregate.argument is not None and aggregate.argument.type not in form.of:
             given = aggregate.argument.type
-            return f"`{aggregate}` is computed in the kernel: Spark's function is not of {given}"
+            return (
+                f"`{aggregate}` is computed in the kernel: Spark's function does not take {given}"
+            )
         if not window.is_tumbling and not form.in_parts:
             return f"`{aggregate.function}` of sliding windows is computed in the kernel"
         if aggregate.argument is not None:

@@ -85,7 +85,7 @@ def read_file(path: str, stream: Stream) -> Iterator[Conformed]:
     except (pa.ArrowInvalid, OSError) as cause:
         raise HostError(
             f"cannot read `{place}` as parquet: {cause}",
-            hint="mend or remove the file, and start again: nothing of it has been counted",
+            hint="fix or remove the file, and start again: none of its rows were counted",
         ) from cause
 
 

@@ -103,7 +103,7 @@ def check_streams(name: str, frame: DataFrame) -> None:
     """Refuse a DataFrame that is read once, whole."""
     if not frame.isStreaming:
         raise NotExecutable(
-            f"`{name}` is a batch DataFrame: it has no rows to come, and Spark cannot stream it",
+            f"`{name}` is a batch DataFrame, not a streaming one",
             hint="read it with spark.readStream; or hand its rows over: "
             f'engine.stream("{name}", frame.toArrow(), columns=...); '
             f'or make it a static table: engine.table("{name}", frame)',

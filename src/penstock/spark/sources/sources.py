@@ -83,8 +83,8 @@ def _way_to(format: str) -> str:
     package = PACKAGES.get(format)
     if package is None:
         return (
-            "is it spelled as Spark spells it? Else Spark needs its package: "
-            "run --packages GROUP:NAME:VERSION"
+            "check the spelling; otherwise Spark needs its package: run --packages "
+            "GROUP:NAME:VERSION"
         )
     found = f"{package}:{pyspark.__version__}"
     return (

@@ -63,7 +63,7 @@ class Spool:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as cause:
             raise HostError(
-                f"cannot keep the rows of stream `{stream.name}` in `{folder}`: {cause}"
+                f"cannot store the rows of stream `{stream.name}` in `{folder}`: {cause}"
             ) from cause
 
     def frame(self, spark: SparkSession) -> DataFrame:
@@ -221,6 +221,6 @@ def write_spooled(stream: Stream, folder: Path, first: int, rows: pl.DataFrame) 
         hidden.rename(file)
     except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
         raise HostError(
-            f"cannot keep the rows of stream `{stream.name}` in `{folder}`: {cause}",
-            hint="make room on the disk; a restart asks for them again",
+            f"cannot store the rows of stream `{stream.name}` in `{folder}`: {cause}",
+            hint="free some disk space; a restart reads them again",
         ) from cause

@@ -149,14 +149,14 @@ class Checkpoint:
             raise HostError(
                 f"the checkpoint `{self.folder}` was written by an earlier release, which named "
                 "state in another way",
-                hint="continue with the release that wrote it, or start anew with another "
-                "checkpoint and another place for the results",
+                hint="continue with the release that wrote it, or start over with another "
+                "checkpoint and another directory for the results",
             )
         if difference := _difference(theirs, mine):
             raise HostError(
                 f"the checkpoint `{self.folder}` belongs to other queries: {difference}",
-                hint="continue it with the queries it was begun with, or start anew with another "
-                "checkpoint and another place for the results",
+                hint="continue it with the queries it was begun with, or start over with another "
+                "checkpoint and another directory for the results",
             )
         self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
         return str(found["id"])
@@ -201,5 +201,5 @@ def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
     adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
     if not found["gone"] and not found["changed"] and adds_only_queries:
         places = [name for name in mine["stream"] if name in theirs["stream"]]
-        return "" if places == list(theirs["stream"]) else "the streams have changed places"
+        return "" if places == list(theirs["stream"]) else "the streams are in another order"
     return "; ".join(f"{', '.join(names)} {what}" for what, names in found.items() if names)

@@ -20,8 +20,8 @@ from pathlib import Path
 from penstock.errors import HostError
 
 DAMAGED = (
-    "put back the whole checkpoint and the results from a copy of the same moment, or start anew "
-    "with another checkpoint and another place for the results"
+    "put back the whole checkpoint and the results from a copy of the same moment, or start over "
+    "with another checkpoint and another directory for the results"
 )
 
 

@@ -60,7 +60,8 @@ class SparkStateStore:
         if found["format"] != FORMAT:
             raise HostError(
                 f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
-                hint="run it with the release that wrote it, or start with a new checkpoint",
+                hint="continue with the release that wrote it, or start over with another "
+                "checkpoint",
             )
         return dict(found)
 
@@ -95,8 +96,7 @@ class SparkStateStore:
             kept = self._map.getValue((number,))
             if kept is None:
                 raise HostError(
-                    f"the checkpoint is damaged: its state misses the segment {number}, which it "
-                    "had",
+                    f"the checkpoint is damaged: segment {number} of its state is missing",
                     hint=DAMAGED,
                 )
             data = bytes(kept[0])

@@ -113,7 +113,7 @@ class ExpressionBinder:
     def aggregate(self, node: exp.Expr) -> Expression:
         """An aggregate, with or without a window behind it."""
         raise SyntaxFault(
-            f"`{self.context.written(node)}` cannot stand here: it is an aggregate",
+            f"`{self.context.written(node)}` is not allowed here: it is an aggregate",
             hint="compute it in an inner query: SELECT … FROM (SELECT … AS x …) WHERE x > …",
         )
 
@@ -141,7 +141,7 @@ class ExpressionBinder:
         # sqlglot keeps the digits as a number, and forgets leading zeros: the text has them.
         digits = self.context.written(node)[2:-1]
         if not re.fullmatch(r"[0-9a-fA-F]*", digits):
-            raise SyntaxFault(f"X'{digits}' has other than hexadecimal digits")
+            raise SyntaxFault(f"X'{digits}' has characters that are not hexadecimal digits")
         return Literal(bytes.fromhex("0" * (len(digits) % 2) + digits), Type.BINARY)
 
     def _boolean(self, node: exp.Boolean) -> Expression:
@@ -337,10 +337,10 @@ _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
 }
 
 _NOW = (
-    "a standing query runs at no one moment, so it has no present time",
-    "take the time of arrival: TIMESTAMP INTERNAL",
+    "a continuous query has no single current time",
+    "use the time of arrival: TIMESTAMP INTERNAL",
 )
-_SUBQUERY = ("a query cannot stand in an expression", "join it in FROM instead")
+_SUBQUERY = ("a subquery is not allowed in an expression", "join it in FROM instead")
 
 #: Shapes that deserve more than a plain no.
 _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
@@ -349,19 +349,19 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Select: _SUBQUERY,
     exp.Subquery: _SUBQUERY,
     exp.Exists: _SUBQUERY,
-    exp.Star: ("`*` cannot stand in an expression", "name a column"),
+    exp.Star: ("`*` is not allowed in an expression", "name a column"),
     exp.Filter: (
-        "FILTER can only stand behind an aggregate",
+        "FILTER is only allowed after an aggregate",
         "write sum(x) FILTER (WHERE condition)",
     ),
     exp.Window: (
         "OVER cannot be run in this release",
         "a window over a stream is written [RANGE 10 MINUTES, SLIDE 1 MINUTE]",
     ),
-    exp.IgnoreNulls: ("aggregates ignore NULL anyway", "leave IGNORE NULLS out"),
-    exp.RespectNulls: ("aggregates ignore NULL always", "leave RESPECT NULLS out"),
-    exp.Distinct: ("DISTINCT cannot stand here", "write count(DISTINCT x)"),
-    exp.Alias: ("an argument cannot have a name", None),
+    exp.IgnoreNulls: ("aggregates always ignore NULL", "leave IGNORE NULLS out"),
+    exp.RespectNulls: ("aggregates always ignore NULL", "leave RESPECT NULLS out"),
+    exp.Distinct: ("DISTINCT is not allowed here", "write count(DISTINCT x)"),
+    exp.Alias: ("named arguments are not allowed here", None),
     exp.Placeholder: ("placeholders are not part of the dialect", "write the value"),
-    exp.Tuple: ("a list cannot stand here", None),
+    exp.Tuple: ("a list is not allowed here", None),
 }

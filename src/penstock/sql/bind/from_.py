@@ -78,7 +78,7 @@ def refuse_table(input_: Input, context: Context) -> None:
     """Refuse a static table where only a stream can stand."""
     if isinstance(input_.node, Table):
         raise NotExecutable(
-            f"`{input_.name}` is a static table: its rows do not come, so nothing would ever run",
+            f"`{input_.name}` is a static table: a query needs a stream",
             position=context.position(input_.place),
             hint=f"join a stream with it: FROM stream JOIN {input_.name} ON …",
         )
@@ -96,9 +96,9 @@ def _bind_union(union: StreamUnion, context: Context) -> Input:
         window = part.clause.span if part.clause else part.place if part.window else None
         if window is not None:
             raise CannotWindow(
-                "a window cannot stand inside a union",
+                "a window is not allowed inside a union",
                 position=context.position(window),
-                hint="put it behind the whole union",
+                hint="put it after the whole union",
             )
     nodes: list[Node] = []
     for part in parts:

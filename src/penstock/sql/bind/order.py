@@ -1,8 +1,8 @@
-"""ORDER BY and ORDERED: answers come in the order of one progressing column, first to last.
+"""ORDER BY and ORDERED: results are output in ascending order of one progressing column.
 
-A standing query has no end at which it could be sorted. So the order is a contract: a row comes out
-once no lower one can come, and what does not progress cannot be ordered by. ORDERED leaves the
-column to us: the end of windows, or else the one column that it can be.
+A continuous query has no end at which it could be sorted. So a row is output once no lower one can
+come, and a column that does not progress cannot be ordered by. ORDERED leaves the choice of the
+column to us: the end of windows, or else the only column that progresses.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ def ordered(node: Node, order: exp.Expr | None, context: Context) -> Node:
     with context.located(order):
         if others or first.args.get("desc") or not isinstance(first.this, exp.Column):
             raise CannotOrder(
-                "answers can be ordered by one progressing column, lowest first",
+                "results can be ordered by one progressing column, ascending",
                 hint=_way_out(node),
             )
         on = _column(first.this, node)
         if on not in node.schema and on.lower() in map(str.lower, left_out(node)):
-            raise UnknownName(f"no column `{on}` in the answers", hint=_way_out(node))
+            raise UnknownName(f"no column `{on}` in the results", hint=_way_out(node))
         if on in node.schema and on not in node.schema.progressing:
             raise CannotOrder(
-                f"cannot order by `{on}`: it does not progress, so no row could ever come out",
+                f"cannot order by `{on}`: it does not progress, so no row could ever leave",
                 hint=_way_out(node),
             )
         return Ordered(node, on)
@@ -52,11 +52,11 @@ def _by_itself(node: Node) -> str:
         return usable[0]
     if usable:
         raise CannotOrder(
-            f"answers can be ordered by {' or '.join(usable)}: ORDERED does not say which",
+            f"results can be ordered by {' or '.join(usable)}: ORDERED does not say which",
             hint=f"write ORDER BY {usable[0]}",
         )
     raise CannotOrder(
-        "answers cannot be ordered: none of their columns progresses",
+        "results cannot be ordered: none of their columns progresses",
         hint=_way_out(node),
     )
 

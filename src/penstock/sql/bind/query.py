@@ -54,7 +54,7 @@ def bind(query: Query, names: Names, defining: str | None = None) -> BoundQuery:
                 plan = emitting(plan, query.emit)
         if _depth(plan) > DEEPEST:
             raise NotExecutable(
-                "this query is built of too many layers", hint="read fewer views through views"
+                "this query has too many layers of views", hint="read fewer views through views"
             )
     return BoundQuery(plan, frozenset(context.reads))
 
@@ -100,8 +100,8 @@ def _parts(union: exp.Union, context: Context) -> list[exp.Expr]:
             raise NotExecutable(
                 "UNION without duplicates cannot be run in this release",
                 position=context.position(tree.expression),
-                hint="write UNION ALL, which keeps them; "
-                "to unite inputs in FROM, put them in parentheses",
+                hint="write UNION ALL, which keeps them; for a union of inputs in FROM, put them "
+                "in parentheses",
             )
         parts.append(tree.expression)
         tree = tree.this

@@ -60,7 +60,7 @@ def _check_no_window(input_: Input, context: Context) -> None:
     """A window with nothing to compute over it would be ignored."""
     if input_.clause is not None:
         raise CannotWindow(
-            "this window has nothing to do: the query neither aggregates nor joins",
+            "this window has no effect: the query neither aggregates nor joins",
             position=context.position(input_.clause.span),
             hint="leave it out, or aggregate: SELECT count(*) FROM …",
         )

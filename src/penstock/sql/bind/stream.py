@@ -131,7 +131,7 @@ def declare_table(declared: StreamDeclaration, text: str) -> StaticTable:
         )
     if declared.origin.path is None:
         raise SyntaxFault(
-            f"table `{declared.name}` has no rows: nothing says where they are",
+            f"table `{declared.name}` has no source",
             position=Position(text, declared.span.start, declared.span.end),
             hint="write FROM parquet 'path', or give it rows in Python: engine.table(name, rows)",
         )
@@ -145,7 +145,7 @@ def _timing(declared: StreamDeclaration, text: str) -> Timing:
             raise CannotWindow(
                 f"stream `{declared.name}`: {word} {length} is not a duration",
                 position=Position(text, length.span.start, length.span.end),
-                hint=f"write a length of time, such as {word} 5 SECONDS",
+                hint=f"write a duration, such as {word} 5 SECONDS",
             )
     lengths: dict[str, Any] = {TIMING_WORDS[w]: v.value for w, v in declared.timing.items()}
     return Timing(**lengths)
@@ -153,7 +153,7 @@ def _timing(declared: StreamDeclaration, text: str) -> Timing:
 
 def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:
     """The columns, none of them twice: names that differ in case only are the same name."""
-    seen = {ROW_NUM: "every stream has it by itself"}
+    seen = {ROW_NUM: "every stream has this column already"}
     for item in declared.columns:
         name = item.column.name
         if name.lower() in seen:
@@ -162,7 +162,7 @@ def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:
                 position=Position(text, item.span.start, item.span.end),
                 hint=f"choose another name, such as {name}_2",
             )
-        seen[name.lower()] = "there is one of that name already"
+        seen[name.lower()] = "there is another column of that name"
     return tuple(item.column for item in declared.columns)
 
 

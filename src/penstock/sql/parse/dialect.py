@@ -15,7 +15,7 @@ from penstock.sql.parse.grammar_statement import StatementParser
 
 
 class Penstock(Spark):
-    """Spark SQL with streams, windows in brackets, and standing queries."""
+    """Spark SQL with streams, windows in brackets, and continuous queries."""
 
     class Tokenizer(Spark.Tokenizer):
         SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {

@@ -1,7 +1,7 @@
 """Scalar expressions: sqlglot's Spark parser, less lenient.
 
 sqlglot translates between dialects, so it reads more than it must: it knows a thousand functions by
-their own tree nodes, skips a forgotten THEN, forgives a comma too many. A standing query should
+their own tree nodes, skips a forgotten THEN, forgives a comma too many. A continuous query should
 mean what it says, so here every function is just a name with arguments, and what is missing is
 missed.
 """
@@ -26,8 +26,8 @@ E = TypeVar("E", bound=exp.Expr)
 
 
 WINDOW_PLACES = (
-    "a window in brackets stands directly after an aggregate, or after a stream in FROM, "
-    "and begins with RANGE, SLIDE, WA, RATTR, SATTR or PA"
+    "a window in brackets goes directly after an aggregate, or after a stream in FROM, and begins "
+    "with RANGE, SLIDE, WA, RATTR, SATTR or PA"
 )
 
 #: Nodes of one token, which sqlglot does not note the place of.

@@ -102,7 +102,7 @@ class FromParser(WindowParser):
     def _parse_into(self) -> exp.Into | None:
         if self._match(TokenType.INTO, advance=False):
             self.refuse(
-                "SELECT cannot name where results go",
+                "SELECT cannot say where results go",
                 hint="write CREATE QUERY name INTO parquet 'path' AS SELECT …",
             )
         return None
@@ -136,9 +136,9 @@ class FromParser(WindowParser):
         cover(relation, self.span_since(start))
         if self._at_stream_union(nested):
             self.refuse(
-                "a name or a window cannot stand inside a union",
+                "a name or a window is not allowed inside a union",
                 self.span_since(start),
-                hint="put it behind the whole union, or this part in parentheses",
+                hint="put it after the whole union, or this part in parentheses",
             )
         return relation
 
@@ -183,7 +183,7 @@ class FromParser(WindowParser):
             node = self.relation(nested=True)
             if self._parse_join() is not None:
                 self.refuse(
-                    "a join cannot stand in parentheses",
+                    "a join is not allowed in parentheses",
                     self.span_since(start),
                     hint="leave the parentheses out: joins are taken from left to right",
                 )

@@ -145,7 +145,7 @@ class StatementParser(StreamParser):
                 self.refuse(
                     "a view cannot EMIT: its rows would replace each other",
                     query.emit.span,
-                    hint="put EMIT at the end of the standing query",
+                    hint="put EMIT at the end of the continuous query",
                 )
             return CreateView(self.position_since(start), name, query, replace)
         continuous = self._match_text_seq("CONTINUOUS")
@@ -223,7 +223,7 @@ class StatementParser(StreamParser):
             self.refuse(
                 f"`periodic {length}` has no period",
                 self.span_since(start),
-                hint="write a length of time, such as periodic 1 SECOND",
+                hint="write a duration, such as periodic 1 SECOND",
             )
         return periodic(length.value)
 

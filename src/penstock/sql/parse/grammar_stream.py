@@ -79,7 +79,7 @@ class StreamParser(FromParser):
     def _option_value(self, key: str) -> str:
         constants = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
         if not self._match_set(constants):
-            found = "what stands there" if is_secret(key) else self.found()
+            found = "this" if is_secret(key) else self.found()
             self.refuse(f"expected a value for `{key}`, not {found}", hint=f"write {key} 'value'")
         return self._prev.text
 
@@ -238,7 +238,7 @@ class StreamParser(FromParser):
             other = self.word("a column")
             if self._match_text_seq("PUNCTUATED", advance=False):
                 self.refuse(
-                    f"only the first time of a stream can be punctuated, not `{other}`",
+                    f"only the first time column of a stream can be punctuated, not `{other}`",
                     hint=f"write {other} SLACK 5 SECONDS, or name {other} first",
                 )
             further.append((other, self._slack(clause)))

@@ -54,7 +54,10 @@ class WindowParser(ExpressionParser):
     def _refuse_index(self, this: exp.Expr) -> NoReturn:
         """A number in brackets would be an element of an array, which there are none of."""
         place = self._next
-        hint = "a window in brackets begins with RANGE; texts have substring(text, position, count)"
+        hint = (
+            "a window in brackets begins with RANGE; for strings there is substring(text, "
+            "position, count)"
+        )
         is_split = isinstance(this, exp.Anonymous) and this.name.lower() == "split"
         if is_split and len(this.expressions) > 1 and place.text.isdigit():
             spans = [span_of(part) for part in this.expressions]
@@ -62,7 +65,7 @@ class WindowParser(ExpressionParser):
             # Spark's split takes a pattern, in which a dot must be escaped.
             separator = separator.replace("\\", "").replace("[.]", ".")
             hint = f"write split_part({text}, {separator}, {int(place.text) + 1}), from 1 on"
-        self.refuse("there are no arrays, so nothing has an element", place, hint=hint)
+        self.refuse("there are no arrays, so elements cannot be accessed", place, hint=hint)
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         if this is not None and self._at_clause():
@@ -152,7 +155,7 @@ class WindowParser(ExpressionParser):
         start = self._curr
         if start.text.upper() == "RANK" and self._next.token_type == TokenType.L_PAREN:
             if not may_rank:
-                self.refuse("rank(…) can only stand after SATTR", start)
+                self.refuse("rank(…) is only allowed after SATTR", start)
             self._advance(2)
             inner = self._attribute()
             if not self._match(TokenType.R_PAREN):

@@ -61,7 +61,7 @@ def _unreadable(error: TokenError, text: str) -> SyntaxFault:
             hint=f"close it with {missing[1]}",
         )
     elsewhere = re.match(r"(.+) from \d+:(\d+)$", str(error.__cause__))
-    reason = elsewhere[1] if elsewhere else "it does not fall into words"
+    reason = elsewhere[1] if elsewhere else "it cannot be split into words"
     start = min(int(elsewhere[2]), len(text) - 1) if elsewhere else 0
     end = text.find("\n", start)
     return SyntaxFault(

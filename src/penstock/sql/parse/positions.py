@@ -33,7 +33,7 @@ _CLAUSES = {
     "kind": "SELECT AS",
     "with_": "WITH",
     "recursive": "RECURSIVE",
-    "columns": "a list of column names behind an alias",
+    "columns": "a list of column names after an alias",
     "except_": "EXCEPT",
     "grouping_sets": "GROUPING SETS",
     "db": "a name of three parts",
@@ -101,9 +101,9 @@ def only(text: str, node: exp.Expr, *handled: str) -> None:
 
 _WAYS_OUT = {
     "distinct": "GROUP BY the columns, with a window, gives each combination once per window",
-    "limit": "a standing query has no end to count to; limit where you read the results",
-    "db": "a column is `name` or `input.name`: there are no databases, and no fields inside of "
-    "columns. Declare what is inside as columns of the stream",
+    "limit": "a continuous query has no end; limit where you read the results",
+    "db": "a column is `name` or `input.name`: there are no databases, and no fields inside "
+    "columns. Declare such fields as columns of the stream",
     "columns": "name the columns inside: (SELECT a AS x, …) AS name",
     "query": "join the two streams instead",
     "qualify": "filter in an outer query: SELECT … FROM (…) WHERE …",

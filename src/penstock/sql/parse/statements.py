@@ -95,7 +95,7 @@ class CreateTable(Statement):
 
 @dataclass(frozen=True)
 class CreateQuery(Statement):
-    """Declare a standing query; without a sink its results are only subscribed to."""
+    """Declare a continuous query; without a sink its results are only subscribed to."""
 
     name: str
     select: Query

@@ -97,7 +97,7 @@ def _check_grouped_by_window(
     enough = {WINDOW_END} if isinstance(window, Cumulating) else set(ENDS)
     if not named & enough:
         raise CannotWindow(
-            "the groups have no end: they are not grouped by their window",
+            "the groups would never end: GROUP BY does not name the window",
             position=context.position(input_.place),
             hint="write GROUP BY window_start, window_end",
         )
@@ -153,7 +153,7 @@ def _progressing_key(
         return key
     written = context.written(place)
     raise CannotWindow(
-        f"`{written}` would never end: it has no window",
+        f"`{written}` would never have a result: it has no window",
         position=context.position(place),
         hint=_way_to_end(written, list(progressing.values()), scope),
     )
@@ -167,7 +167,7 @@ def _way_to_end(written: str, progressing: list[Field], scope: Scope) -> str:
             f"{written} [RANGE 10 MINUTES]"
         )
     if not progressing:
-        return "there is no time here to window on: aggregate where the streams are read"
+        return "there is no timestamp here to window on: aggregate where the streams are read"
     has_time = any(field.type is Type.TIMESTAMP for field in progressing)
     length = "10 MINUTES, SLIDE 1 MINUTE" if has_time else "1000 ROWS, SLIDE 100 ROWS"
     if not has_time and all(field.name != ROW_NUM for field in progressing):

@@ -63,8 +63,8 @@ def _argument(
         )
     if len(tree.expressions) != 1:
         raise NotExecutable(
-            f"{call.name}(DISTINCT …) is of one column",
-            hint="put several together: concat_ws('|', a, b)",
+            f"{call.name}(DISTINCT …) takes one column",
+            hint="combine several: concat_ws('|', a, b)",
         )
     return below.bind(tree.expressions[0]), function.distinct
 
@@ -76,8 +76,8 @@ def _constant(spelling: Spelling, tree: exp.Expr, below: ExpressionBinder) -> fl
         value = bound.value if isinstance(bound, Literal) and bound.type.is_numeric else None
         if spelling.second is Second.COUNT:
             if not isinstance(value, int) or value < 1:
-                raise SyntaxFault(f"{spelling.name} needs to know how many", hint=hint)
+                raise SyntaxFault(f"{spelling.name} needs a number of values", hint=hint)
             return value
         if value is None or not 0 <= value <= 1:
-            raise SyntaxFault(f"{spelling.name} needs a share between 0 and 1", hint=hint)
+            raise SyntaxFault(f"{spelling.name} needs a fraction between 0 and 1", hint=hint)
         return float(value)

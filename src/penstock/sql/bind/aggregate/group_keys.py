@@ -31,7 +31,7 @@ def group_trees(
                 hint="write one query for each",
             )
     if not group.expressions:
-        raise SyntaxFault("GROUP BY names nothing", hint="write GROUP BY column")
+        raise SyntaxFault("GROUP BY is empty", hint="write GROUP BY column")
     return [_group_tree(tree, items, scope, context) for tree in group.expressions]
 
 

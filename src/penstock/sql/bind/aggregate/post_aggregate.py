@@ -81,7 +81,7 @@ class PostAggregateBinder(ExpressionBinder):
             return self.aliases[name.lower()]
         if qualifier is None and name.lower() == "window" and not self.scope.has(name):
             raise NotExecutable(
-                "a window has no one value",
+                "a window is not a single value",
                 hint="write window.start and window.end, or window_start and window_end",
             )
         return self._grouped(self.scope.resolve(name, qualifier).ref, name)
@@ -104,7 +104,7 @@ class PostAggregateBinder(ExpressionBinder):
             window = replace(window, partition=self.shape.window.partition)
         if window != self.shape.window or name not in WINDOW_FIELDS:
             raise SyntaxFault(
-                f"`{self.context.written(node)}` is not of this query's window",
+                f"`{self.context.written(node)}` is not a field of this query's window",
                 position=self.context.position(node),
                 hint="write window.start or window.end",
             )

@@ -121,7 +121,7 @@ class _Finder:
                     "a tumbling join has one window for all inputs",
                     other,
                     self.context,
-                    "write it once, behind the last input",
+                    "write it once, after the last input",
                 )
         ends = [self._range(input_, clause)[0] for input_ in self.left]
         mine, width = self._range(self.right, clause)
@@ -153,13 +153,13 @@ class _Finder:
             (first, second), bound = next(iter(found.items()))
             missing = "later" if bound.high is None else "earlier"
             raise CannotJoin(
-                f"cannot join {names}: nothing says how much {missing} than `{first}` "
-                f"`{second}` can be, so no row could ever be forgotten",
+                f"cannot join {names}: nothing bounds how much {missing} than `{first}` `{second}` "
+                "can be, so rows would have to be stored for ever",
                 hint="bound it on both sides: a.ts BETWEEN b.ts - INTERVAL 5 SECONDS AND b.ts",
             )
         raise CannotJoin(
-            f"cannot join {names}: nothing bounds how far apart partners can lie, "
-            "so no row could ever be forgotten",
+            f"cannot join {names}: nothing bounds how far apart in time partners can be, so rows "
+            "would have to be stored for ever",
             hint=_WAY_OUT,
         )
 
@@ -174,7 +174,7 @@ class _Finder:
             if (left.type is Type.TIMESTAMP) != (right.type is Type.TIMESTAMP):
                 raise CannotJoin(
                     f"cannot join on `{left}` ({left.type}) and `{right}` ({right.type})",
-                    hint="the windows of both inputs must be on columns of one kind",
+                    hint="the windows of both inputs must be on columns of the same kind",
                 )
         residual = [
             condition
@@ -202,7 +202,7 @@ class _Finder:
 def _range_of(clause: WindowClause, input_: Input, context: Context) -> tuple[Field, Length]:
     if clause.range is None or clause.slide or clause.sattr or clause.partition:
         raise CannotJoin(
-            "the window of a join has a RANGE, and WA at most",
+            "the window of a join takes only RANGE and WA",
             hint="such as [RANGE 3 MINUTES, WA ts]",
         )
     length = resolve_length(clause.range, context)

@@ -52,7 +52,7 @@ def bind_table_join(
     if right.clause is not None or join.args.get("within") is not None:
         raise CannotJoin(
             f"table `{right.name}` cannot have a window: its rows have no time",
-            hint="leave it out: rows of the stream meet those of the table at once",
+            hint="leave it out: rows of the stream are joined at once",
         )
     kind: JoinKind = join.args["kind"]
     names = (left.name, str(right.name))
@@ -94,8 +94,8 @@ def stream_first(first: Input, joins: Joins, context: Context) -> tuple[Input, J
     kind: JoinKind = join.args["kind"]
     if kind not in _MIRRORED:
         raise CannotJoin(
-            f"the {kind.value} join keeps rows of table `{first.name}` by whether they have a "
-            "partner, and one may always come: it could never put a row out",
+            f"the {kind.value} join outputs rows of table `{first.name}` depending on whether they "
+            "have a partner, and a partner may always come: no row could ever leave",
             position=context.position(join),
             hint=f"begin with the stream: FROM {second.name} {kind.value.upper()} JOIN "
             f"{first.name} ON …",

@@ -1,6 +1,6 @@
 """EMIT: an aggregate that also tells what it knows so far.
 
-It stands at the end of a standing query, whose rows somebody takes in as revisions. Nothing may
+It stands at the end of a continuous query, whose rows somebody takes in as revisions. Nothing may
 stand between the aggregate and its answer that would keep the last word back: HAVING could let a
 revision through and not the result that replaces it, and order waits for windows to close.
 """
@@ -36,8 +36,8 @@ def refuse_revisions(plan: Node, name: str) -> None:
     for node in walk(plan):
         if isinstance(node, WindowAggregate) and node.emit is not None:
             raise NotExecutable(
-                f"`{name}` cannot be read from: it gives revisions ({node.emit}), "
-                "and what reads it would count each of them",
+                f"`{name}` cannot be read from: it has early results ({node.emit}), and a query "
+                "over it would count each of them",
                 hint="read from the same query without EMIT",
             )
 
@@ -50,13 +50,13 @@ def _emitting(plan: Node, clause: EmitClause) -> WindowAggregate:
         )
     if isinstance(plan, Select) and isinstance(plan.input, WindowAggregate):
         raise NotExecutable(
-            "HAVING cannot stand with early results: it could let a revision through and hold back "
-            "the result that replaces it",
-            hint="leave out HAVING, and filter where the newest rows are kept",
+            "HAVING cannot be combined with early results: it could pass an early result and drop "
+            "the final one that replaces it",
+            hint="leave out HAVING, and filter where you read the results",
         )
     if not isinstance(plan, WindowAggregate):
         raise NotExecutable(
-            "EMIT is about the results of windows, and this query has no aggregate at its top",
+            "EMIT needs a window aggregate as the last step of the query",
             hint="put it at the end of a SELECT with an aggregate, such as count(*)",
         )
     return replace(plan, emit=_emit(plan, clause))
@@ -70,13 +70,13 @@ def _emit(plan: WindowAggregate, clause: EmitClause) -> Emit:
         unit: Unit = "time" if isinstance(window, Cumulating) else window.unit
         if every.unit != unit and not (unit == "rows" and every.unit == "number"):
             raise CannotWindow(
-                f"EMIT EVERY {every} does not fit the window {window}: one counts "
+                f"EMIT EVERY {every} does not match the window {window}: one counts "
                 f"{_counted(every.unit)}, the other {_counted(unit)}",
                 hint=f"give EVERY a length of the window's kind, such as {clause.example(unit)}",
             )
     if every.value <= 0:
         raise CannotWindow(
-            f"EMIT EVERY {every} never comes round: it must be positive",
+            f"EMIT EVERY {every}: the period must be positive",
             hint=f"such as {clause.example(every.unit)}",
         )
     return Emit(every.value, is_time=every.unit == "time")

@@ -58,7 +58,7 @@ def find_window(
         raise CannotWindow(
             "there are two windows for this aggregate",
             position=context.position(bracketed[0].windowed),
-            hint="keep the one behind the aggregate or the other",
+            hint="keep the one after the aggregate or the other",
         )
     for call in calls:
         if call.windowed is None:
@@ -93,7 +93,7 @@ def _check_end_together(
     with context.located(call.windowed):
         if not isinstance(window, Sliding) or not isinstance(longest, Sliding):
             raise NotExecutable(
-                "only sliding windows can stand side by side in one query",
+                "only sliding windows can be combined in one query",
                 hint="write one query for each window",
             )
         if one.partition or other.partition or not ends_with(window, longest):

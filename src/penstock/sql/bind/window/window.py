@@ -217,8 +217,8 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
         which = f"write which one: WA {fitting[0]}"
         if within:
             which = (
-                "WITHIN cannot say which one; windows behind the inputs can: "
-                f"a [RANGE 1 MINUTE], b [RANGE 1 MINUTE, WA {fitting[0].name}]"
+                "WITHIN cannot say which one; windows after the inputs can: a [RANGE 1 MINUTE], b "
+                f"[RANGE 1 MINUTE, WA {fitting[0].name}]"
             )
         raise CannotWindow(f"the window can be on any of {names}", hint=which)
     wanted = {
@@ -229,7 +229,7 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
     usable = [str(field) for field in scope.fields if field.progresses]
     way_out = {
         "time": "declare the stream with TIMESTAMP BY column, or TIMESTAMP INTERNAL",
-        "rows": "rows can be counted where something progresses: that tells when they are over",
+        "rows": "rows can be counted only where some column progresses",
         "number": "write a unit, such as MINUTES or ROWS",
     }[unit]
     if unit == "time" and scope.lost:
