@@ -1,7 +1,7 @@
-"""Answers straight from the definition, with all rows at hand.
+"""Reference results, straight from the definition, with all rows at hand.
 
 For each window, take the rows of its extent and aggregate them: no buckets, no partial aggregates,
-no bounds. Far too slow for a stream, and easy to believe; the demo checks a run's answers by it.
+no bounds. Far too slow for a stream, and easy to believe; the demo checks a run's results with it.
 """
 
 from __future__ import annotations

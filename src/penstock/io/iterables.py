@@ -1,7 +1,7 @@
-"""Python iterables as streams: whatever holds or makes rows, in the shape that `fit` takes.
+"""Python iterables as streams: whatever holds or makes rows, in the shape that `conform` takes.
 
 An item is a row (a dict, or a tuple in the order of the columns) or a table of rows (Polars,
-pandas, Arrow). What rows come from decides what happens when they are asked for again, behind the
+pandas, Arrow). What rows come from decides what happens when they are read again, after the
 first `skip` of them:
 
     a table, a list, a tuple    begins anew, so the first `skip` rows are passed over

@@ -1,4 +1,4 @@
-"""Rows that could not go into their stream, as the sink of LATE INTO gets them.
+"""Rejected rows, as the sink of LATE INTO gets them.
 
     the stream's columns    as the row had them; NULL in a malformed row
     why                     late, ahead, malformed

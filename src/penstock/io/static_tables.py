@@ -1,6 +1,6 @@
 """Reading static tables: files and rows of the program, checked and packed once.
 
-A stream sets a row aside that does not fit; a table is read as a whole when it is declared, so one
+A stream rejects a malformed row; a table is read as a whole when it is declared, so one
 such row is an error that names it, and nothing has been declared yet.
 """
 

@@ -1,12 +1,12 @@
-"""Fitting rows to a stream: whatever comes in, in the types a block has.
+"""Conforming rows to a stream: whatever comes in, in the types of a block.
 
-A value fits if it can be had in the column's type without changing what it says: an INT fits a
-BIGINT, 2.0 fits an INT and 2.5 does not, a number does not fit a STRING. Text fits where it can be
-read as the type, because that is how files bring values. A TIMESTAMP comes as a point in time (one
+A value conforms if it can be converted to the column's type without changing what it says: an INT
+to BIGINT, 2.0 to INT and 2.5 not, a number not to STRING. Text conforms where it can be read as
+the type, because that is how files bring values. A TIMESTAMP comes as a point in time (one
 without a zone is UTC), a date or ticks.
 
-One value that does not fit sets its row aside and the others go on; columns that are missing or too
-many are a mistake in the program, and an error.
+One value that does not conform rejects its row, and the others go on; columns that are missing or
+too many are a mistake in the program, and an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Conformed:
-    """Rows with a block's types, and those that do not fit, if any, as text with the reason."""
+    """Rows with a block's types, and rejected ones, if any, as text with the reason."""
 
     rows: pl.DataFrame
     rejected: pl.DataFrame | None = None

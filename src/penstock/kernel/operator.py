@@ -1,11 +1,11 @@
-"""Operator: two paragraphs, rows and promises.
+"""Operator: what to do with rows, and what to do with punctuation.
 
-What to do with rows is `on_batch`, what to do with a promise is `on_punctuation`; both write to
-`out`. A *step* takes at most `limit` rows off one input and hands them over: with a limit of 1 this
-is the tuple-at-a-time model, without one it is vectorised. The same operator code serves both.
+Rows come to `on_batch`, punctuation to `on_punctuation`; both write to `out`. A *step* takes at
+most `limit` rows off one input and hands them over: with a limit of 1 this is the tuple-at-a-time
+model, without one it is vectorised. The same operator code serves both.
 
-An ordinary operator can always consume what is there, and does nothing with a promise but
-`translate` it. One that needs promises to move is *idle-waiting-prone*: rows or results wait in it
+An ordinary operator can always consume what is there, and does nothing with punctuation but
+`translate` it. One that needs bounds to move is *idle-waiting-prone*: rows or results wait in it
 until the time on its inputs is known. If it also must not consume before that, it overrides `more`,
 `starved` and `step`.  Spec: execution-model 1, 2, 4.
 """

@@ -1,6 +1,6 @@
 """Rows that were rejected: why, and what is wrong with malformed ones.
 
-A malformed row's reason names the value that does not fit; rows are counted by it without the
+A malformed row's reason names the value that does not conform; rows are counted by it without the
 value, and a few are kept to be looked at.
 """
 

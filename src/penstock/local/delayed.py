@@ -3,7 +3,7 @@
 The kernel runs one operator at a time, so one that is merely slow makes everybody wait alike. In a
 split plan an expensive predicate runs beside the cheap one: what enters it comes out some time
 later, while other branches go on. Here an operator gets its input that much later; rows and
-promises keep their order. For simulations: what is inside is held by that processor.
+punctuation keep their order. For simulations: what is inside is held by that processor.
 Spec: window-queries 7.3, Fig 8-3.
 """
 

@@ -10,5 +10,5 @@
     rechoose    one operator takes over from another while a query runs
     options     what the user has set; `cost` and `statistics` are what is measured
 
-`closing` and `bounds_used` tell of a plan what its streams must promise.
+`closing` and `bounds_used` tell which bounds of its streams a plan needs.
 """

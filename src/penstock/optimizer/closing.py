@@ -1,10 +1,10 @@
 """The end of a run that may be continued: how far bounds must rise for everything to come out.
 
-A run over finite inputs ends by answering the windows that are still open. To promise that nothing
-comes at all (END) would do, and would throw away every file that is added later. So each stream is
-promised just so much that nothing waits any more: up to the end of the last window that has rows,
+A run over finite inputs ends by closing the windows that are still open. The bound END would do,
+but would make every file that is added later late. So each stream gets the least bound with which
+nothing waits any more: up to the end of the last window that has rows,
 the last moment at which a lone row of an outer join could still meet another. That is a bound like
-any other. What lies below it has been answered, and rows for it are late; what lies above is there
+any other. Windows below it are closed, and rows for them are late; what lies above is there
 for the next run.
 
     what waits                          until the bound of its input

@@ -1,6 +1,6 @@
 """Aggregates that EMIT early: WID, whose partials of open windows are at hand at any time.
 
-Panes are complete only when a promise says so, and Spark's own operators put out no revisions
+Panes are complete only when a bound says so, and Spark's own operators put out no revisions
 beside final results; so neither is chosen here.
 """
 

@@ -32,7 +32,7 @@ def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
 
 @dataclass(frozen=True)
 class Price:
-    """How far below the newest times a promise is, and of what that is made."""
+    """How far below the newest times a bound is, and what that results from."""
 
     ticks: int
     parts: tuple[str, ...] = ()

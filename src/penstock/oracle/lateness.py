@@ -1,8 +1,8 @@
 """Which rows a stream takes in, from the definitions, one row at a time.
 
-A row is late when it lies below its stream's bound. The hosts look at that at different
-moments: in this process before every row, on Spark before every micro-batch, so that there it does
-not matter how rows are spread. A row without a time, or with one beyond all bounds, is timeless.
+A row is late when it lies below its stream's bound. The hosts look at that at different moments: in
+this process before every row, on Spark before every micro-batch, so that there it does not matter
+how rows are partitioned. A row without a time, or with one beyond all bounds, is timeless.
 
 A stream may have further columns that progress: a row below the bound of any of its times
 is late, and one that lacks any is timeless; a late row counts for the bounds, by all of them.

@@ -1,7 +1,7 @@
-"""What somebody who wrote a file of statements should hear of, though nothing is wrong with it.
+"""Notices about a file of statements that is valid, but may not do what its author wants.
 
 nothing in it      an empty file, or comments only
-no query           streams are declared, and nobody reads them
+no query           streams are declared, and no query reads them
 gaps               SLIDE longer than RANGE: rows between two windows belong to none
 """
 

@@ -1,5 +1,5 @@
 """What `explain` says of queries on Spark: the operators of a pipeline with all its queries, native
-or in the kernel, and by what their streams are spread over partition groups."""
+or in the kernel, and by what their streams are partitioned."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ It is a `GraphHost` and what a micro-batch adds: what comes in are blocks of row
 how far each stream has come as a whole; what goes out are results per query, and counts. It knows
 nothing of Spark: `processor` hands it batches and keeps its state.
 
-A row is late when it lies below the bound that earlier batches promised. Bounds rise at the end of
-a batch, the same in every group, so the answer does not depend on how rows are spread over groups.
+A row is late when it lies below the bound after the earlier batches. Bounds rise at the end of
+a batch, the same in every group, so results do not depend on how rows are partitioned.
 """
 
 from __future__ import annotations

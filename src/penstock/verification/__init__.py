@@ -1,4 +1,4 @@
-"""Verification: a user's own queries, tried against their definition.
+"""Verification: a user's own queries, compared with the oracle.
 
 A *case* is what comes: rows of every stream in batches, in disorder, some late, some repeated. A
 *way* is how it is computed: host, operators, strategy, groups, restarts, faults. Whatever the way,

@@ -1,15 +1,15 @@
-"""Joint punctuation: what a join can promise about the pair of timestamps in its results.
+"""Joint punctuation: bounds on the pair of timestamps in a join's results.
 
 When nothing below b0 comes on one input any more and nothing below b1 on the other, every pair of
 rows below both has met: the *box* of results with left < b0 and right < b1 is complete, however
-long the window is. A promise about one timestamp alone has to wait until all partners in the window
-have come, so it lags behind by up to the window.
+long the window is. A bound on one timestamp alone has to wait until all partners in the window
+have arrived, so it lags behind by up to the window.
 
 The box says something of its own only where b0 and b1 lie in the band of each other, as the
-timestamps of two rows that join do. Elsewhere the input that is behind decides, and the promise
-about its timestamp alone is as good.
+timestamps of two rows that join do. Elsewhere the input that is behind decides, and the bound
+on its timestamp alone is as good.
 
-As punctuation a box is a promise on one timestamp with a pattern for the other, once for each:
+As punctuation a box is a bound on one timestamp with a pattern for the other, once for each:
 `left below b0, where right is below b1`. A row without a partner has no second timestamp, and no
 pattern means it.  Spec: window-queries 6.4, Fig 7-3, 7-4.
 """

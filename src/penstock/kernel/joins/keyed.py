@@ -31,7 +31,7 @@ SWEEP, LITTLE = 32, 4096
 
 
 class KeyBounds:
-    """What inputs have promised about single keys, and what follows from it."""
+    """The bounds of inputs on single keys, and what follows from them."""
 
     def __init__(self, spec: JoinSpec, inputs: PairInputs) -> None:
         self._inputs = inputs

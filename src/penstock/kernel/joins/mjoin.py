@@ -9,7 +9,7 @@ little is carried on.
 
 An input is stored once for every set of keys that a neighbour asks it by; where all are joined by
 one key, that is once. When a row may be forgotten follows from the bands on the way to each other
-input, and what that has promised.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.4; window-queries
+input, and its bound.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.4; window-queries
 6.1 for each band.
 """
 

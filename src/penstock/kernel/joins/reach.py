@@ -1,8 +1,8 @@
 """Reach: how far apart in time the rows of one result can lie, for any two inputs of a join.
 
 Two inputs that are joined directly lie within a band; the bands on the way between two others add
-up. From that follows when a row can go, what a join can promise about each timestamp of its
-results, and what its inputs must have promised for that (`purge` has the rules of a single band).
+up. From that follows when a row can go, the bounds on each timestamp of a join's
+results, and the bounds of its inputs that these need (`purge` has the rules of a single band).
 Spec: window-queries 6.1, 6.2; dynamic-optimization 1.6, 1.7.
 """
 

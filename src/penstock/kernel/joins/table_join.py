@@ -2,7 +2,7 @@
 
 The table is complete before the first row comes, so there is nothing to wait for and nothing to
 keep: every row finds its partners in the index, or none, and passes on at once, in the order it
-came in. Promises pass through.  Spec: window-queries 2.6 (where one side does not move).
+came in. Punctuation passes through.  Spec: window-queries 2.6 (where one side does not move).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Meld: union without waiting.
 
 Rows pass at once. Only punctuation waits: the output's bound on an attribute is the least of the
-inputs' bounds, and is sent when it rises. A promise about some rows only is sent once every input
-has made it, or one about all rows that says as much: this state stands per pattern.
+inputs' bounds, and is sent when it rises. Punctuation for some rows only is sent once every
+input has sent it, or a bound on all rows that implies it: this state is kept per pattern.
 Spec: window-queries 7.2. The waiting twin is `merge`.
 """
 

@@ -5,7 +5,7 @@ one, which the TSM registers tell. So rows of a busy input wait for a quiet one.
 row up to the least time that all inputs are known to have reached, at most `limit` of them; of the
 rows it looks at, those with equal timestamps leave in the order of their ports.
 
-A promise goes on when the least of the registers has risen and no row stands there.
+A bound is passed on when the least of the registers has risen and no row is at it.
 Spec: execution-model 4, window-queries 7.2. The twin that does not wait is `meld`.
 """
 

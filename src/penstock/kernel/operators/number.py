@@ -1,8 +1,8 @@
-"""Number: rows get the number in which they come here, and windows can count them.
+"""Number: rows are numbered in the order in which they arrive here, so that windows can count them.
 
 A stream numbers its own rows; over a filter, a union or a join the operator has to count by itself.
-Behind every block it promises that the numbers so far are over, and when no row comes any more,
-that no number does. Other promises pass.  Spec: window-queries 3.2.
+After every block it sends a bound above the numbers so far, and END when the input has ended.
+Other punctuation passes.  Spec: window-queries 3.2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Order: rows come out sorted, each as soon as no lower one can come.
 
-Rows wait in segments sorted by time; a promise lets those below its bound out, in order, and goes
-on behind them. A row at the bound waits: others at the same time may still come. A row without a
+Rows wait in segments sorted by time; a bound releases those below it, in order, and is passed
+on after them. A row at the bound waits: others at the same time may still come. A row without a
 time has no place in the order and passes at once. Segments of about one size are merged, so that a
 row is copied a logarithmic number of times.  Spec: window-queries 7.1, 7.3 (hidden costs of order).
 """

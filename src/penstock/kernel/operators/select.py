@@ -1,6 +1,6 @@
 """Select: the rows for which a predicate is true.
 
-Punctuation passes unchanged: dropping rows breaks no promise.  Spec: window-queries 7.2.
+Punctuation passes unchanged: dropping rows violates no bound.  Spec: window-queries 7.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tag: rows say by which input of a union they came.
 
-For those behind a union that watch its inputs one by one. Promises are the same on both sides.
+For those behind a union that watch its inputs one by one. Punctuation passes unchanged.
 """
 
 from __future__ import annotations

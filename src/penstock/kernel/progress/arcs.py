@@ -1,8 +1,8 @@
-"""Arcs of the enhanced query graph: promises that skip the operators which only pass them on.
+"""Arcs of the enhanced query graph: bounds that skip the operators which only pass them on.
 
 An arc leads from a source or an idle-waiting-prone operator to the register of the next such
-operator. What lies between could only translate the promise, so the arc does that in one go, and
-no buffer is touched. A promise must not overtake rows: it goes by arc only if everything between
+operator. What lies between could only translate the bound, so the arc does that in one go, and
+no buffer is touched. A bound must not overtake rows: it goes by arc only if everything between
 is empty, which is so after backtracking; else it travels behind the rows, as punctuation.
 
 A register is *active* from when an arc writes it until its operator has used the value, so each
@@ -27,7 +27,7 @@ Translate = Callable[[Punctuation], Iterable[Punctuation]]
 
 @dataclass(frozen=True, eq=False)
 class Arc:
-    """The way to one register: the readers on it, and what a promise says at its end."""
+    """The way to one register: the readers on it, and what a bound becomes at its end."""
 
     target: Node
     port: int
@@ -52,7 +52,7 @@ class Arc:
 
 
 class ArcOutput(NamedTuple):
-    """Where an operator's results go when a register moved it: rows as ever, promises by arc."""
+    """Where an operator's results go when a register moved it: rows as usual, bounds by arc."""
 
     buffer: Buffer
     arcs: Sequence[Arc]

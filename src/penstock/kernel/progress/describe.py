@@ -1,12 +1,12 @@
-"""Describe: drop the promises that nobody uses, and roll the others up to what is needed.
+"""Describe: drop punctuation that no reader uses, and coarsen the rest to what is needed.
 
-A stream promises something after every block, however small; a window that slides by a minute can
+A stream sends a bound after every block, however small; a window that slides by a minute can
 use one of them a minute. So each buffer knows which attributes its readers listen to, and how
-finely (`grain`), and keeps back what would tell them nothing new. Answers do not change, for what
-is rolled up is only what the readers would do themselves; promises that say nothing more neither
-travel nor wake anybody.
+finely (`grain`), and drops what would tell them nothing new. Results do not change, since bounds
+are only rounded as the readers would do themselves; bounds that say nothing new neither
+travel nor wake an operator.
 
-Asked once, when the graph changes, from the sinks upwards; sinks themselves use no promises.
+Asked once, when the graph changes, from the sinks upwards; sinks themselves use no bounds.
 Spec: window-queries 1.4.
 """
 
@@ -21,7 +21,7 @@ from penstock.model.timestamps import BEGINNING
 
 
 class Describe:
-    """What passes one buffer; it remembers what has passed, so that nothing is said twice."""
+    """What passes one buffer; it remembers what has passed, so that nothing is sent twice."""
 
     def __init__(self, node: Node) -> None:
         self._node = node

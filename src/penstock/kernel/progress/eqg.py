@@ -1,7 +1,7 @@
 """The enhanced query graph: a graph with its ETS arcs.
 
 For each pair of a source or idle-waiting-prone operator and the next such operator behind it, an
-arc to that one's register. Forks and operators that only translate promises lie between and are
+arc to that one's register. Forks and operators that only translate bounds lie between and are
 skipped.  Spec: execution-model 5.
 """
 

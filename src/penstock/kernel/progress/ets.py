@@ -1,13 +1,13 @@
-"""The enabling timestamp of a stream that is asked and has nothing.
+"""The enabling timestamp of a silent stream: its bound by the clock.
 
-    timestamps   what can be promised
+    timestamps   the bound
     internal     the clock: whatever comes later is stamped later
     external     t + tau - delta, where t is the newest row's timestamp, tau the time since it came
                  and delta the SKEW that was declared; before the first row, the clock less delta
                  the clock less the LULL, once the stream has been silent in its own time for longer
-    latent       nothing, and nobody needs it
+    latent       none, and none is needed
 
-An external stream that declares neither can promise nothing by itself: its rows might be a replay,
+An external stream that declares neither has no such bound: its rows might be a replay,
 whose time has nothing to do with the clock.  Spec: timestamps 2; window-queries 1.4.
 """
 

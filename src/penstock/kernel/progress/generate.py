@@ -1,21 +1,21 @@
-"""How a stream's promises are made, from its declaration.
+"""How a stream's bounds are made, from its declaration.
 
     declaration       after some rows with newest timestamp t     from outside
     ordered           t                                           may raise it
     slack d           t - d                                       may raise it
     slack n rows      the newest, leaving out the last n rows     may raise it
-    no promise        -                                           the only way
+    punctuated        -                                           the only way
     internal          the time they were stamped with             may raise it
-    latent            -                                           there is nothing to promise
+    latent            -                                           there are no bounds
 
 A stream may have further columns that progress, each ordered or with a slack: their bounds follow
 from rows alone.
 
-A promise only rises; one that says nothing new is not made. Every stream also numbers its rows from
-1 in the order of arrival, and promises after each block that the numbers so far are over. When a
-stream ends, both promises become END. A run that ends while its stream does not closes what it has
-answered, up to a bound. A stream that is asked while it has nothing may promise an enabling
-timestamp: see `ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
+A bound only rises; one that says nothing new is not sent. Every stream also numbers its rows from
+1 in the order of arrival, and sends a bound on these numbers after each block. When a stream ends,
+both bounds become END. A run that ends while its stream does not closes what it has
+answered, up to a bound. A silent stream may get an enabling timestamp: see
+`ets`.  Spec: timestamps 2, 3; window-queries 1.2, 1.4.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PATTERN = "a pattern has a value, or a pair of values for a range"
 
 @dataclass
 class GeneratorState(State):
-    """What the stream has promised, and how many rows it has numbered."""
+    """The stream's bounds, and how many rows it has numbered."""
 
     bound: int = BEGINNING
     own: int = BEGINNING  # the same without what the ends of runs have closed
@@ -64,7 +64,7 @@ class GeneratorState(State):
 
 
 class Generator:
-    """Stamps and numbers a stream's rows, and says after them what they promise."""
+    """Stamps and numbers a stream's rows, and gives the bounds that follow from them."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream

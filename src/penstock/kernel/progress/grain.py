@@ -1,8 +1,8 @@
-"""Grain: how finely promises about an attribute are of use.
+"""Grain: how finely bounds on an attribute are used.
 
 A window that slides by a minute learns nothing from a bound within the minute. So a bound can be
-rolled down to the last *grid* point before it without anybody noticing; where several windows
-listen, to the last point of any of their grids.  Spec: window-queries 1.2, 1.4 (Describe).
+rolled down to the last *grid* point before it without changing results; where several windows
+use it, to the last point of any of their grids.  Spec: window-queries 1.2, 1.4 (Describe).
 """
 
 from __future__ import annotations

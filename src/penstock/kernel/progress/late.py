@@ -1,8 +1,8 @@
 """Rows that come too late, and rows that have no place in time.
 
-A row is late when it lies below what its stream has already promised. Promises are judged row by
-row: behind a row with timestamp t, a stream with slack d has promised t - d, whether or not a
-punctuation has said so yet. So whether a row is late does not depend on how rows were cut into
+A row is late when it lies below its stream's bound. Bounds are taken row by row: after a row with
+timestamp t, a stream with slack d has the bound t - d, whether or not punctuation has been sent
+yet. So whether a row is late does not depend on how rows were cut into
 blocks. A row without a timestamp, or with one beyond all bounds, belongs to no window and no order:
 it is *timeless*.  Spec: timestamps 3.
 """
@@ -22,7 +22,7 @@ from penstock.model.timestamps import BEGINNING, END
 
 
 class LatePolicy(Enum):
-    """What happens to a late row; it is never silently gone."""
+    """What happens to a late row; it is never dropped silently."""
 
     KEEP = "keep"  # counted, and handed to whoever collects rows set aside
     DROP = "drop"  # counted

@@ -1,6 +1,6 @@
-"""Which rows a pattern of a promise means, and which rows come too late for one.
+"""Which rows a pattern of punctuation matches, and which rows are late by it.
 
-Promises about single groups may be many, one per key. Those about constants of the same attributes
+Bounds on single groups may be many, one per key. Those about constants of the same attributes
 are looked up by a join, all at once; ranges are compared one by one.  Spec: window-queries 1.2.
 """
 

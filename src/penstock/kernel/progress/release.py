@@ -4,7 +4,7 @@ Every operator says three things of itself, from its state and its own rules:
 
     held      what waits in it, and which bounds on its inputs let that out
     passes    what becomes of a row that comes in: whether it leaves at once, or by which bounds
-    needed    which bounds on its inputs let it promise so much on its output
+    needed    which bounds on its inputs give that bound on its output
 
 Following these from what is held to the result, and back to the streams, gives the *releases*: each
 is a bound for some streams; when all of them have come so far, a row comes out. No release is

@@ -1,7 +1,7 @@
-"""Which promises that follow from a source's rows somebody can use.
+"""Which bounds that follow from a source's rows have a use.
 
-Who reads ordered rows learns from the rows themselves how far their stream is, and needs promises
-only for what no row says. How finely promises are used, whatever they follow from: see `describe`.
+A reader of ordered rows knows from the rows themselves how far their stream is, and needs bounds
+only for what no row says. How finely bounds are used, whatever they follow from: see `describe`.
 """
 
 from __future__ import annotations

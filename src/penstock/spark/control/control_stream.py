@@ -1,21 +1,21 @@
-"""ControlStream: promises from outside, as small files that Spark reads like any other stream.
+"""ControlStream: punctuation from outside, as small files that Spark reads like any other stream.
 
-A promise is a file of one line of JSON, `{"stream": bound}`, written once under the next number;
-those about some rows only stand under a name that no stream has (ABOUT).
+Punctuation is a file of one line of JSON, `{"stream": bound}`, written once under the next number;
+bounds on some rows only are under a name that no stream has (ABOUT).
 Spark logs which files belong to a batch before it runs, and reads the same ones when it repeats the
-batch; so a bound promised from outside, or the end of the input, comes at the same place after a
+batch; so a bound from outside, or the end of the input, comes at the same place after a
 crash. Nothing of it runs in Python: while there is no new file, the pulse costs the listing of a
 folder.
 
-A line also has a checksum, under a name that no stream has; promises that are found again after a
-restart are held to it. No two files ever have the same name, not even if the last one was deleted:
-Spark would take the second for one that it has read.
+A line also has a checksum, under a name that no stream has; files that are found again after a
+restart are checked by it. No two files ever have the same name, not even if the last one was
+deleted: Spark would take the second for one that it has read.
 
-The end of a run is a promise as well, under no stream's name: whatever waits is let out, up to
-bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). Natively
-they are promised here.
+The end of a run is such a file as well, under no stream's name: whatever waits is released, up to
+bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). For
+native pipelines these bounds are written here.
 
-Every group gets every promise, in the shape of the exchange: `stream` is PULSE, the line is the
+Every group gets all punctuation, in the shape of the exchange: `stream` is PULSE, the line is the
 payload.
 """
 
@@ -52,7 +52,7 @@ KEPT = 16
 
 
 class ControlStream:
-    """The driver's end: a folder of promises."""
+    """The driver's end: a folder of punctuation."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,21 +1,21 @@
-"""Enabling on Spark: silent streams are asked for the time, and answer on the pulse.
+"""Enabling on Spark: silent streams get bounds from the clock, over the control stream (the pulse).
 
 The driver knows after every micro-batch how far each stream has come and which of them something is
-held for. If one of those can promise more than it has (`kernel/progress/ets.py`), the promise goes
-out on the pulse, and the batch that it makes sets free what has waited: results come at most one
+held for. If the clock gives one of those a higher bound (`kernel/progress/ets.py`), that bound goes
+out on the pulse, and the batch that it causes releases what has waited: results are at most one
 batch later than if no stream were silent, two where Spark's own watermark is in between.
 
-A promise about the time up to T is sound only if the batch that hears of it reads all rows that
-came before T. Where Spark looks at the pulse before it looks for rows, the present will do for T
-(`pulse_is_first`). Else what the driver takes for the present is the beginning of the last batch
-that is over. That stands still while nothing comes; when the clock alone would set something free,
-an empty promise makes a batch, whose beginning is a new present.
+A bound T is sound only if the batch that receives it reads all rows that came before T. Where Spark
+looks at the pulse before it looks for rows, the present will do for T (`pulse_is_first`). Else what
+the driver takes for the present is the beginning of the last batch that is over. That stands still
+while nothing comes; when the clock alone would release something, an empty file makes a batch,
+whose beginning is a new present.
 
-    on demand   what lets results out; after a batch that brought rows, also what lets joins forget
+    on demand   what releases results; after a batch with rows, also what lets joins purge
     periodic    every so often, if it says anything new; so do streams that declare a HEARTBEAT
     none        never, but for HEARTBEATs
 
-Promises are files that Spark logs before it uses them, so a replay hears the same ones.
+Spark logs these files before it uses them, so a replay reads the same ones.
 Spec: timestamps 1, 2; execution-model 5.
 """
 
@@ -60,7 +60,7 @@ class _Known:
 
 
 class Enabling:
-    """Decides what to promise; knows no clock and no Spark."""
+    """Decides which bounds to send; knows no clock and no Spark."""
 
     def __init__(
         self,

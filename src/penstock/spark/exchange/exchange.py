@@ -21,8 +21,8 @@ Lines of the exchange have one shape, whatever the stream:
                                timestamps (SLACK n ROWS)
 
 (task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
-`fitting`; they belong to no group, and one carries them to where they are handed out. Rows that are
-punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
+`conforming`; they belong to no group, and one carries them to where they are handed out. Rows that
+are punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
 """
 
 from __future__ import annotations

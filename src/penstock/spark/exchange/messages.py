@@ -2,7 +2,7 @@
 
 The option `lines` says how a line is written, `csv` or `json`; it is ours, all others are Spark's.
 The line is the source's column `value`. CSV lines have the declared columns in their order, without
-a header. What is not a row, and what does not fit, is set aside as in files of the format.
+a header. Malformed rows are rejected as in files of the format.
 """
 
 from __future__ import annotations

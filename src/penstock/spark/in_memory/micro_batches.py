@@ -2,7 +2,7 @@
 
 Events are cut into micro-batches, the rows of each stream in one into tasks, those of a task into
 blocks. Where Spark would hash the partitioning keys, any function of them will do. A batch brings
-first its rows, then what was promised from outside, on the pulse.
+first its rows, then punctuation from outside, on the pulse.
 
 Groups run on workers that come and go. Each keeps graphs and segments of its own, all share one
 folder; an attempt that failed has run on one of them, and only its state is thrown away. So it is

@@ -1,13 +1,13 @@
-"""Books of a stream that is folded: what its batches have promised, and what each left out.
+"""Books of a stream that is folded: the bound after each batch, and the rows that it rejected.
 
-A row is late when it lies below the bound that earlier micro-batches promised, here as in the
-kernel. Spark's watermark does not say which rows those are: it is a number of milliseconds, and
-judges windows. So tasks judge by a bound of ours, which the driver keeps in the checkpoint:
+A row is late when it lies below the bound after the earlier micro-batches, here as in the kernel.
+Spark's watermark does not say which rows those are: it is a number of milliseconds, and judges
+windows. So tasks judge by a bound of ours, which the driver keeps in the checkpoint:
 
     books/
-      7.json             what the batches before 7 have promised
-      7/RUN-2.json       noted in batch 7 by task 2: rows, their newest time, promises it read
-      7/RUN-2.late       … rows it set aside, as Arrow IPC
+      7.json             the bound after the batches before 7
+      7/RUN-2.json       noted in batch 7 by task 2: rows, their newest time, punctuation it read
+      7/RUN-2.late       … rows it rejected, as Arrow IPC
       7/RUN-2.malformed
 
 `8.json` is written when batch 7 has been handed out, before Spark commits it. So it is there when
@@ -38,7 +38,7 @@ KEPT = 100
 
 @dataclass(frozen=True)
 class Standing:
-    """What a stream has promised, and the newest time it has brought."""
+    """A stream's bound, and its newest time."""
 
     bound: int = BEGINNING
     newest: int = BEGINNING

@@ -2,7 +2,7 @@
 
 The model's functions have Spark's names and meaning, so most of them are simply called. Arguments
 are cast to the types that the model matched: where Spark would widen differently, its own rules
-never get a word. Times are Spark timestamps here, not ticks. What is left out is what the two could
+do not apply. Times are Spark timestamps here, not ticks. What is left out is what the two could
 see differently (text made of numbers, patterns, calendars, lengths of time); `objection` names it,
 and the query runs in the kernel.
 """

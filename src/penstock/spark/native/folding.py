@@ -6,13 +6,13 @@ line goes on, with the parts of its functions and its newest time; Spark makes p
 those as it would of rows. Which window a line belongs to, and whether that is closed already, does
 not change: all rows of a line have the same answer to both.
 
-Which rows go in at all is judged here as well, as in the kernel: late ones, those that do not fit
-and those without a time go into `books`, to be counted and looked at.
+Which rows go in at all is judged here as well, as in the kernel: late ones, malformed
+ones and those without a time go into `books`, to be counted and looked at.
 
-Promises from outside come through here too, because they raise the bound of later batches. And
-every block sends a line like a promise, with its newest time, however few a selection leaves over.
+Punctuation from outside comes through here too, because it raises the bound of later batches. And
+every block sends a line like it, with its newest time, however few rows a selection leaves.
 
-    column             a folded line        promises, blocks
+    column             a folded line        punctuation, blocks
     penstock_time      newest in it         theirs
     groups, parts      theirs               NULL
     penstock_promise   false                true

@@ -1,8 +1,8 @@
-"""Promises in front of Spark's watermark.
+"""Punctuation in front of Spark's watermark.
 
-Each stream is united with promises from outside before Spark derives its watermark, so a silent
-stream can be spoken for, and the end of the input closes every window. A promise of bound b comes
-as a row with the time b + slack, which Spark turns back into b.
+Each stream is united with punctuation from outside before Spark derives its watermark, so a silent
+stream can get a bound, and the end of the input closes every window. A bound b comes as a row
+with the time b + slack, which Spark turns back into b.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Partitioning: by which columns of each stream rows may be spread over groups.
+"""Partitioning: by which columns of each stream rows may be distributed over groups.
 
 Rows that meet in a window aggregate or join must have come to the same group, from whatever stream.
-So an aggregate asks that its streams be spread by its group-by columns, and a join by the columns
+So an aggregate needs its streams partitioned by its group-by columns, and a join by the columns
 that must be equal, each traced down to the column it is in every one of them; an operator that
 looks at single rows asks for nothing. Row numbers count all rows of a stream, which only one group
 can do.
 
-    None      no operator cares: rows are spread as they come
+    None      no partitioning needed
     ()        everything must meet in one group
     (a, b)    rows with equal a and b must meet, and those of other streams with equal columns there
 
-Several aggregates are content with the keys they have in common. Keys belong together across
+Several aggregates use the keys they have in common. Keys belong together across
 streams, place by place: if one stream has to give one up, so have all that it meets.
 """
 
@@ -34,7 +34,7 @@ Key: TypeAlias = dict[str, str]
 
 @dataclass(frozen=True)
 class Meeting:
-    """Streams whose rows meet, and the keys by which they may all be spread."""
+    """Streams whose rows meet, and the keys by which they may all be partitioned."""
 
     streams: frozenset[str]
     keys: tuple[Key, ...]

@@ -1,12 +1,12 @@
 """Which queries run together in one pipeline.
 
 Queries over the same streams share the reading, the exchange and equal operators, as long as one
-way of spreading rows over groups suits them all. Two queries that could only agree on a single
+partitioning suits them all. Two queries that could only agree on a single
 group, where each alone could use many, stay apart.
 
 A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
 A query that is new joins them only if nothing changes for those that were there: the same streams
-in the same places, spread by the same keys; else it gets a pipeline of its own.
+in the same order, partitioned by the same keys; else it gets a pipeline of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.spark.state.checkpoint import Continued
 
 @dataclass(frozen=True)
 class PipelineGroup:
-    """Queries of one pipeline, and by what each of their streams is spread."""
+    """Queries of one pipeline, and by what each of their streams is partitioned."""
 
     queries: Mapping[str, Node]
     keys: Mapping[str, PartitionKeys]

@@ -1,10 +1,11 @@
-"""Fitting a source's columns to a stream, on the JVM.
+"""Conforming a source's columns to a stream, on the JVM.
 
-What `kernel/conform.py` does in this process, as Spark expressions: a value fits if it can be had
-in the column's type without changing what it says. Text fits where it can be read as the type. A
-row with a value that does not fit, or a line that is not a row at all, is *malformed*: it travels
-beside the good rows, in MALFORMED_COLUMN, as a JSON array of its values as text and the reason. The
-exchange takes it out there. A frame whose columns all fit by their types has no such column.
+What `kernel/conform.py` does in this process, as Spark expressions: a value conforms if it can be
+converted to the column's type without changing what it says. Text does where it can be read so. A
+row with a value that does not conform, or a line that is not a row at all, is *malformed*: it
+travels beside the good rows, in MALFORMED_COLUMN, as a JSON array of its values as text and the
+reason. The exchange takes it out there. A frame whose columns all have the right types has no such
+column.
 """
 
 from __future__ import annotations

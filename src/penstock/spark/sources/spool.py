@@ -12,7 +12,7 @@ here. What was taken and not yet written is not: the iterable is asked for it ag
 list beside the folder says what was written into it, so that a file that was lost or changed is
 noticed: its rows would be neither read nor asked for again.
 
-Rows that do not fit stand among the others with NULLs, and in MALFORMED_COLUMN what `fitting` would
+Malformed rows are among the others with NULLs, and in MALFORMED_COLUMN is what `conforming` would
 have made of them.
 """
 

@@ -1,9 +1,9 @@
 """Directories of CSV and JSON: read as text, so that a bad value costs its row and nothing else.
 
-Spark's own readers turn a value that does not fit into NULL, which nobody notices. Here every
+Spark's own readers turn a value that does not conform into NULL, which nobody notices. Here every
 column is read as text, a line that is not a row comes along whole (Spark's corrupt record), and
-`fitting` gives the columns their types and sets aside what does not fit. CSV columns are found by
-the names in the header, as in this process, and every file is held to the same header.
+`conforming` gives the columns their types and rejects what does not conform. CSV columns are found
+by the names in the header, as in this process, and every file is held to the same header.
 
 Whoever chooses how Spark treats bad records (`mode`, `columnNameOfCorruptRecord`) gets just that.
 """

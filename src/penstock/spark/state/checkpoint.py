@@ -5,7 +5,7 @@
     groups.json         the keys of the partition groups
     sinks.json          where each query's results go
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
-    pulse/, streams/    promises, and rows of iterables
+    pulse/, streams/    punctuation, and rows of iterables
     spark/              Spark's own
 
 State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is

@@ -8,7 +8,7 @@
     length     10 minutes | 1 hour 30 minutes | 0.5 s | INTERVAL '5' MINUTE | 1000 rows | 5 | name
 
 A length comes out as a whole number: ticks, rows, or values of an integer column. A bare name is a
-parameter that SET gave a length to.  Spec: window-queries 2.1.
+parameter that DECLARE gave a length to.  Spec: window-queries 2.1.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name that SET gave a length to: `[RANGE n]`."""
+    """A name that DECLARE gave a length to: `[RANGE n]`."""
 
     name: str
     span: Span

@@ -2,7 +2,7 @@
 
 A row's windows are consecutive, so the tag is a range of wids. All window semantics is here; what
 aggregates behind it only sees a group attribute whose values are ranges. A bound on the windowing
-attribute becomes one on `wid`: windows below it get no more rows. Promises on other attributes say
+attribute becomes one on `wid`: windows below it get no more rows. Bounds on other attributes say
 nothing about windows and end here.
 
 Rows between two windows (SLIDE longer than RANGE) belong to none and are dropped. A row without a

@@ -6,7 +6,7 @@ costs C = c w l1 in that analysis, whichever stream it is of, so x = C l2: what 
 the time that joining a row takes, and how many rows of each stream come in how much time. Both are
 read off clocks, so x is a share of the time and has no unit, whatever the streams' timestamps
 count. A pass over alpha switches; the gain is then at least alpha / (1 + alpha), and below it at
-most that much is let go.
+most that much is lost.
 
 Switching back drains first: rows are joined in Sync-Filter's order, still through the hold buffer,
 until it is empty. Results stay in order, none lost and none doubled.  Spec: ordered-joins 4, 5.

@@ -1,6 +1,6 @@
 """OPIB: order-preserving, input-buffered.
 
-Left rows wait, sorted, until the right side has promised that all their partners have come; then
+Left rows wait, sorted, until the right side's bound says that all their partners have come; then
 they are joined in order, and so the results come in the order of the left timestamp. Right rows are
 stored until no left row can need them. Less memory than OPOB where there are more results than
 rows, and more latency.  Spec: window-queries 6.5.

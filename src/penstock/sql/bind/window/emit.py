@@ -1,4 +1,4 @@
-"""EMIT: an aggregate that also tells what it knows so far.
+"""EMIT: an aggregate that also gives early results.
 
 It stands at the end of a continuous query, whose rows somebody takes in as revisions. Nothing may
 stand between the aggregate and its answer that would keep the last word back: HAVING could let a
