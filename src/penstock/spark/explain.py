@@ -55,7 +55,7 @@ def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for each, count in Counter(frozenset(found.items()) for found in plans).items():
         of = f"{count} group{'s' * (count > 1)}"
         shown = explain_program(dict(sorted(each, key=lambda found: found[0])))
-        yield f"Chosen anew while it runs, by {of}:\n\n{shown}"
+        yield f"Chosen again while running, by {of}:\n\n{shown}"
 
 
 def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
