@@ -157,7 +157,9 @@ def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
 
 # --- the slow campaign ---------------------------------------------------------------------------
 
-EVERY = {**SHAPES, "together": TOGETHER}
+#: All shapes: those of the kernel in one engine, where a fault meets all of them at once. A walk
+#: for each of them would take hours; in memory each is walked by itself (above).
+EVERY = {"together": TOGETHER, "native": SHAPES["native"]}
 SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR = "same process", "new process", "other executor"
 #: More often than a task is tried: the query ends.
 FOR_GOOD = 1000
@@ -272,7 +274,7 @@ def test_a_campaign_of_faults_at_every_point_gives_the_oracles_answers(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("mode", [SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR])
-@pytest.mark.parametrize("name", ["together", "native"])
+@pytest.mark.parametrize("name", EVERY)
 def test_runs_that_meet_faults_at_all_points_give_the_oracles_answers(
     name: str, mode: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
