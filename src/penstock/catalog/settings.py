@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
-from penstock.model.timestamps import format_duration
+from penstock.model.timestamps import END, format_duration
 from penstock.optimizer.options import Options
 
 
@@ -56,9 +56,13 @@ class Setting:
         """What it can be, in words.
 
         >>> print(SETTINGS["rows_per_step"].values)
-        unlimited, or a number of at least 1
+        unlimited, or a whole number from 1 to 1,000,000,000
         """
-        numbers = {int: "a number of at least 1", float: "a number above 0", None: None}
+        numbers = {
+            int: f"a whole number from 1 to {MOST:,}",
+            float: "a number above 0",
+            None: None,
+        }
         return ", or ".join(filter(None, (", ".join(self.words), numbers[self.number])))
 
     @property
@@ -76,7 +80,7 @@ class Setting:
                 return found
         elif isinstance(value, str) and value.lower() in self.words:
             return None if value.lower() == UNLIMITED else value.lower()
-        elif self.number is int and isinstance(value, int) and value >= 1:
+        elif self.number is int and isinstance(value, int) and 1 <= value <= MOST:
             return value
         elif self.number is float and isinstance(value, int | float) and value > 0:
             return float(value)
@@ -84,6 +88,7 @@ class Setting:
 
 
 UNLIMITED = "unlimited"
+MOST = 1_000_000_000
 _ETS = {str(ets): ets for ets in (ON_DEMAND, NO_ETS)}
 _SPARK_PLANS = "Spark plans and schedules it"
 
@@ -270,7 +275,7 @@ class Settings:
                 f"`{key}` is a setting and cannot be a parameter as well",
                 hint=f"to change it: SET {key} = …; it can be: {SETTINGS[key].values}",
             )
-        if not isinstance(value, int | Duration):
+        if not isinstance(value, int | Duration) or (isinstance(value, int) and abs(value) >= END):
             raise BadSetting(
                 f"a parameter cannot be `{value}`",
                 hint=f"it is a duration or an integer: DECLARE {name} = 3 SECONDS",
@@ -293,8 +298,8 @@ class Settings:
     def _unknown(self, name: str, value: Value) -> BadSetting:
         if name.lower() in self.parameters:
             hint = f"`{name}` is a parameter: DECLARE OR REPLACE {name} = {_spelt(value)}"
-        elif near := difflib.get_close_matches(name.lower(), SETTINGS, n=1, cutoff=0.7):
-            hint = f"did you mean `{near[0]}`?"
+        elif near := _nearest(name.lower()):
+            hint = f"did you mean `{near}`?"
         else:
             hint = f"settings are: {', '.join(SETTINGS)}"
             if isinstance(value, int | Duration):
@@ -310,6 +315,17 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         if each.metadata
     }
 )
+
+
+def _nearest(name: str) -> str | None:
+    """The setting that is meant, if that is plain: one that is spelt alike, or has it for a word.
+
+    >>> _nearest("joinalpha"), _nearest("alpha"), _nearest("size"), _nearest("flush_")
+    ('join_alpha', 'join_alpha', 'table_size', 'flush')
+    """
+    alike = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.7)
+    having = [each for each in SETTINGS if name in each.split("_")]
+    return alike[0] if alike else having[0] if len(having) == 1 else None
 
 
 def _spelt(value: Value) -> str:

@@ -180,6 +180,10 @@ def test_dropping(text: str, kind: str, if_exists: bool) -> None:
         ("SET n = 'bfs'", "bfs"),
         ("SET late = drop", "drop"),
         ("SET join_alpha = 0.3", 0.3),
+        ("SET join_alpha = .5", 0.5),
+        ("SET join_alpha = '0.3'", 0.3),
+        ("SET rows_per_step = '5'", 5),
+        ("SET n = 5 bananas", "5 bananas"),
     ],
 )
 def test_settings_and_parameters_are_words_numbers_or_durations(text: str, value: object) -> None:

@@ -9,9 +9,10 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.catalog.settings import SETTINGS, Duration, Setting, Value
-from penstock.errors import Position
+from penstock.errors import Position, QueryError
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
+from penstock.sql.parse import units
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
 from penstock.sql.parse.grammar_stream import StreamParser
 from penstock.sql.parse.statements import (
@@ -188,9 +189,7 @@ class StatementParser(StreamParser):
             self.refuse(f"expected the name of a setting, not {self.found()}")
         self._advance()
         self.expect("=")
-        setting = SETTINGS.get(name.lower())
-        value = None if setting is None else self._value_of(setting)
-        value = self._value() if value is None else value
+        value = self._value_for(name)
         return Set(self.position_since(start), name, value)
 
     def _declare(self, start: Token) -> Declare:
@@ -200,15 +199,34 @@ class StatementParser(StreamParser):
         value = self._value()
         return Declare(self.position_since(start), name, value, replace)
 
+    def _value_for(self, name: str) -> Value:
+        """What SET assigns to the name, which may be none of a setting."""
+        setting = SETTINGS.get(name.lower())
+        if not self._curr:
+            hint = f"it can be: {setting.values}" if setting else None
+            self.refuse(f"expected a value for `{name}`, not the end", hint=hint)
+        found = None if setting is None else self._value_of(setting)
+        if found is not None:
+            return found
+        before, first = self._index, self._curr
+        try:
+            return self._value()
+        except QueryError:
+            # Whether there is such a setting, and what it can be, says more than how a length is
+            # written: so what cannot be read is handed on as it stands.
+            self._retreat(before)
+            while self._curr:
+                self._advance()
+            span = self.span_since(first)
+            return self.sql[span.start : span.end]
+
     def _value_of(self, setting: Setting) -> Value | None:
-        """A value that only some settings have: a word of the language (`drop`), a fraction."""
+        """A value that only some settings have: a word of the language (`drop`), two words."""
         if setting.name == "ets" and (found := self._ets()):
             return found
         if self._curr and self._curr.text.lower() in setting.words:
             self._advance()
             return self._prev.text
-        if setting.number is float and self._match(TokenType.NUMBER):
-            return float(self._prev.text)
         return None
 
     def _ets(self) -> Ets | None:
@@ -228,6 +246,10 @@ class StatementParser(StreamParser):
         return periodic(length.value)
 
     def _value(self) -> Value:
+        """A word, a number, or a length: what it is good for, whoever gets it knows."""
+        number = self._bare_number()
+        if number is not None:
+            return number
         token = self._curr
         is_quoted_word = token.token_type == TokenType.STRING and not token.text[:1].isdigit()
         if is_quoted_word:
@@ -239,6 +261,18 @@ class StatementParser(StreamParser):
         if length.unit == "rows":
             self.refuse("a setting cannot be a number of rows", length.span, hint="leave out ROWS")
         return Duration(length.value) if length.unit == "time" else length.value
+
+    def _bare_number(self) -> int | float | None:
+        """A number without a unit, a fraction as well; read if it is one."""
+        before = self._index
+        sign = "-" if self._match(TokenType.DASH) else ""
+        point = "." if self._match(TokenType.DOT) else ""
+        if self._match_set((TokenType.NUMBER, TokenType.STRING)):
+            number = units.bare_number(f"{sign}{point}{self._prev.text}")
+            if number is not None and not self._curr:
+                return number
+        self._retreat(before)
+        return None
 
     def _explain(self, start: Token) -> Explain:
         if self._curr.token_type in _QUERY_STARTS or self._curr.text.upper() == "CREATE":

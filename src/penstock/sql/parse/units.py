@@ -20,6 +20,8 @@ _SHOWN = ("microseconds", "milliseconds", "seconds", "minutes", "hours", "days",
 
 # Bounded, so that no text can make a number that takes for ever to compute.
 _NUMBER = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?")
+_WHOLE = re.compile(r"-?\d{1,30}")
+_FLOAT = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _PART = re.compile(r"\s*([+-]?\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]+)")
 
 
@@ -30,6 +32,17 @@ def number(text: str) -> Fraction:
             f"`{text[:40]}` is not a length", hint="write it as 10 or 0.5, with a unit"
         )
     return Fraction(text)
+
+
+def bare_number(text: str) -> int | float | None:
+    """A number as it is written for a setting; None if it is none.
+
+    >>> bare_number("100"), bare_number(".5"), bare_number("1e400"), bare_number("soon")
+    (100, 0.5, inf, None)
+    """
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else None
 
 
 def is_number(text: str) -> bool:
