@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry, ViewEntry
+from penstock.catalog.settings import Duration
 from penstock.errors import BadSetting, CyclicView, DuplicateName, QueryError, UnknownName
 from penstock.plan.nodes import Source
 from penstock.sql.parse.parser import parse
@@ -154,7 +155,7 @@ def test_a_query_that_cannot_be_bound_is_not_declared(catalog: Catalog) -> None:
 def test_settings_are_kept_and_errors_show_where(catalog: Catalog) -> None:
     declare(catalog, "SET strategy = bfs; DECLARE n = 5 SECONDS")
     assert catalog.settings.strategy == "bfs"
-    assert catalog.parameter("N") is not None
+    assert catalog.parameters["n"] == Duration(5_000_000)
     with pytest.raises(BadSetting) as caught:
         declare(catalog, "SET strategy = fifo")
     assert caught.value.position is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import SETTINGS, Duration, Setting, Settings, Value
+from penstock.catalog.settings import SETTINGS, Duration, Rows, Setting, Settings, Value
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import ON_DEMAND, periodic
 from penstock.optimizer.options import Options
@@ -74,6 +74,7 @@ def test_a_parameter_is_only_replaced_on_purpose() -> None:
         ("stratgy", 5, "did you mean `strategy`"),
         ("watermark", "late", "settings are: union, strategy"),
         ("n", Duration(3_000_000), "DECLARE n = 3 SECONDS; settings are: union"),
+        ("n", Rows(3), "DECLARE n = 3 ROWS; settings are: union"),
         ("n", 5, "DECLARE n = 5; settings are: union"),
     ],
 )
@@ -92,10 +93,10 @@ def test_setting_a_parameter_is_told_how_to_replace_it() -> None:
     ("name", "value", "reason"),
     [
         ("strategy", 5, "is a setting"),
-        ("n", "wide", "a duration or an integer: DECLARE n = 3 SECONDS"),
-        ("n", 0.5, "a duration or an integer"),
-        ("n", 2**63, "a duration or an integer"),
-        ("n", ON_DEMAND, "a duration or an integer"),
+        ("n", "wide", "it is a length: DECLARE n = 3 SECONDS"),
+        ("n", 0.5, "it is a length"),
+        ("n", 2**63, "it is a length"),
+        ("n", ON_DEMAND, "it is a length"),
     ],
 )
 def test_what_cannot_be_a_parameter_is_refused(name: str, value: Value, reason: str) -> None:

@@ -148,6 +148,14 @@ def test_a_parameter_is_a_length_that_queries_use(engine: LocalEngine) -> None:
     assert plan.window.range == 5 * MINUTE
 
 
+def test_a_parameter_is_known_to_the_next_text(engine: LocalEngine) -> None:
+    engine.sql("DECLARE n = 5 MINUTES")
+    engine.sql("CREATE STREAM late (ts TIMESTAMP) TIMESTAMP BY ts SLACK n")
+    engine.sql("SET ets = periodic n")
+    assert [each.stream.slack for each in engine.catalog.streams][-1] == 5 * MINUTE
+    assert engine.catalog.settings.ets.every == 5 * MINUTE
+
+
 def test_explain_shows_plans_and_declares_nothing(engine: LocalEngine) -> None:
     shown = str(engine.sql(f"EXPLAIN {BEST}"))
     assert shown.splitlines()[0].startswith("WindowAggregate max(price) AS best by item")

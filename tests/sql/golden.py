@@ -57,7 +57,7 @@ def outcome(sql: str) -> str:
 
 def _outcome_of(sql: str, catalog: Catalog) -> list[str]:
     lines = []
-    for statement in parse(sql):
+    for statement in parse(sql, catalog.parameters):
         if isinstance(statement, BareSelect):
             plan = bind_query(statement.select, catalog)
             lines += [explain(plan), f"=> {plan.schema}"]

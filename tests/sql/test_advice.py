@@ -37,7 +37,7 @@ FOLLOWED = by_hand()
 def error_of(sql: str) -> QueryError | None:
     catalog = declared()
     try:
-        for statement in parse(sql):
+        for statement in parse(sql, catalog.parameters):
             if isinstance(statement, BareSelect):
                 bind_query(statement.select, catalog)
             else:

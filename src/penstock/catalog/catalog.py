@@ -7,12 +7,12 @@ dropped or replaced under them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.catalog.settings import Duration, Settings
+from penstock.catalog.settings import ParameterValue, Settings
 from penstock.errors import CyclicView, DuplicateName, Position, QueryError, UnknownName
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
@@ -134,8 +134,9 @@ class Catalog:
     def relations(self) -> Iterable[str]:
         return [entry.name for entry in self._entries.values()]
 
-    def parameter(self, name: str) -> int | Duration | None:
-        return self.settings.parameter(name)
+    @property
+    def parameters(self) -> Mapping[str, ParameterValue]:
+        return self.settings.parameters
 
     def readers_of(self, name: str) -> list[Entry]:
         """The views and queries that read it directly."""

@@ -6,9 +6,9 @@ the options of the optimizer follow from it. Where a setting cannot be honoured 
 the reason. Whatever can be set gives the same answers, in another order at most; algorithms that do
 not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
 
-A *parameter* is a duration or an integer that queries use as a length, as in `[RANGE width]`. It is
-declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a parameter that
-nobody reads.
+A *parameter* is a length with a name, as in `[RANGE width]`: a duration, a number of rows, or an
+integer. It is declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a
+parameter that nobody reads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
@@ -35,8 +35,21 @@ class Duration:
         return format_duration(self.ticks)
 
 
-Value: TypeAlias = str | int | float | Duration | Ets
-"""What SET can assign: a word, a number, a duration, or a way to make timestamps."""
+@dataclass(frozen=True)
+class Rows:
+    """A number of rows."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count} row{'s' * (self.count != 1)}"
+
+
+ParameterValue: TypeAlias = int | Duration | Rows
+"""What a parameter stands for: a length in the unit of an integer column, of time, or in rows."""
+
+Value: TypeAlias = str | float | Ets | ParameterValue
+"""What SET can assign: a word, a number, a length, or a way to make timestamps."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +256,7 @@ class Settings:
         "kernel",
         only_spark="native",
     )
-    parameters: Mapping[str, int | Duration] = field(default_factory=dict)
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
     @property
     def options(self) -> Options:
@@ -275,10 +288,10 @@ class Settings:
                 f"`{key}` is a setting and cannot be a parameter as well",
                 hint=f"to change it: SET {key} = …; it can be: {SETTINGS[key].values}",
             )
-        if not isinstance(value, int | Duration) or (isinstance(value, int) and abs(value) >= END):
+        if not is_parameter(value):
             raise BadSetting(
                 f"a parameter cannot be `{value}`",
-                hint=f"it is a duration or an integer: DECLARE {name} = 3 SECONDS",
+                hint=f"it is a length: DECLARE {name} = 3 SECONDS, or 100 ROWS, or an integer",
             )
         if key in self.parameters and not replaces:
             raise DuplicateName(
@@ -287,7 +300,7 @@ class Settings:
             )
         return replace(self, parameters={**self.parameters, key: value})
 
-    def parameter(self, name: str) -> int | Duration | None:
+    def parameter(self, name: str) -> ParameterValue | None:
         """The value of a parameter, or None."""
         return self.parameters.get(name.lower())
 
@@ -302,7 +315,7 @@ class Settings:
             hint = f"did you mean `{near}`?"
         else:
             hint = f"settings are: {', '.join(SETTINGS)}"
-            if isinstance(value, int | Duration):
+            if is_parameter(value):
                 hint = f"to declare a parameter: DECLARE {name} = {_spelt(value)}; {hint}"
         return BadSetting(f"no setting `{name}`", hint=hint)
 
@@ -315,6 +328,11 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         if each.metadata
     }
 )
+
+
+def is_parameter(value: Value) -> TypeGuard[ParameterValue]:
+    """Whether a parameter can be that."""
+    return isinstance(value, Duration | Rows) or (isinstance(value, int) and abs(value) < END)
 
 
 def _nearest(name: str) -> str | None:
@@ -334,4 +352,4 @@ def _spelt(value: Value) -> str:
     >>> _spelt(Duration(3_000_000))
     '3 SECONDS'
     """
-    return str(value).upper() if isinstance(value, Duration) else str(value)
+    return str(value).upper() if isinstance(value, Duration | Rows) else str(value)

@@ -102,7 +102,7 @@ class BaseEngine(ABC, Generic[Q]):
         the handle: which of them it is stands in the text.)
         """
         outcome = None
-        for statement in parse(text):
+        for statement in parse(text, self.catalog.parameters):
             outcome = self.execute(statement)
         return outcome
 

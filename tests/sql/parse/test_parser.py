@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import Duration
+from penstock.catalog.settings import Duration, ParameterValue, Rows
 from penstock.errors import SyntaxFault
+from penstock.model.ets import periodic
 from penstock.model.schema import Column
 from penstock.model.streams import Origin, TimestampKind
 from penstock.model.types import Type
@@ -176,6 +177,7 @@ def test_dropping(text: str, kind: str, if_exists: bool) -> None:
         ("DECLARE n = '3 seconds'", Duration(3_000_000)),
         ("DECLARE n = 12", 12),
         ("DECLARE n = -5", -5),
+        ("DECLARE n = 5 ROWS", Rows(5)),
         ("SET n = bfs", "bfs"),
         ("SET n = 'bfs'", "bfs"),
         ("SET late = drop", "drop"),
@@ -197,6 +199,46 @@ def test_a_parameter_may_be_replaced() -> None:
     assert isinstance(plain, Declare)
     assert isinstance(replacing, Declare)
     assert (plain.replace, replacing.replace) == (False, True)
+
+
+PARAMETERS: dict[str, ParameterValue] = {"w": Duration(5_000_000), "r": Rows(7), "d": 10}
+
+
+@pytest.mark.parametrize(
+    ("clause", "spelt_out"),
+    [
+        ("TIMESTAMP BY ts SLACK w", "TIMESTAMP BY ts SLACK 5 SECONDS"),
+        ("TIMESTAMP BY ts SLACK R", "TIMESTAMP BY ts SLACK 7 ROWS"),
+        ("TIMESTAMP BY seq SLACK d", "TIMESTAMP BY seq SLACK 10"),
+        ("TIMESTAMP BY ts SLACK w, seq SLACK d", "TIMESTAMP BY ts SLACK 5 SECONDS, seq SLACK 10"),
+        (
+            "TIMESTAMP BY ts SKEW w MAX AHEAD w",
+            "TIMESTAMP BY ts SKEW 5 SECONDS MAX AHEAD 5 SECONDS",
+        ),
+    ],
+)
+def test_a_stream_may_be_measured_by_parameters(clause: str, spelt_out: str) -> None:
+    text = "CREATE STREAM s (ts TIMESTAMP, seq BIGINT) "
+    [named] = parse(text + clause, PARAMETERS)
+    [plain] = parse(text + spelt_out)
+    assert isinstance(named, CreateStream)
+    assert isinstance(plain, CreateStream)
+    assert named.stream == plain.stream
+
+
+def test_a_parameter_holds_from_its_declaration_on() -> None:
+    *_, before, _, after, another, ets = parse(
+        "DECLARE n = 3 SECONDS; CREATE STREAM a (ts TIMESTAMP) TIMESTAMP BY ts SLACK n;"
+        "DECLARE OR REPLACE n = 5 SECONDS; CREATE STREAM b (ts TIMESTAMP) TIMESTAMP BY ts SLACK n;"
+        "DECLARE m = n; SET ets = periodic m"
+    )
+    assert isinstance(before, CreateStream)
+    assert isinstance(after, CreateStream)
+    assert isinstance(another, Declare)
+    assert isinstance(ets, Set)
+    assert (before.stream.slack, after.stream.slack) == (3_000_000, 5_000_000)
+    assert another.value == Duration(5_000_000)
+    assert ets.value == periodic(5_000_000)
 
 
 def test_what_can_be_explained() -> None:

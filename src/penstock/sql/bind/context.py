@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from penstock.catalog.settings import Duration
+from penstock.catalog.settings import ParameterValue
 from penstock.errors import CyclicView, Position, UnknownName
 from penstock.model.schema import suggest
 from penstock.plan.nodes import Node
@@ -26,8 +26,9 @@ class Names(Protocol):
     def relations(self) -> Iterable[str]:
         """Every name that `relation` knows."""
 
-    def parameter(self, name: str) -> int | Duration | None:
-        """The value that SET gave to a parameter."""
+    @property
+    def parameters(self) -> Mapping[str, ParameterValue]:
+        """What DECLARE has given a name, in lower case."""
 
 
 @dataclass(frozen=True)

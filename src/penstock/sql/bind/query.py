@@ -51,7 +51,7 @@ def bind(query: Query, names: Names, defining: str | None = None) -> BoundQuery:
         plan = _bind_tree(query.ast, context)
         if query.emit is not None:
             with context.located(query.emit.span):
-                plan = emitting(plan, query.emit)
+                plan = emitting(plan, query.emit, context)
         if _depth(plan) > DEEPEST:
             raise NotExecutable(
                 "this query has too many layers of views", hint="read fewer views through views"

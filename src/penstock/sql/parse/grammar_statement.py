@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Literal
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import SETTINGS, Duration, Setting, Value
+from penstock.catalog.settings import (
+    SETTINGS,
+    Duration,
+    ParameterValue,
+    Rows,
+    Setting,
+    Value,
+    is_parameter,
+)
 from penstock.errors import Position, QueryError
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
@@ -39,9 +48,12 @@ DEEPEST = 150
 class StatementParser(StreamParser):
     """Reads a text of statements with `;` between them."""
 
-    def statements(self, tokens: list[Token], text: str) -> list[Statement]:
-        """All statements of the text."""
+    def statements(
+        self, tokens: list[Token], text: str, parameters: Mapping[str, ParameterValue]
+    ) -> list[Statement]:
+        """All statements of the text, which may use these parameters."""
         self.reset()
+        self.parameters = parameters
         self.sql = text
         self._chunks = [[]]
         for token in tokens:
@@ -125,7 +137,7 @@ class StatementParser(StreamParser):
         if self._match_text_seq("CHANGES"):
             return EmitClause(self.span_since(start))
         if self._match_text_seq("EVERY"):
-            every = self._fixed_length()
+            every = self.length()
             return EmitClause(self.span_since(start), every)
         self.refuse(
             f"expected ON WINDOW CLOSE, EVERY or CHANGES after EMIT, not {self.found()}",
@@ -197,6 +209,10 @@ class StatementParser(StreamParser):
         name = self.word("a name for the parameter")
         self.expect("=")
         value = self._value()
+        if isinstance(value, str):
+            value = self.parameters.get(value.lower(), value)
+        if is_parameter(value):
+            self.parameters = {**self.parameters, name.lower(): value}
         return Declare(self.position_since(start), name, value, replace)
 
     def _value_for(self, name: str) -> Value:
@@ -258,9 +274,9 @@ class StatementParser(StreamParser):
         length = self.length()
         if isinstance(length, Parameter):
             return length.name
-        if length.unit == "rows":
-            self.refuse("a setting cannot be a number of rows", length.span, hint="leave out ROWS")
-        return Duration(length.value) if length.unit == "time" else length.value
+        if length.unit == "number":
+            return length.value
+        return Duration(length.value) if length.unit == "time" else Rows(length.value)
 
     def _bare_number(self) -> int | float | None:
         """A number without a unit, a fraction as well; read if it is one."""

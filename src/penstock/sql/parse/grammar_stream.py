@@ -13,10 +13,12 @@ CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Origin, TimestampKind
@@ -30,15 +32,18 @@ from penstock.sql.bind.stream import (
     declare_table,
 )
 from penstock.sql.bind.types import NAMES, bind_type
+from penstock.sql.parse.durations import declared_length
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
 from penstock.sql.parse.grammar_from import FromParser
 from penstock.sql.parse.positions import located
 from penstock.sql.parse.statements import CreateStream, CreateTable, Sink
-from penstock.sql.parse.syntax import Length, Parameter
+from penstock.sql.parse.syntax import Length
 
 
 class StreamParser(FromParser):
     """Reads declarations of streams, and what sinks share with them."""
+
+    parameters: Mapping[str, ParameterValue]  # those that are declared before the statement
 
     def position_since(self, start: Token) -> Position:
         span = self.span_since(start)
@@ -254,9 +259,7 @@ class StreamParser(FromParser):
         return Length(0, "time", self.span_since(clause))
 
     def _fixed_length(self) -> Length:
+        """A length outside of queries, which is had at once."""
         length = self.length()
-        if isinstance(length, Parameter):
-            self.refuse(
-                f"expected a length, not `{length.name}`", length.span, hint="such as 5 SECONDS"
-            )
-        return length
+        with located(self.sql, length.span):
+            return declared_length(length, self.parameters)

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from sqlglot.errors import SqlglotError, TokenError
 
+from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
 from penstock.sql.parse.dialect import Penstock
 from penstock.sql.parse.grammar_expression import Misread
@@ -17,12 +19,15 @@ from penstock.sql.parse.grammar_statement import StatementParser
 from penstock.sql.parse.statements import Statement
 
 
-def parse(text: str) -> list[Statement]:
-    """The statements of the text, in order; SyntaxFault if there is something else in it."""
+def parse(text: str, parameters: Mapping[str, ParameterValue] | None = None) -> list[Statement]:
+    """The statements of the text, in order; SyntaxFault if there is something else in it.
+
+    `parameters` are declared already, by their names in lower case.
+    """
     dialect = Penstock()
     parser = StatementParser(dialect=dialect)
     try:
-        return parser.statements(dialect.tokenize(text), text)
+        return parser.statements(dialect.tokenize(text), text, parameters or {})
     except Misread as error:
         raise _fault(error, text) from None
     except TokenError as error:

@@ -61,7 +61,7 @@ class EmitClause:
     """`EMIT EVERY 1 minute`, or `EMIT CHANGES`: then `every` is None."""
 
     span: Span
-    every: Length | None = None
+    every: AnyLength | None = None
 
     @staticmethod
     def example(unit: Unit) -> str:

@@ -16,19 +16,22 @@ from penstock.model.schema import IS_FINAL
 from penstock.model.types import Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Ordered, Project, Select, WindowAggregate
+from penstock.sql.bind.context import Context
 from penstock.sql.bind.scope import unique
-from penstock.sql.parse.syntax import EmitClause, Unit
+from penstock.sql.parse.durations import resolve_length
+from penstock.sql.parse.syntax import EmitClause, Length, Unit
 from penstock.windows import Cumulating, Landmark, Sliding
 
 
-def emitting(plan: Node, clause: EmitClause) -> Node:
+def emitting(plan: Node, clause: EmitClause, context: Context) -> Node:
     """The same query with early results."""
+    every = None if clause.every is None else resolve_length(clause.every, context)
     if isinstance(plan, Project):
-        aggregate = _emitting(plan.input, clause)
+        aggregate = _emitting(plan.input, every)
         name = unique(IS_FINAL, [column.name for column in plan.columns])
         shown = Named(name, Ref(IS_FINAL, Type.BOOLEAN))
         return Project(aggregate, (*plan.columns, shown))
-    return _emitting(plan, clause)
+    return _emitting(plan, every)
 
 
 def refuse_revisions(plan: Node, name: str) -> None:
@@ -42,7 +45,7 @@ def refuse_revisions(plan: Node, name: str) -> None:
             )
 
 
-def _emitting(plan: Node, clause: EmitClause) -> WindowAggregate:
+def _emitting(plan: Node, every: Length | None) -> WindowAggregate:
     if isinstance(plan, Ordered):
         raise NotExecutable(
             "early results cannot be ordered: the order waits for windows to close",
@@ -59,25 +62,26 @@ def _emitting(plan: Node, clause: EmitClause) -> WindowAggregate:
             "EMIT needs a window aggregate as the last step of the query",
             hint="put it at the end of a SELECT with an aggregate, such as count(*)",
         )
-    return replace(plan, emit=_emit(plan, clause))
+    return replace(plan, emit=_emit(plan, every))
 
 
-def _emit(plan: WindowAggregate, clause: EmitClause) -> Emit:
-    if clause.every is None:
+def _emit(plan: WindowAggregate, every: Length | None) -> Emit:
+    if every is None:
         return Emit()
-    window, every = plan.window, clause.every
+    window = plan.window
     if isinstance(window, Sliding | Landmark | Cumulating):
         unit: Unit = "time" if isinstance(window, Cumulating) else window.unit
         if every.unit != unit and not (unit == "rows" and every.unit == "number"):
             raise CannotWindow(
                 f"EMIT EVERY {every} does not match the window {window}: one counts "
                 f"{_counted(every.unit)}, the other {_counted(unit)}",
-                hint=f"give EVERY a length of the window's kind, such as {clause.example(unit)}",
+                hint="give EVERY a length of the window's kind, such as "
+                f"{EmitClause.example(unit)}",
             )
     if every.value <= 0:
         raise CannotWindow(
             f"EMIT EVERY {every}: the period must be positive",
-            hint=f"such as {clause.example(every.unit)}",
+            hint=f"such as {EmitClause.example(every.unit)}",
         )
     return Emit(every.value, is_time=every.unit == "time")
 

@@ -27,7 +27,7 @@ from penstock.sql.bind.window.window import (
 )
 from penstock.sql.parse.durations import resolve_length
 from penstock.sql.parse.positions import span_of
-from penstock.sql.parse.syntax import AnyLength, Length, Span, WindowFunction
+from penstock.sql.parse.syntax import AnyLength, Length, Parameter, Span, WindowFunction
 from penstock.windows import Cumulating, Session, Sliding, Window, origin_for_aligned_starts
 from penstock.windows.window import require_positive, usual_origin
 
@@ -102,14 +102,16 @@ def _aligned(on: Field, size: int, slide: int, offset: int) -> Window:
     )
 
 
-def _constant(node: exp.Expr, context: Context) -> Length:
-    """A length written as an argument: `'10 minutes'` or `INTERVAL 10 MINUTES`."""
+def _constant(node: exp.Expr, context: Context) -> AnyLength:
+    """A length written as an argument: `'10 minutes'`, `INTERVAL 10 MINUTES` or a parameter."""
     span = span_of(node) or Span(0, 1)
     with context.located(node):
         if isinstance(node, exp.Interval):
             return Length(bind_literal.interval(node).value, "time", span)
         if isinstance(node, exp.Literal) and node.is_string:
             return Length(bind_literal.duration(node.this), "time", span)
+        if isinstance(node, exp.Column) and not node.table:
+            return Parameter(node.name, span)
         raise CannotWindow(
             f"`{context.written(node)}` is not a length",
             hint="write a constant such as '10 minutes'",

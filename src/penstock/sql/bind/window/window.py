@@ -237,6 +237,12 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
             f"there is no {wanted} to window on: the subquery has left out `{scope.lost[0]}`",
             hint=f"add it to the columns of the subquery: (SELECT {scope.lost[0]}, … FROM …)",
         )
+    numbers = [field for field in scope.fields if field.progresses and _measures("number", field)]
+    if unit == "time" and (mine := [field for field in numbers if field.name != ROW_NUM]):
+        raise CannotWindow(
+            f"a length of time cannot measure `{mine[0].name}`, which is {mine[0].type}",
+            hint="write a length in its unit, such as 10",
+        )
     raise CannotWindow(
         f"there is no {wanted} to window on",
         hint=f"{way_out}; windows here can use: {', '.join(usable) or 'nothing'}",
