@@ -31,6 +31,11 @@ def test_a_step_may_be_limited_and_unlimited_again() -> None:
     assert limited.with_value("rows_per_step", "unlimited").rows_per_step is None
 
 
+@pytest.mark.parametrize("alpha", [0, 0.3])
+def test_a_share_of_the_time_may_be_nothing(alpha: float) -> None:
+    assert Settings().with_value("join_alpha", alpha).join_alpha == alpha
+
+
 def test_settings_are_not_changed_in_place() -> None:
     before = Settings()
     before.with_parameter("n", 5).with_value("union", "merge")
@@ -67,7 +72,10 @@ def test_a_parameter_is_only_replaced_on_purpose() -> None:
         ("rows_per_step", "many", "unlimited"),
         ("rows_per_step", Duration(5), "unlimited"),
         ("table_size", 0.5, "a whole number from 1"),
-        ("join_alpha", 0, "above 0"),
+        ("join_alpha", 1, "from 0 to less than 1"),
+        ("join_alpha", -0.1, "from 0 to less than 1"),
+        ("join_alpha", float("inf"), "from 0 to less than 1"),
+        ("join_alpha", float("nan"), "from 0 to less than 1"),
         ("table_size", 10**9 + 1, "to 1,000,000,000"),
         ("row_per_step", 5, "did you mean `rows_per_step`"),
         ("alpha", 0.3, "did you mean `join_alpha`"),

@@ -73,7 +73,7 @@ class Setting:
         """
         numbers = {
             int: f"a whole number from 1 to {MOST:,}",
-            float: "a number above 0",
+            float: "a number from 0 to less than 1",
             None: None,
         }
         return ", or ".join(filter(None, (", ".join(self.words), numbers[self.number])))
@@ -95,7 +95,7 @@ class Setting:
             return None if value.lower() == UNLIMITED else value.lower()
         elif self.number is int and isinstance(value, int) and 1 <= value <= MOST:
             return value
-        elif self.number is float and isinstance(value, int | float) and value > 0:
+        elif self.number is float and isinstance(value, int | float) and 0 <= value < 1:
             return float(value)
         raise BadSetting(f"`{self.name}` cannot be `{value}`", hint=f"it can be: {self.values}")
 
@@ -202,8 +202,11 @@ class Settings:
     )
     join_alpha: float = _setting(
         0.05,
-        "the load (c w l1 l2) at which `join = adaptive` switches from Sync-Filter to "
-        "Filter-Order; a larger value accepts more latency",
+        "the share of time spent joining at which `join = adaptive` switches from Sync-Filter to "
+        "Filter-Order. It is measured by the clock (time to join a row, times rows per second of "
+        "the faster stream; c w l1 l2 in the analysis), so it means the same for integer time "
+        "columns. Below it at most join_alpha / (1 + join_alpha) of the response time is lost; "
+        "with 0 it switches at once",
         number=float,
     )
     mode: str = _setting(
