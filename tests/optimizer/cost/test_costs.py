@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,27 @@ def test_what_was_measured_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert costs() is REFERENCE
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"wid": [1]}', '{"wid": "x"}'])
+ODD: list[object] = [
+    [math.nan] * 7,
+    [math.inf] * 7,
+    [-1.0] + [1.0] * 6,
+    [1e308] * 7,
+    [0] * 7,
+    [True] * 7,
+    ["1"] * 7,
+    "1234567",
+    [1.0] * 6,
+    None,
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_a_file_with_odd_numbers_counts_for_nothing(odd: object) -> None:
+    keep(REFERENCE.units).write_text(json.dumps({**REFERENCE.units, "wid": odd}))
+    assert costs() is REFERENCE
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"wid": [1]}', '{"wid": "x"}'])
 def test_a_file_that_cannot_be_read_counts_for_nothing(text: str) -> None:
     keep(REFERENCE.units).write_text(text)
     assert costs() is REFERENCE

@@ -12,7 +12,6 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -54,14 +53,35 @@ def costs() -> Costs:
 
 @cache
 def _kept_in(file: Path) -> Costs:
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        units = {way: tuple(map(float, each)) for way, each in json.loads(file.read_text()).items()}
-        if {way: len(each) for way, each in units.items()} == _LENGTHS:
-            return Costs(units, "measured on this machine")
-    return REFERENCE
+    try:
+        units = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError):
+        return REFERENCE
+    return Costs(units, "measured on this machine") if are_costs(units) else REFERENCE
 
 
-_LENGTHS = {way: len(each) for way, each in REFERENCE.units.items()}
+#: A unit of work takes microseconds; what is said to take an hour was not measured.
+MOST = 3.6e9
+
+
+def are_costs(units: object) -> bool:
+    """Whether these can be costs: numbers for all units of all ways, none below 0 and not all 0.
+
+    >>> are_costs(REFERENCE.units), are_costs({**REFERENCE.units, "wid": [-1.0] * 7})
+    (True, False)
+    """
+    return (
+        isinstance(units, Mapping)
+        and units.keys() == REFERENCE.units.keys()
+        and all(_are_of_a_way(units[way], len(each)) for way, each in REFERENCE.units.items())
+    )
+
+
+def _are_of_a_way(costs: object, count: int) -> bool:
+    if not isinstance(costs, list | tuple) or len(costs) != count:
+        return False
+    # A NaN is in no interval.
+    return all(type(cost) in (int, float) and 0 <= cost <= MOST for cost in costs) and any(costs)
 
 
 def keep(units: Mapping[str, Sequence[float]]) -> Path:
