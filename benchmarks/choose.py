@@ -3,8 +3,9 @@
 A function of a value by key over RANGE 60 s, 20,000 rows a second, a block a second; a window has
 2 to 600 panes, and rows have 1 to 10,000 keys. Every case goes through an engine in this process
 with `wid`, `paned` and `auto`, which is told how many rows and groups come, as a query that runs
-would see them, and chooses by the costs of this machine. Times are of the processor, the best of
-several runs, so that what else the machine does decides as little as can be.
+would see them, and chooses by the costs of this machine, measured anew and not stored. Times are of
+the processor, the best of several runs, so that what else the machine does decides as little as
+can be.
 
     case                    compares
     PANES-FUNCTION-GROUPS   auto with the better of the two; all three answers are compared
@@ -25,7 +26,7 @@ import polars as pl
 from penstock.lab.benchmarking import Case, Timed, difference
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.cost.aggregation import Load
-from penstock.optimizer.cost.costs import Costs, keep
+from penstock.optimizer.cost.costs import Costs
 from penstock.optimizer.statistics import Statistics
 from penstock.runtime.calibrate import calibrated
 from penstock.windows import Sliding
@@ -45,7 +46,6 @@ RIGHT = 1.15
 
 def cases(quick: bool) -> Iterator[Case]:
     units = calibrated()
-    keep(units)
     costs = Costs(units, "measured on this machine")
     ratios: list[float] = []
     seconds = RANGE * 3 // 2

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.optimizer.cost.costs import REFERENCE, costs, keep
+from penstock.errors import HostError
+from penstock.optimizer.cost.costs import REFERENCE, check_can_keep, costs, keep
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,19 @@ def test_what_was_measured_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert costs().source == "measured on this machine"
     monkeypatch.setenv("PENSTOCK_COSTS", "reference")
     assert costs() is REFERENCE
+
+
+def test_where_they_cannot_be_kept_somebody_can_be_told_before_measuring(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_can_keep()
+    assert list(home.iterdir()) == []
+    (home / "file").touch()
+    monkeypatch.setenv("PENSTOCK_HOME", str(home / "file"))
+    for attempt in (check_can_keep, lambda: keep(REFERENCE.units)):
+        with pytest.raises(HostError, match="file: File exists") as refused:
+            attempt()
+        assert "PENSTOCK_HOME" in str(refused.value)
 
 
 ODD: list[object] = [

@@ -11,12 +11,14 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from penstock.errors import HostError
 from penstock.version import __version__
 
 
@@ -87,12 +89,31 @@ def _are_of_a_way(costs: object, count: int) -> bool:
 def keep(units: Mapping[str, Sequence[float]]) -> Path:
     """Write the costs of this machine down; gives where."""
     file = _file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(f".{os.getpid()}")
-    beside.write_text(json.dumps({way: list(each) for way, each in units.items()}))
-    beside.replace(file)  # whole, or not at all
+    with _writing(file) as beside:
+        beside.write_text(json.dumps({way: list(each) for way, each in units.items()}))
+        beside.replace(file)  # whole, or not at all
     _kept_in.cache_clear()
     return file
+
+
+def check_can_keep() -> None:
+    """Raise a HostError if costs could not be written down: whoever measures asks first."""
+    with _writing(_file()) as beside:
+        beside.touch()
+        beside.unlink()
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[Path]:
+    """A name beside the file to write to; what goes wrong is an error of ours."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        yield file.with_suffix(f".{os.getpid()}")
+    except OSError as error:
+        raise HostError(
+            f"the costs of this machine cannot be written to {file.parent}: {error.strerror}",
+            hint="name another directory in PENSTOCK_HOME",
+        ) from error
 
 
 def _file() -> Path:
