@@ -96,7 +96,7 @@ def ours(spark: SparkSession, name: str, files: int, triggers: dict[str, object]
 
         def look() -> None:
             latest = (engine.query("q").lastProgress or {}).get("penstock")
-            if latest and latest["batch"] not in seen.ends:
+            if latest and latest["batch"] is not None and latest["batch"] not in seen.ends:
                 seen.ends[latest["batch"]] = time.monotonic()
                 seen.bounds[latest["batch"]] = latest["bounds"]["busy"]
 

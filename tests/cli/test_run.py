@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 from penstock.cli.app import app
 from penstock.cli.run import seconds_in
 from penstock.errors import HostError
+from penstock.model.timestamps import END
+from penstock.runtime.status import QueryStatus
 from penstock.spark.session import settings_of
 
 STREAM = (
@@ -64,12 +67,20 @@ def test_everything_is_there_as_json(script: Path) -> None:
     [row] = found["queries"]["sums"]["results"]
     assert (row["k"], row["total"]) == ("a", 4)
     text = '{"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}'
+    sums = found["queries"]["sums"]
+    assert (sums["state"], sums["rows"], sums["kept"], sums["dropped"]) == ("stopped", 1, 1, 0)
+    assert sums["blockers"]["summary"] == "waits for nothing: all inputs have ended"
+    assert sums.keys() == {each.name for each in fields(QueryStatus)} | {"results"}
+    assert {"name", "queries", "rows_in"} < found["operators"][0].keys()
     assert found["streams"]["s"] == {
+        "bound": END,
+        "heard": found["streams"]["s"]["heard"],
         "rows": 2,
         "late": 1,
         "late_passed": 0,
         "late_closed": 0,
         "malformed": 1,
+        "ahead": 0,
         "lateness": 27_000_000,
         "suggested_slack": "27 SECONDS",
         "total": {"rows": 2, "late": 1, "late_passed": 0, "malformed": 1},
@@ -77,6 +88,8 @@ def test_everything_is_there_as_json(script: Path) -> None:
             "reasons": {"v is not a valid INT": 1},
             "samples": [{"reason": "v: 'two' is not a valid INT", "row_text": text}],
         },
+        "rejected_kept": 2,
+        "rejected_dropped": 0,
     }
     assert found["notices"] == []
 

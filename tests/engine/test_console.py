@@ -69,10 +69,6 @@ def test_json_stays_json_while_rows_are_shown(tmp_path: Path) -> None:
         "CREATE QUERY q INTO console AS SELECT v FROM s"
     )
     ran = CliRunner().invoke(app, ["run", "--local", "--json", str(script)])
-    assert json.loads(ran.stdout)["queries"]["q"] == {
-        "rows": 2,
-        "total_rows": 2,
-        "sink": "console",
-        "results": None,
-    }
+    query = json.loads(ran.stdout)["queries"]["q"]
+    assert (query["rows"], query["sink"], query["results"]) == (2, "console", None)
     assert "q, batch 0: 2 rows" in ran.stderr

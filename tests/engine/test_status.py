@@ -48,7 +48,7 @@ def test_a_query_is_active_until_it_or_its_engine_is_stopped() -> None:
         assert (first.isActive, second.isActive) == (False, True)
         assert [query.name for query in engine.queries] == ["b"]
         engine.push("bids", [bid(1)])
-        assert [each["rows"] for each in (second.lastProgress, *second.recentProgress)] == [1, 1]
+        assert [each["penstock"]["results"] for each in second.recentProgress] == [1]
     assert not second.isActive and second.awaitTermination() and second.exception() is None
     assert second.status.state == "stopped"
     assert prices(second) == [1]  # what came out stays

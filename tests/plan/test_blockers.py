@@ -114,7 +114,7 @@ def test_a_selection_waits_for_nobody_and_neither_does_what_is_over() -> None:
 def test_the_facts_are_in_the_progress_of_a_query() -> None:
     engine = engine_with("CREATE QUERY q AS SELECT count(*) AS n FROM busy [RANGE 1 MINUTE]")
     progress = engine.query("q").lastProgress
-    assert progress["holding"]["inputs"][0]["stream"] == "busy"
+    assert progress["penstock"]["blockers"]["inputs"][0]["stream"] == "busy"
 
 
 def test_only_a_running_query_can_be_asked() -> None:

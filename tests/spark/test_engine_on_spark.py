@@ -159,7 +159,7 @@ def test_a_dataframe_is_a_stream_and_a_callback_a_sink(spark: SparkSession) -> N
     assert progress is not None and query.recentProgress[-1]["batchId"] == progress["batchId"]
     [window] = [each for each in engine.status().operators if each.state_rows]
     assert (window.queries, window.rows_in > 0) == ((query.name,), True)
-    assert progress["penstock"]["holding"]["query"] == query.name
+    assert progress["penstock"]["blockers"]["query"] == query.name
     first = pl.concat(got).sort("window_end").head(2)
     assert first["n"].to_list() == [20, 20]
     assert query.results().height == 0

@@ -73,7 +73,7 @@ def test_results_come_though_one_stream_never_speaks(
     wait_until(lambda: counts.why().summary == "nothing waits", engine)
     progress = counts.lastProgress
     assert progress is not None
-    facts = progress["penstock"]["holding"]["inputs"]
+    facts = progress["penstock"]["blockers"]["inputs"]
     assert [fact["silent"] == "never" for fact in facts] == [False, True]
     # What speaks again within its skew is not late; the files may take a while to be written.
     second = now() + 3 * SECOND

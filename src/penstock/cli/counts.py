@@ -10,6 +10,7 @@ from penstock.model.slack import lateness_in_words, suggested_slack
 if TYPE_CHECKING:
     from penstock.model.streams import Stream
     from penstock.runtime.counts import StreamCounts
+    from penstock.runtime.status import StreamStatus
 
 #: Characters shown of a rejected row.
 LONGEST = 200
@@ -80,14 +81,18 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def stream_summary(stream: Stream, counts: StreamCounts) -> dict[str, Any]:
-    """What became of a stream's rows."""
+def stream_summary(stream: Stream, status: StreamStatus) -> dict[str, Any]:
+    """How far a stream has come, and what became of its rows."""
+    counts = status.counts
     return {
+        "bound": status.bound,
+        "heard": status.heard,
         "rows": counts.rows,
         "late": counts.late,
         "late_passed": counts.passed,
         "late_closed": counts.closed,
         "malformed": counts.malformed,
+        "ahead": counts.ahead,
         "lateness": counts.lateness,
         "suggested_slack": suggested_slack(stream, counts.lateness) if counts.late else None,
         **({"late_by_pipeline": dict(each)} if len(each := counts.late_by_pipeline) > 1 else {}),
@@ -98,6 +103,8 @@ def stream_summary(stream: Stream, counts: StreamCounts) -> dict[str, Any]:
             "malformed": counts.total.malformed,
         },
         "rejected": {"reasons": reasons_of(counts), "samples": counts.samples},
+        "rejected_kept": status.rejected_kept,
+        "rejected_dropped": status.rejected_dropped,
     }
 
 

@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from contextlib import redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -276,27 +275,15 @@ def _text(value: Any) -> str:
 
 
 def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
-    """What `--json` prints."""
+    """What `--json` prints: the status, with the results that are in no sink."""
     from penstock.io.results import as_dicts
 
     status = engine.status()
-    return {
-        "queries": {
-            query.name: {
-                "rows": query.rows,
-                "total_rows": query.total_rows,
-                "sink": query.sink,
-                "results": None if query.sink else as_dicts(engine.query(query.name).results()),
-                "dropped": query.dropped,
-                "state_rows": query.state_rows,
-                "state_bytes": query.state_bytes,
-                "holding": query.blockers.as_json(),
-            }
-            for query in status.queries.values()
-        },
-        "streams": {
-            entry.name: stream_summary(entry.stream, status.streams[entry.name].counts)
-            for entry in engine.catalog.streams
-        },
-        "operators": [asdict(operator) for operator in status.operators],
-    }
+    found = status.as_json()
+    for query in engine.queries:
+        results = None if query.sink else as_dicts(query.results())
+        found["queries"][query.name]["results"] = results
+    for entry in engine.catalog.streams:
+        summed = stream_summary(entry.stream, status.streams[entry.name])
+        found["streams"][entry.name] = summed
+    return found

@@ -45,8 +45,7 @@ class LocalQuery(Query):
 
     @property
     def lastProgress(self) -> dict[str, Any]:
-        status = self.status
-        return {"name": self.name, "rows": status.rows, **status.facts}
+        return {"name": self.name, "penstock": self.status.facts}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:

@@ -80,12 +80,16 @@ class QueryStatus:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What `lastProgress` says of it."""
+        """What `lastProgress` says of it, under `penstock`; where there are no micro-batches,
+        `batch` and `rows` (those that it read) are None."""
         return {
+            "batch": None if self.batch is None else self.batch.number,
+            "rows": None if self.batch is None else dict(self.batch.rows),
+            "results": self.rows,
             "bounds": dict(self.bounds),
             "state_rows": self.state_rows,
             "state_bytes": self.state_bytes,
-            "holding": self.blockers.as_json(),
+            "blockers": self.blockers.as_json(),
         }
 
 

@@ -66,18 +66,12 @@ class SparkQuery(Query):
     def lastProgress(self) -> dict[str, Any] | None:
         """The latest micro-batch, the last in the end: Spark's figures, ours under `penstock`."""
         latest = None if self.pipeline is None else self.pipeline.spark_progress
-        return None if latest is None else {**latest, "penstock": self._facts()}
+        return None if latest is None else {**latest, "penstock": self.status.facts}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:
         """Spark's figures of the latest micro-batches."""
         return [] if self.pipeline is None else self.pipeline.recent_progress
-
-    def _facts(self) -> dict[str, Any]:
-        status = self.status
-        if status.batch is None:
-            return {}  # none is over yet
-        return {"batch": status.batch.number, "rows": dict(status.batch.rows), **status.facts}
 
     def exception(self) -> PenstockError | None:
         return None if self.pipeline is None else self.pipeline.failure()
