@@ -117,6 +117,23 @@ def test_the_facts_are_in_the_progress_of_a_query() -> None:
     assert progress["penstock"]["blockers"]["inputs"][0]["stream"] == "busy"
 
 
+def test_a_query_is_judged_by_the_settings_that_it_runs_by() -> None:
+    engine = engine_with("SET union = merge; CREATE QUERY q AS SELECT * FROM quiet UNION skewed")
+    engine.push("quiet", [{"x": 1, "ts": 970 * SECOND}])
+    engine.push("quiet", [{"x": 1, "ts": 2000 * SECOND}])
+    engine.sql("SET union = meld")
+    assert engine.query("q").why().summary == "held back by `skewed`"
+    assert str(engine.sql("EXPLAIN LIVE q")).startswith("q: held back by `skewed`")
+
+
+def test_a_query_that_was_dropped_can_still_be_asked() -> None:
+    engine = engine_with("CREATE QUERY q AS SELECT count(*) AS n FROM busy [RANGE 1 MINUTE]")
+    query = engine.query("q")
+    query.stop()
+    assert query.why() == query.status.blockers
+    assert query.why().summary == "waits for nothing: it has been dropped"
+
+
 def test_only_a_running_query_can_be_asked() -> None:
     engine = engine_with("")
     with pytest.raises(UnknownName, match="no query `busy`") as raised:

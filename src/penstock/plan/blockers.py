@@ -84,10 +84,12 @@ def blocked_by(
     now: int,
     union: str = "meld",
     ets: Ets = NO_ETS,
+    dropped: bool = False,
 ) -> Blockers:
     """The facts about a query whose streams have come so far; `now` is the clock.
 
-    `releases`: what lets its next row out; None: it does not run, or has not said yet.
+    `releases`: what lets its next row out; None: it does not run, or has not said yet. `dropped`:
+    it does not run any more, whatever its streams do.
     """
     streams = streams_of(plan)
     known = {name: progress.get(name, StreamProgress()) for name in streams}
@@ -111,7 +113,9 @@ def blocked_by(
             )
         )
     over = all(each.bound >= END for each in known.values())
-    if over:
+    if dropped:
+        summary = "waits for nothing: it has been dropped"
+    elif over:
         summary = "waits for nothing: all inputs have ended"
     elif not waits(plan, union):
         summary = "waits for nothing: every row passes immediately"

@@ -158,7 +158,7 @@ class BaseEngine(ABC, Generic[Q]):
         operators: Iterable[OperatorStatus],
     ) -> QueryStatus:
         state, message = query._doing()
-        program = self.programs.get(query.name) if query._is_declared else None
+        program = query._program()
         mine = [each for each in operators if query._is_declared and query.name in each.queries]
         return QueryStatus(
             query.name,
@@ -179,8 +179,9 @@ class BaseEngine(ABC, Generic[Q]):
                 {name: stream.progress for name, stream in streams.items()},
                 self._releases(query.name) if query._is_declared else None,
                 now=self.now(),
-                union=self.catalog.settings.union,
-                ets=self.catalog.settings.ets,
+                union=(self.catalog.settings.options if program is None else program.options).union,
+                ets=query._ets(),
+                dropped=not query._is_declared,
             ),
         )
 

@@ -19,6 +19,8 @@ import polars as pl
 
 from penstock.errors import PenstockError
 from penstock.io.results import no_results, presented, readable
+from penstock.model.ets import Ets
+from penstock.optimizer.physical import Program
 from penstock.plan.blockers import Blockers
 from penstock.plan.nodes import Node
 from penstock.runtime.row_buffer import RowBuffer
@@ -166,7 +168,7 @@ class Query(ABC):
 
         Printed, it is what EXPLAIN LIVE says.
         """
-        return self._engine.why(self.name)
+        return self.status.blockers
 
     def stop(self) -> None:
         """End the query; what it shares with others goes on."""
@@ -181,6 +183,14 @@ class Query(ABC):
     @abstractmethod
     def _doing(self) -> tuple[str, str]:
         """Whether it runs (`runtime/status.py`), and in more words."""
+
+    def _program(self) -> Program | None:
+        """What it runs as; settings that were made later are not for it."""
+        return self._engine.programs.get(self.name) if self._is_declared else None
+
+    def _ets(self) -> Ets:
+        """How its streams are asked for the time."""
+        return self._engine.catalog.settings.ets
 
     def _batch(self) -> BatchStatus | None:
         """The last micro-batch, where there are any."""

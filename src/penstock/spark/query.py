@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from penstock.errors import PenstockError
+from penstock.model.ets import Ets
+from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
@@ -108,6 +110,12 @@ class SparkQuery(Query):
         if self._is_declared and pipeline.is_active:
             return RUNNING, message
         return (STOPPED if self.exception() is None else FAILED), message
+
+    def _program(self) -> Program | None:
+        return super()._program() if self.pipeline is None else self.pipeline.program
+
+    def _ets(self) -> Ets:
+        return super()._ets() if self.pipeline is None else self.pipeline.enabling.ets
 
     def _batch(self) -> BatchStatus | None:
         return None if self.pipeline is None else self.pipeline.last_batch
