@@ -11,7 +11,7 @@ import pytest
 
 import penstock
 from penstock import LocalEngine, Query, Status, errors
-from penstock.errors import DuplicateName
+from penstock.errors import DuplicateName, NotExecutable
 from tests.engine.bids import BIDS, bid, prices
 
 COUNTS = "CREATE QUERY n AS SELECT count(*) AS n FROM bids [RANGE 1 DAY]"
@@ -52,6 +52,23 @@ def test_a_query_is_active_until_it_or_its_engine_is_stopped() -> None:
     assert not second.isActive and second.awaitTermination() and second.exception() is None
     assert second.status.state == "stopped"
     assert prices(second) == [1]  # what came out stays
+
+
+def test_an_engine_that_was_stopped_takes_nothing_more() -> None:
+    engine = LocalEngine()
+    query = engine.sql(f"{BIDS}; SELECT price FROM bids")
+    engine.push("bids", [bid(1)])
+    engine.stop()
+    for attempt in (
+        lambda: engine.push("bids", [bid(2)]),
+        lambda: engine.punctuate("bids", datetime(2027, 1, 1)),
+        engine.advance,
+        engine.finish,
+        lambda: engine.sql("SELECT item FROM bids"),
+    ):
+        with pytest.raises(NotExecutable, match=r"(?s)has been stopped.*a new LocalEngine\(\)"):
+            attempt()
+    assert (query.rows, engine.counts("bids").rows, len(engine.queries)) == (1, 1, 1)
 
 
 def test_a_query_without_results_still_has_its_columns() -> None:

@@ -67,6 +67,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
+        self._stopped = False
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
@@ -79,7 +80,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Rows are a list of dicts or a Polars DataFrame. Times may be datetimes (without a zone they
         are UTC) or ticks. Rows that do not fit or come too late are rejected: see `rejected_rows`.
         """
-        self._host.push(self.declared_stream(stream).name, rows)
+        name = self.declared_stream(stream).name
+        self._check_runs(f"no rows go into stream `{name}`")
+        self._host.push(name, rows)
         self._run()
 
     def punctuate(
@@ -90,7 +93,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         With `where`, nothing of the rows that match it: a value for a column, or a pair of values
         for a range from the first to below the second.
         """
-        self._host.punctuate(self.declared_stream(stream).name, bound, where)
+        name = self.declared_stream(stream).name
+        self._check_runs(f"no punctuation goes into stream `{name}`")
+        self._host.punctuate(name, bound, where)
         self._run()
 
     def advance(self) -> None:
@@ -99,6 +104,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         Pushing does so as well; this is for when nothing comes. Streams that can tell the time
         while they are silent are asked for it: see `SET ets`.
         """
+        self._check_runs("nothing waits for the time")
         self._run()
 
     def read_files(self) -> Iterator[tuple[str, int]]:
@@ -164,15 +170,22 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def finish(self) -> None:
         """Read what is left, and end all streams: every window closes, and nothing goes in after.
 
-        Files and iterables that `read_files` has not come to are read now.
+        Files and iterables that `read_files` has not come to are read now. Rows that are pushed
+        later are late.
         """
+        self._check_runs("no window closes")
         for _ in self.read_files():
             pass
         self._host.finish()
-        self.stop()
+        self._close()
 
     def stop(self) -> None:
-        """Stop all queries as they are: windows that are open give no answer."""
+        """Stop all queries as they are: windows that are open give no answer, nothing goes in."""
+        self._stopped = True
+        self._close()
+
+    def _close(self) -> None:
+        """Let others have the places that results went to."""
         for query in self._queries.values():
             query.close()
         for sink in self._late.values():
@@ -185,6 +198,14 @@ class LocalEngine(BaseEngine[LocalQuery]):
             for name, plan in self._rechoosing.plans.items():
                 program = self.programs[name]
                 self.programs[name] = replace(program, plans={**program.plans, name: plan})
+
+    def _check_runs(self, otherwise: str) -> None:
+        """Refuse what would change nothing any more."""
+        if self._stopped:
+            raise NotExecutable(
+                f"{otherwise}: this engine has been stopped",
+                hint="do it before stop(), or begin with a new LocalEngine()",
+            )
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -214,6 +235,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         return self._host.clock.now()
 
     # -- following the catalog ----------------------------------------------------------------
+
+    def _check(self, entry: QueryEntry) -> None:
+        self._check_runs(f"query `{entry.name}` would get no rows")
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
