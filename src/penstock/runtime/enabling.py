@@ -5,7 +5,7 @@ timestamp only if some operator behind it waits. Each source gives one between t
 the cycle goes on while each round consumes rows, and ends otherwise, however fast the clock runs.
 
 Periodic ones are due at fixed distances, whether or not anybody waits: those of the host, and those
-of streams that declare a HEARTBEAT (or a LULL, which is looked for every second).
+of streams that declare a HEARTBEAT or a LULL (`kernel/progress/ets.py`).
 
 They travel as punctuation, or by the arcs of the enhanced query graph.
 Spec: timestamps 1, 2; execution-model 5; window-queries 1.4.
@@ -19,14 +19,11 @@ from penstock.kernel.graph import Graph, Node
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
+from penstock.kernel.progress.ets import period
 from penstock.kernel.progress.useful import is_awaited, useful, waiting_prone
 from penstock.model.ets import Ets, EtsKind
-from penstock.model.timestamps import SECOND
 from penstock.runtime.clock import Clock
 from penstock.runtime.stream_input import StreamInput
-
-#: How often a lull is looked for where no HEARTBEAT says.
-LULL_TIMER = SECOND
 
 
 class Enabling:
@@ -124,15 +121,8 @@ class Enabling:
         """How often each stream makes one by itself."""
         if self._ets is None:
             return {}
-        found = {}
-        for name, stream in self._inputs.items():
-            timing = stream.stream.timing
-            every = timing.heartbeat or (LULL_TIMER if timing.lull is not None else None)
-            if every is None and self._ets.kind is EtsKind.PERIODIC:
-                every = self._ets.every
-            if every is not None:
-                found[name] = every
-        return found
+        found = {name: period(input.stream, self._ets) for name, input in self._inputs.items()}
+        return {name: every for name, every in found.items() if every is not None}
 
     # -----------------------------------------------------------------------------------------
 

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import CannotWindow
-from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.kernel.progress.ets import enabling_timestamp, period
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import is_in_place
+from penstock.model.ets import NO_ETS, ON_DEMAND, periodic
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, SECOND
 from penstock.model.types import Type
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
@@ -55,6 +56,23 @@ def test_a_lull_counts_once_it_is_longer_than_declared() -> None:
 def test_without_a_tie_to_the_clock_nothing_can_be_promised() -> None:
     assert asked(external(), now=75, newest=50, arrived=60) is None
     assert asked(Stream("s", COLUMNS), now=75) is None
+
+
+def test_a_lull_is_looked_for_every_second_where_nobody_asks() -> None:
+    every = {
+        "on demand": ON_DEMAND,
+        "none": NO_ETS,
+        "short": periodic(500),
+        "long": periodic(2**40),
+    }
+    for stream, wanted in (
+        (external(lull=10), {"none": SECOND, "short": 500, "long": SECOND}),
+        (external(lull=10, heartbeat=7), dict.fromkeys(every, 7)),
+        (external(skew=10), {"short": 500, "long": 2**40}),
+    ):
+        assert {name: period(stream, ets) for name, ets in every.items()} == {
+            name: wanted.get(name) for name in every
+        }
 
 
 def test_a_generator_promises_only_what_is_new() -> None:

@@ -19,7 +19,7 @@ import pytest
 from penstock import LocalEngine
 from penstock.errors import HostError
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
-from penstock.model.timestamps import SECOND
+from penstock.model.timestamps import BEGINNING, SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
@@ -185,7 +185,23 @@ def test_without_enabling_timestamps_a_silent_stream_holds_everything_back() -> 
         driver.live(SECOND, ("busy", "lulled"))
         driver.batch()
     assert driver.results() == []
-    assert driver.promises == []
+    assert driver.enabling.progress()["silent"].bound == BEGINNING
+
+
+@pytest.mark.parametrize("ets", [NO_ETS, periodic(60 * SECOND)])
+def test_a_lull_goes_on_with_the_clock_though_nobody_asks(ets: Ets) -> None:
+    driver = Driver(
+        "SELECT count(*) AS n FROM lulled [RANGE 1 SECOND]", ets, is_prompt=True, seed=1
+    )
+    assert driver.enabling.can_help
+    driver.live(2 * SECOND, ("lulled",))
+    driver.batch()
+    for _ in range(40):
+        driver.live(SECOND // 5, ())
+        driver.batch()
+    assert same_rows(driver.results(), driver.expected())
+    # It is looked for every second, not all the time.
+    assert 0 < driver.batches <= (driver.now - START) // SECOND
 
 
 def test_a_silent_stream_delays_results_by_one_batch() -> None:

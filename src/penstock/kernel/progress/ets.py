@@ -13,8 +13,12 @@ whose time has nothing to do with the clock.  Spec: timestamps 2; window-queries
 
 from __future__ import annotations
 
+from penstock.model.ets import Ets, EtsKind
 from penstock.model.streams import Stream, TimestampKind
-from penstock.model.timestamps import BEGINNING
+from penstock.model.timestamps import BEGINNING, SECOND
+
+#: How often a lull is looked for where streams are not asked on demand.
+LULL_TIMER = SECOND
 
 
 def enabling_timestamp(stream: Stream, *, now: int, newest: int, arrived: int) -> int | None:
@@ -34,3 +38,17 @@ def enabling_timestamp(stream: Stream, *, now: int, newest: int, arrived: int) -
     if lull is not None and (not spoken or now - newest > lull):
         bounds.append(now - lull)
     return max(bounds, default=None)
+
+
+def period(stream: Stream, ets: Ets) -> int | None:
+    """How often the stream makes one unasked; None: never.
+
+    A HEARTBEAT says so itself. A LULL goes on with the clock whatever `ets` is, so it is looked for
+    where nobody asks on demand.
+    """
+    if stream.timing.heartbeat is not None:
+        return stream.timing.heartbeat
+    timers = [] if ets.every is None else [ets.every]
+    if stream.timing.lull is not None and ets.kind is not EtsKind.ON_DEMAND:
+        timers.append(LULL_TIMER)
+    return min(timers, default=None)

@@ -13,7 +13,7 @@ whose beginning is a new present.
 
     on demand   what releases results; after a batch with rows, also what lets joins purge
     periodic    every so often, if it says anything new; so do streams that declare a HEARTBEAT
-    none        never, but for HEARTBEATs
+    none        never, but for HEARTBEATs and LULLs
 
 Spark logs these files before it uses them, so a replay reads the same ones.
 Spec: timestamps 1, 2; execution-model 5.
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JError
 
 from penstock.errors import HostError
-from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.kernel.progress.ets import enabling_timestamp, period
 from penstock.model.ets import Ets, EtsKind
 from penstock.model.releases import Release, Releases
 from penstock.model.streams import Stream
@@ -92,7 +92,7 @@ class Enabling:
     def can_help(self) -> bool:
         """Whether any stream can say what time it is, and may be asked."""
         return any(
-            self.ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
+            self.ets.kind is EtsKind.ON_DEMAND or period(stream, self.ets) is not None
             for stream in self._streams.values()
             if stream.stamped
             or enabling_timestamp(stream, now=0, newest=BEGINNING, arrived=0) is not None
@@ -147,8 +147,7 @@ class Enabling:
 
     def _period(self, name: str) -> int | None:
         """How often a stream promises by itself."""
-        heartbeat = self._streams[name].timing.heartbeat
-        return heartbeat or (self.ets.every if self.ets.kind is EtsKind.PERIODIC else None)
+        return period(self._streams[name], self.ets)
 
     def _enabled(self, names: Iterable[str], present: int) -> dict[str, int]:
         """What these streams can promise beyond what they have."""
