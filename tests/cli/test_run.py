@@ -54,7 +54,7 @@ def test_answers_are_shown_and_what_did_not_go_in_is_counted(script: Path) -> No
     assert (
         "s: 2 rows in, rejected: 1 late, 1 malformed\n"
         "  late up to 27 seconds behind the newest before them: "
-        "SLACK 27 SECONDS would have kept all of them\n"
+        "SLACK 27 SECONDS would have accepted all of them\n"
         "  1 × v is not a valid INT\n"
         """    v: 'two' is not a valid INT: {"k": "b", "v": "two", "ts": "2026-01-01 00:00:02"}\n"""
     ) in said
