@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.model.timestamps import END
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program, from_json, to_json
+from penstock.optimizer.physical import Program, from_json, to_json, walk
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
@@ -121,3 +121,16 @@ def test_a_query_beside_them_begins_anew_and_changes_nothing_for_them() -> None:
     for name, text in QUERIES.items():
         assert same_rows(runs.answers[name], expected(text, 0, 48)), name
     assert same_rows(runs.answers["beside"], expected(BESIDE, 24, 48))
+
+
+def test_a_query_beside_them_that_reads_their_panes_answers_what_ends_after_it_came() -> None:
+    """The panes of windows that are over are gone, or half of them, which gave wrong answers."""
+    text = BESIDE.replace("sum(v)", "count(*)")
+    runs = Runs()
+    before = runs.run(group_of(QUERIES), batches(0, 24))
+    after = runs.run(group_of({**QUERIES, "beside": text}, before), [*batches(24, 48), THE_END])
+    assert after.plans["beside"].inputs[0] in set(walk(before.plans.values()))
+    # Their windows are longer, so the panes of those that are open are all there.
+    came = row(23)["ts"]
+    windows = [row for row in expected(text, 0, 48) if row["window_end"] > came]
+    assert same_rows(runs.answers["beside"], windows)

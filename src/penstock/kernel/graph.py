@@ -166,11 +166,16 @@ class Graph:
                 for size in node.operator.state.sizes():
                     yield node.name, size.table, size.rows, size.bytes
 
-    def states(self) -> Iterator[tuple[str, State]]:
-        """The state of every operator, under the name of its node."""
+    def operators(self) -> Iterator[tuple[str, Operator]]:
+        """Every operator, under the name that its state is kept by."""
         for name, node in self.nodes.items():
             if node.operator is not None:
-                yield f"operator {name}", node.operator.state
+                yield f"operator {name}", node.operator
+
+    def states(self) -> Iterator[tuple[str, State]]:
+        """The state of every operator, by name."""
+        for name, operator in self.operators():
+            yield name, operator.state
 
     def queued_rows(self) -> int:
         """Rows in all buffers, each counted once."""

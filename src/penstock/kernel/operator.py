@@ -47,6 +47,13 @@ class Operator:
     def name(self) -> str:
         return type(self).__name__
 
+    def begin(self) -> None:
+        """Start where the operators that it reads from are now.
+
+        A host calls it once state is restored, of every operator that none was kept for: it comes
+        beside others that have run already.
+        """
+
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         raise NotImplementedError
 

@@ -62,9 +62,10 @@ def describe(states: States, graph: Graph) -> tuple[Directory, dict[int, Segment
 def restore(
     states: States, graph: Graph, directory: Directory, segment: Callable[[int, int], Segment]
 ) -> None:
-    """Put a directory's content into a graph of the same shape that has not run yet.
+    """Put a directory's content into a graph that has not run yet.
 
-    `segment` gives one by its id, with so many rows purged from its front.
+    Operators that are not in the directory begin beside those that are. `segment` gives one by its
+    id, with so many rows purged from its front.
     """
     for name, state in states:
         kept = directory["states"].get(name)
@@ -75,6 +76,9 @@ def restore(
         state.restore_tables(
             {table: [segment(*each) for each in parts] for table, parts in kept["tables"].items()}
         )
+    for name, operator in graph.operators():
+        if name not in directory["states"]:
+            operator.begin()
     for name, node in graph.nodes.items():
         kept = directory["buffers"].get(name)
         if kept is None:

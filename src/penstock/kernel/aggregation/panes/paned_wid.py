@@ -77,9 +77,12 @@ class PanedWid(IdDriver):
         self.columns = [*groups, *(name for name, _ in results), WINDOW_START, WINDOW_END]
         #: Whether its windows can be computed together with those of others.
         self.can_share = can_be_laid_out(self.aggregates.parts)
-        # Panes from before it was there have no part in its windows.
-        self.state.closed = self.panes.closed_below(store.state.complete)
+        self.begin()
         store.add_reader(self)
+
+    def begin(self) -> None:
+        """Windows that were over before it was there are not answered: panes of them are gone."""
+        self.state.closed = self.panes.closed_below(self._store.state.complete)
         self.look_anew()
 
     @property
