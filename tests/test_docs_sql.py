@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.settings import SETTINGS, UNLIMITED
+from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable, QueryError
 from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
 from penstock.model.functions import FUNCTIONS
 from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import UNLIMITED
 from penstock.plan.nodes import Node
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.catalog.settings import SETTINGS, Duration, Rows, Setting, Settings, Value
 from penstock.errors import BadSetting, DuplicateName
+from penstock.local.engine import LocalEngine
 from penstock.model.ets import ON_DEMAND, periodic
 from penstock.optimizer.options import Options
 
@@ -45,7 +46,7 @@ def test_settings_are_not_changed_in_place() -> None:
 def test_what_is_not_the_default_has_been_changed() -> None:
     assert Settings().changed() == []
     changed = Settings().with_value("mode", "iop").with_value("join_alpha", 0.3)
-    assert [each.name for each in changed.changed()] == ["union", "join_alpha", "mode"]
+    assert [each.name for each in changed.changed()] == ["join_alpha", "mode"]
 
 
 def test_a_parameter_is_found_whatever_its_case() -> None:
@@ -65,8 +66,8 @@ def test_a_parameter_is_only_replaced_on_purpose() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("union", "join", "it can be: meld, merge"),
-        ("union", 5, "it can be: meld, merge"),
+        ("union", "join", "it can be: auto, meld, merge"),
+        ("union", 5, "it can be: auto, meld, merge"),
         ("strategy", Duration(5), "it can be: dfs, bfs"),
         ("rows_per_step", 0, "a whole number from 1"),
         ("rows_per_step", "many", "unlimited"),
@@ -122,6 +123,42 @@ def test_enabling_timestamps_can_be_periodic() -> None:
 
 
 def test_the_options_of_the_optimizer_are_those_that_were_set() -> None:
-    changed = Settings().with_value("join", "opib").with_value("table_size", 16)
-    assert changed.options == Options(join="opib", table_size=16)
-    assert Settings().options == Options()
+    changed = Settings().with_value("join", "opib").with_value("ets", "none")
+    assert changed.options == Options(join="opib")
+
+
+def test_the_mode_decides_about_unions_unless_somebody_has() -> None:
+    auto = Settings()
+    assert (auto.merges, auto.with_value("mode", "iop").merges) == (False, True)
+    merging = auto.with_value("union", "merge")
+    assert merging.with_value("mode", "iop").with_value("mode", "oop").merges
+
+
+@pytest.mark.parametrize("order", [("union", "mode"), ("mode", "union")])
+def test_order_everywhere_but_in_unions_is_refused(order: tuple[str, str]) -> None:
+    values = {"union": "meld", "mode": "iop"}
+    first, second = order
+    settings = Settings().with_value(first, values[first])
+    with pytest.raises(BadSetting, match="SET union = auto"):
+        settings.with_value(second, values[second])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "needed"),
+    [
+        ("table_size", 16, "aggregation = two_level"),
+        ("flush", "lazy", "aggregation = two_level"),
+        ("flush_windows", 3, "aggregation = two_level"),
+        ("flush_rows", 5, "aggregation = two_level"),
+        ("join_alpha", 0.5, "join = adaptive"),
+    ],
+)
+def test_what_would_do_nothing_is_refused_when_a_query_is_declared(
+    name: str, value: Value, needed: str
+) -> None:
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts; SET {name} = {value}")
+    with pytest.raises(BadSetting, match=f"(?s)does nothing without.*SET {needed}") as refused:
+        engine.sql("SELECT v FROM s")
+    assert refused.value.position is not None
+    engine.sql(f"SET {needed}; SELECT v FROM s")

@@ -29,7 +29,7 @@ def test_settings_of_ours_hold_where_a_query_takes_them(tmp_path: Path) -> None:
     other = {each.name: each.settings for each in script.declared({"aggregation": "wid"})}
     assert other["counted"].aggregation == "wid"
     merged = {each.name: each.settings for each in script.declared({"union": "merge"})}
-    assert merged["united"].union == "meld"  # its inputs have no time any more: refused
+    assert merged["united"].union == "auto"  # its inputs have no time any more: refused
     assert merged["counted"].union == "merge"
     assert list(merged) == ["counted", "united", "query_1"]
 

@@ -191,6 +191,7 @@ class Catalog:
         """The entry that a CREATE QUERY would make; the catalog stays as it is."""
         with _positioned(statement.position):
             self._check_name(statement.name, "query", statement.replace)
+            self.settings.check_used()
             bound = self._bind(statement.name, statement.select)
             return QueryEntry(
                 statement.name, bound.plan, bound.reads, statement.sql, statement.sink

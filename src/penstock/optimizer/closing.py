@@ -156,7 +156,7 @@ class _Reached:
             case nodes.Ordered():
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
-            case nodes.Union() if self.options.union == "merge":
+            case nodes.Union() if self.options.merges:
                 kept = node.order or node.schema.progressing
                 return all(self.bound(node, on) >= self.latest(node, on) for on in kept)
         return True

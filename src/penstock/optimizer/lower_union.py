@@ -15,7 +15,7 @@ from penstock.plan import nodes
 
 
 def lower_union(node: nodes.Union, options: Options) -> Chosen:
-    if options.union == "merge":
+    if options.merges:
         return _merge(node, options)
     return Chosen((MeldSpec(len(node.parts)),), "rows pass at once, only bounds wait")
 
@@ -25,13 +25,18 @@ def _merge(node: nodes.Union, options: Options) -> Chosen:
     if len(order) != 1 or not all(node.schema[on].type.can_progress for on in order):
         raise NotExecutable(
             "cannot merge this union: not all of its inputs are ordered by one column",
-            hint="declare every stream of it TIMESTAMP BY … ORDERED, or SET union = meld",
+            hint=f"declare every stream of it TIMESTAMP BY … ORDERED, or {_meld(options)}",
         )
     [on] = order
     if on in node.schema.nullable:
         raise NotExecutable(
             f"cannot merge this union by `{on}`: a row without a partner has NULL there, so it has "
             "no place in the order",
-            hint="SET union = meld",
+            hint=_meld(options),
         )
     return Chosen((MergeSpec(len(node.parts), on),), f"rows wait, to keep the order of {on}")
+
+
+def _meld(options: Options) -> str:
+    """How to have unions that do not wait."""
+    return "SET mode = oop" if options.mode == "iop" else "SET union = meld"

@@ -71,7 +71,7 @@ def optimize(
     # Queries that wait for nothing have no results that a late row could change.
     for with_late in (False, True):
         chooser = _Chooser(options, statistics, with_late)
-        read = {n: q for n, q in queries.items() if waits(q, options.union) is not with_late}
+        read = {n: q for n, q in queries.items() if waits(q, options.merges) is not with_late}
         plans = {**plans, **{name: chooser.plan(query) for name, query in read.items()}}
     for fit in FITTING:
         plans = fit(plans, running or {})

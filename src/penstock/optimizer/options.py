@@ -1,36 +1,179 @@
 """Options: what a user has said about how queries are to be computed.
 
-One frozen value goes from `SET` (`catalog/settings.py`, which says what each of them means) through
-the optimizer to the hosts and into checkpoints. Whatever is set, answers stay the same; they come
-in another order at most.
+One frozen value goes from `SET` (`catalog/settings.py`) through the optimizer to the hosts and into
+checkpoints. Whatever is set, answers stay the same; they come in another order at most.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 #: The choice that leaves it to the optimizer.
 AUTO = "auto"
+UNLIMITED = "unlimited"
+_SPARK_PLANS = "Spark plans and schedules it"
+_TWO_LEVEL = ("aggregation", "two_level")
+
+
+def setting(default: Any, doc: str, *words: str, **others: Any) -> Any:
+    """A field that SET can change: what it decides, the words it can be, and what else is known of
+    it (`catalog.settings.Setting`)."""
+    return field(default=default, metadata={"doc": doc, "words": words, **others})
 
 
 @dataclass(frozen=True)
 class Options:
     """Everything that decides between operators, and how they take turns."""
 
-    union: str = "meld"
-    join: str = AUTO
-    join_alpha: float = 0.05
-    aggregation: str = AUTO
-    table_size: int = 4096
-    flush: str = "slow"
-    flush_windows: int = 2
-    flush_rows: int = 160
-    mode: str = "oop"
-    late: str = "keep"
-    lowering: str = AUTO
-    strategy: str = "dfs"
-    rows_per_step: int | None = None
-    ets_by: str = "rows"
+    union: str = setting(
+        AUTO,
+        "whether unions pass rows on at once (`meld`), or wait to keep them in order (`merge`). "
+        "`auto` is `meld`, or with `mode = iop` `merge`",
+        AUTO,
+        "meld",
+        "merge",
+        not_native="Spark keeps no order",
+    )
+    strategy: str = setting(
+        "dfs",
+        "which operator runs next",
+        "dfs",
+        "bfs",
+        "round_robin",
+        "batched",
+        not_native=_SPARK_PLANS,
+    )
+    rows_per_step: int | None = setting(
+        None,
+        "how many rows an operator processes in one step",
+        UNLIMITED,
+        number=int,
+        not_native=_SPARK_PLANS,
+    )
+    aggregation: str = setting(
+        AUTO,
+        "how the kernel computes sliding windows. `wid`: each row updates all its windows. "
+        "`paned`: each row updates one pane, and windows are merged from panes. `adapt`, or with "
+        "panes `adapt_paned`: each group is stored as partial aggregates or as rows, whichever "
+        "takes less memory. `two_level`: a table of fixed size reduces the rows first. `auto` "
+        "takes `wid` or `paned`, whichever is estimated to be faster. `buffering` stores all rows "
+        "and computes a window from them when it closes; `buffering_incremental` computes it from "
+        "the previous window where the functions allow it. These two are baselines to compare "
+        "with",
+        AUTO,
+        "wid",
+        "paned",
+        "adapt",
+        "adapt_paned",
+        "buffering",
+        "buffering_incremental",
+        "two_level",
+        not_native="Spark aggregates in its own way",
+    )
+    table_size: int = setting(
+        4096,
+        "number of slots in the table of `two_level`; a group whose slot is taken evicts the "
+        "other group",
+        number=int,
+        needs=_TWO_LEVEL,
+    )
+    flush: str = setting(
+        "slow",
+        "what else is evicted from that table. `lazy`: aggregates that are overdue. `slow`: also "
+        "one aggregate of a closed window for every `flush_rows` rows. `in_order`: all aggregates "
+        "of a closed window before any of a newer window",
+        "slow",
+        "lazy",
+        "in_order",
+        needs=_TWO_LEVEL,
+    )
+    flush_windows: int = setting(
+        2,
+        "after how many windows an aggregate is overdue; results are at most that much later",
+        number=int,
+        needs=_TWO_LEVEL,
+    )
+    flush_rows: int = setting(
+        160,
+        "with `flush = slow`: one aggregate is evicted for every so many rows",
+        number=int,
+        needs=_TWO_LEVEL,
+    )
+    join: str = setting(
+        AUTO,
+        "how window joins are computed. `oa`: results leave at once, in no order. `sync_filter`, "
+        "`filter_order`, `adaptive`, `tsm`: in the order of the latest timestamp; inputs must be "
+        "in order. `opob`, `opib`: in the order of the left timestamp. `mjoin`: as `oa`, but "
+        "three or more inputs are joined at once and not two by two. `auto` is `oa`, or with "
+        "`mode = iop` `filter_order` where inputs are in order",
+        AUTO,
+        "oa",
+        "sync_filter",
+        "filter_order",
+        "adaptive",
+        "tsm",
+        "opob",
+        "opib",
+        "mjoin",
+    )
+    join_alpha: float = setting(
+        0.05,
+        "the share of time spent joining at which `join = adaptive` switches from Sync-Filter to "
+        "Filter-Order. It is measured by the clock (time to join a row, times rows per second of "
+        "the faster stream; c w l1 l2 in the analysis), so it means the same for integer time "
+        "columns. Below it at most join_alpha / (1 + join_alpha) of the response time is lost; "
+        "with 0 it switches at once",
+        number=float,
+        needs=("join", "adaptive"),
+    )
+    mode: str = setting(
+        "oop",
+        "`oop`: rows are processed in any order. `iop`: order is kept everywhere: streams that "
+        "may be out of order are sorted after their source, joins give their results in order, "
+        "and unions merge. The results are the same; `EXPLAIN` and the state show what order "
+        "costs",
+        "oop",
+        "iop",
+        not_native="Spark keeps no order",
+    )
+    late: str = setting(
+        "keep",
+        "what happens to late rows, which are always counted. `keep`: they are rejected, and can "
+        "be looked at. `drop`: they are dropped. `fail`: they are an error. `generous`: sliding "
+        "windows that are still open use them. `consistent`: the same, but only if none of the "
+        "row's windows is closed",
+        "keep",
+        "drop",
+        "fail",
+        "consistent",
+        "generous",
+        not_native="Spark drops late rows uncounted",
+    )
+    ets_by: str = setting(
+        "rows",
+        "how enabling timestamps travel: as punctuation through all operators (`rows`), or "
+        "directly to the operator that waits (`arcs`)",
+        "rows",
+        "arcs",
+        not_native="Spark's watermark travels in its own way",
+    )
+    lowering: str = setting(
+        AUTO,
+        "whether a query runs as Spark SQL alone or in the kernel; `auto` takes Spark SQL where "
+        "it is as fast, gives the same results and honours all settings. With `native`, late rows "
+        "that Spark reads itself (from anything but parquet files) are still accepted while their "
+        "window is open",
+        AUTO,
+        "native",
+        "kernel",
+        only_spark="native",
+    )
+
+    @property
+    def merges(self) -> bool:
+        """Whether unions keep order."""
+        return self.union == "merge" or (self.union == AUTO and self.mode == "iop")
 
     @property
     def uses_late_rows(self) -> bool:

@@ -82,14 +82,14 @@ def blocked_by(
     releases: Releases | None,
     *,
     now: int,
-    union: str = "meld",
+    merges: bool = False,
     ets: Ets = NO_ETS,
     dropped: bool = False,
 ) -> Blockers:
     """The facts about a query whose streams have come so far; `now` is the clock.
 
-    `releases`: what lets its next row out; None: it does not run, or has not said yet. `dropped`:
-    it does not run any more, whatever its streams do.
+    `releases`: what lets its next row out; None: it does not run, or has not said yet. `merges`:
+    its unions keep order. `dropped`: it does not run any more, whatever its streams do.
     """
     streams = streams_of(plan)
     known = {name: progress.get(name, StreamProgress()) for name in streams}
@@ -117,7 +117,7 @@ def blocked_by(
         summary = "waits for nothing: it has been dropped"
     elif over:
         summary = "waits for nothing: all inputs have ended"
-    elif not waits(plan, union):
+    elif not waits(plan, merges):
         summary = "waits for nothing: every row passes immediately"
     else:
         summary = _summary(releases, next_one, known)

@@ -49,19 +49,10 @@ def forgets(plan: nodes.Node) -> bool:
     return any(isinstance(node, nodes.Join) for node in walk(plan))
 
 
-def lets_out(
-    plan: nodes.Node, low: int, raised: int, *, union: str = "meld", purging: bool = False
-) -> bool:
-    """Whether results may leave when the least bound of all inputs rises from `low` to `raised`.
-
-    `purging`: rows that a join need not keep any more count as well.
-    """
-    if raised <= low:
-        return False
-    found = list(walk(plan))
-    if purging and forgets(plan):
-        return True
-    return any(_lets_out(node, low, raised, union) for node in found)
+def lets_out(plan: nodes.Node, low: int, raised: int, *, merges: bool = False) -> bool:
+    """Whether results may leave when the least bound of all inputs rises from `low` to `raised`;
+    `merges`: its unions keep order."""
+    return raised > low and any(_lets_out(node, low, raised, merges) for node in walk(plan))
 
 
 def _changes_bounds(node: nodes.Node) -> bool:
@@ -71,7 +62,7 @@ def _changes_bounds(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Join | nodes.WindowAggregate)
 
 
-def _lets_out(node: nodes.Node, low: int, raised: int, union: str) -> bool:
+def _lets_out(node: nodes.Node, low: int, raised: int, merges: bool) -> bool:
     match node:
         case nodes.WindowAggregate(window=Sliding() as window):
             if window.unit == "rows":
@@ -84,4 +75,4 @@ def _lets_out(node: nodes.Node, low: int, raised: int, union: str) -> bool:
             return first != last
         case nodes.Join():
             return any(node.kind.keeps_alone(side) for side in (0, 1))
-    return not passes(node, union)
+    return not passes(node, merges)

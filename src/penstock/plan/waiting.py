@@ -12,13 +12,13 @@ from penstock.plan import nodes
 from penstock.plan.graph import walk
 
 
-def waits(plan: nodes.Node, union: str = "meld") -> bool:
-    """Whether anything in the plan ever waits for the time; `union` is the setting."""
-    return any(not passes(node, union) for node in walk(plan))
+def waits(plan: nodes.Node, merges: bool = False) -> bool:
+    """Whether anything in the plan ever waits for the time; `merges`: its unions keep order."""
+    return any(not passes(node, merges) for node in walk(plan))
 
 
-def passes(node: nodes.Node, union: str) -> bool:
+def passes(node: nodes.Node, merges: bool) -> bool:
     """Whether a node lets every row pass at once."""
     if isinstance(node, nodes.Union):
-        return union == "meld"
+        return not merges
     return isinstance(node, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin)

@@ -179,7 +179,7 @@ class BaseEngine(ABC, Generic[Q]):
                 {name: stream.progress for name, stream in streams.items()},
                 self._releases(query.name) if query._is_declared else None,
                 now=self.now(),
-                union=(self.catalog.settings.options if program is None else program.options).union,
+                merges=(self.catalog.settings if program is None else program.options).merges,
                 ets=query._ets(),
                 dropped=not query._is_declared,
             ),

@@ -98,7 +98,7 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
-        self.enabling = Enabling(streams, program.queries, settings.ets, settings.union)
+        self.enabling = Enabling(streams, program.queries, settings.ets, program.options.merges)
         self._timer: EnablingTimer | None = None
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
         #: Spark's status and progress, and what it failed with, in the end.

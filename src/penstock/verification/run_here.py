@@ -6,9 +6,10 @@ import random
 from collections.abc import Sequence
 from contextlib import suppress
 
-from penstock.catalog.settings import SETTINGS, UNLIMITED
+from penstock.catalog.settings import SETTINGS
 from penstock.errors import QueryError
 from penstock.local.engine import LocalEngine
+from penstock.optimizer.options import UNLIMITED
 from penstock.runtime.clock import VirtualClock
 from penstock.verification.case import Batch, Case, Row, frame_of, rows_of
 from penstock.verification.script import Script

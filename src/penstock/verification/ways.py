@@ -118,7 +118,7 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
     if nodes.Join in kinds:
         found += [{"join": name} for name in SETTINGS["join"].words]
     if nodes.Union in kinds:
-        found += [{"union": name} for name in SETTINGS["union"].words]
+        found += [{"union": name} for name in ("meld", "merge")]
     return [*found, {"mode": "iop"}]
 
 

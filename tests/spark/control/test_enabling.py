@@ -62,7 +62,7 @@ class Driver:
         self.program = optimize(share.queries)
         self.pipeline = FakePipeline(Exchange(self.program, share.keys, (2, 0)))
         streams = {stream.name: stream for stream in self.program.streams}
-        self.enabling = Enabling(streams, share.queries, ets, "meld")
+        self.enabling = Enabling(streams, share.queries, ets, False)
         self.enabling.is_prompt = is_prompt
         self.now = START
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
@@ -237,7 +237,7 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     engine.sql("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND")
     plan = engine.sql("SELECT count(*) [RANGE 1 SECOND] AS n FROM s").plan
     stream = engine.declared_stream("s").stream
-    enabling = Enabling({"s": stream}, {"q": plan}, ON_DEMAND, "meld")
+    enabling = Enabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
     assert not enabling.can_help
     enabling.is_prompt = True
     enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)

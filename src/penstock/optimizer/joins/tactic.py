@@ -57,7 +57,7 @@ def _until_ordered(node: nodes.Node) -> Iterator[nodes.Node]:
 def _keeps_order(node: nodes.Node, options: Options) -> bool:
     match node:
         case nodes.Union():
-            return options.union == "merge"
+            return options.merges
         case nodes.Join():
             return tactic_of(node, options) in IN_ORDER
     return True

@@ -32,7 +32,7 @@ def late_rows(queries: Queries, options: Options) -> Queries:
     if not options.uses_late_rows:
         return queries
     for node in (node for plan in queries.values() for node in walk(plan)):
-        if not _takes(node, options.union):
+        if not _takes(node, options.merges):
             raise NotExecutable(
                 f"late = {options.late} is not possible here: late rows would violate the "
                 f"punctuation of {node.label}",
@@ -48,7 +48,7 @@ def can_reopen(plans: Iterable[nodes.Node], options: Options) -> bool:
     """
     every = (node for plan in plans for node in walk(plan))
     aggregation = with_late_rows(options).aggregation
-    return aggregation in REOPEN and all(_takes(node, options.union) for node in every)
+    return aggregation in REOPEN and all(_takes(node, options.merges) for node in every)
 
 
 def with_late_rows(options: Options) -> Options:
@@ -66,7 +66,7 @@ def with_late_rows(options: Options) -> Options:
     return replace(options, aggregation="wid")
 
 
-def _takes(node: nodes.Node, union: str) -> bool:
+def _takes(node: nodes.Node, merges: bool) -> bool:
     if isinstance(node, nodes.WindowAggregate):
         return isinstance(node.window, Sliding)
-    return passes(node, union)
+    return passes(node, merges)

@@ -67,13 +67,13 @@ class Enabling:
         streams: Mapping[str, Stream],
         plans: Mapping[str, Node],
         ets: Ets,
-        union: str,
+        merges: bool,
     ) -> None:
         self.ets = ets
         self._streams = streams
         self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
         self.releases: Mapping[str, Releases] = {}
-        self._union = union
+        self._merges = merges
         self._known = {name: _Known() for name in streams}
         #: Columns that are stamped beside a stream's own time, as messages call them.
         self._clocks = {
@@ -178,7 +178,7 @@ class Enabling:
                 return True
             said = self.releases.get(query)
             if said is None or not said.known:
-                if lets_out(plan, min(before.values()), min(after.values()), union=self._union):
+                if lets_out(plan, min(before.values()), min(after.values()), merges=self._merges):
                     return True
             elif any(self._is_met(release, after, clocks) for release in said.releases):
                 return True

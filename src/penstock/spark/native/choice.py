@@ -69,6 +69,6 @@ def _not_honoured(plan: Node, settings: Settings) -> str | None:
     """What is set and would do nothing if Spark SQL alone computed the query."""
     unites = any(isinstance(node, Union) for node in walk(plan))
     for each in settings.changed():
-        if each.not_native is not None and (each.name != "union" or unites):
+        if each.not_native is not None and (each.name != "union" or (unites and settings.merges)):
             return f"`SET {each.name}` needs the kernel ({each.not_native})"
     return None

@@ -185,7 +185,7 @@ def _settings(options: Options) -> dict[str, Any]:
     found += ["join_alpha"] if options.join == "adaptive" else []
     two_level = ["table_size", "flush", "flush_windows", "flush_rows"]
     found += two_level if options.aggregation == "two_level" else []
-    return {name: getattr(options, name) for name in found}
+    return {name: getattr(options, name) for name in found} | {"union": options.merges}
 
 
 def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
