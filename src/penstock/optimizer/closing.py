@@ -159,7 +159,11 @@ class _Reached:
             case nodes.Union() if self.options.merges:
                 kept = node.order or node.schema.progressing
                 return all(self.bound(node, on) >= self.latest(node, on) for on in kept)
-        return True
+            case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
+                return True
+            case nodes.TableJoin() | nodes.Numbered():
+                return True
+        raise nodes.unknown(node)
 
     def _closes(self, node: nodes.WindowAggregate, latest: int) -> bool:
         bound = self.bound(node.input, node.window.on)

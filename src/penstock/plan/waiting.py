@@ -19,6 +19,11 @@ def waits(plan: nodes.Node, merges: bool = False) -> bool:
 
 def passes(node: nodes.Node, merges: bool) -> bool:
     """Whether a node lets every row pass at once."""
-    if isinstance(node, nodes.Union):
-        return not merges
-    return isinstance(node, nodes.Source | nodes.Select | nodes.Project | nodes.TableJoin)
+    match node:
+        case nodes.Union():
+            return not merges
+        case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
+            return True
+        case nodes.WindowAggregate() | nodes.Join() | nodes.Ordered() | nodes.Numbered():
+            return False
+    raise nodes.unknown(node)

@@ -60,7 +60,11 @@ def _keeps_order(node: nodes.Node, options: Options) -> bool:
             return options.merges
         case nodes.Join():
             return tactic_of(node, options) in IN_ORDER
-    return True
+        case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
+            return True
+        case nodes.WindowAggregate() | nodes.Ordered() | nodes.Numbered():
+            return True
+    raise nodes.unknown(node)
 
 
 def reach_of(join: nodes.Join) -> Reach:

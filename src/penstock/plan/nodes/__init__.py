@@ -12,12 +12,12 @@
     Numbered         the same, numbered as they come
 
 Nodes are frozen and compare by content, so two queries that ask for the same thing hold equal
-sub-plans, and whoever builds the running graph can make one operator of them (`sharing`).
+sub-plans, which `plan/graph.py` draws once and the optimizer gives the same operators.
 """
 
 from penstock.plan.nodes.aggregate import Result, WindowAggregate
 from penstock.plan.nodes.joins import Edge, Join
-from penstock.plan.nodes.node import ChildColumn, Node, check_progress
+from penstock.plan.nodes.node import ChildColumn, Node, check_progress, unknown
 from penstock.plan.nodes.rows import Numbered, Ordered, Project, Select, Union
 from penstock.plan.nodes.source import Source
 from penstock.plan.nodes.table import Table, TableJoin
@@ -38,4 +38,5 @@ __all__ = [
     "Union",
     "WindowAggregate",
     "check_progress",
+    "unknown",
 ]

@@ -145,6 +145,10 @@ class WindowAggregate(Node):
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         return (ChildColumn(0, column),) if column in self.groups else ()
 
+    @property
+    def order(self) -> frozenset[str]:
+        return frozenset()  # windows that close together come in any order
+
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         arguments = (name for result in self.results for name in result.aggregate.refs)
         return (frozenset((*self.groups, *self.window.columns(), *arguments)),)

@@ -7,7 +7,7 @@
     reads           which columns of its children are needed for some of its own
 
 Nobody asks for a kind of node to pass a column on or to rebuild a plan; and a kind that does not
-answer cannot be made.
+answer cannot be made. Whoever must tell kinds apart names all of them, and raises `unknown`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from penstock.errors import CannotWindow
+from penstock.errors import CannotWindow, PenstockBug
 from penstock.model.expressions import Expression
 from penstock.model.schema import Schema
 
@@ -101,13 +101,13 @@ class Node(ABC):
         """
 
     @property
+    @abstractmethod
     def order(self) -> frozenset[str]:
         """The columns by the greatest of which its rows come in order; mostly one, or none.
 
         That of a union is the one that it keeps where it merges, and of a join all its times, where
         its results are in order. (`row_num` is left out.)
         """
-        return frozenset()
 
     @abstractmethod
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
@@ -122,6 +122,11 @@ class Leaf(Node):
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         return ()
+
+
+def unknown(node: Node) -> PenstockBug:
+    """What is raised where a kind of node was forgotten that must be told from others."""
+    return PenstockBug(f"nothing is known here of {type(node).__name__}")
 
 
 def passed_on(node: Node) -> frozenset[str]:

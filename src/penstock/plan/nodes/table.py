@@ -25,6 +25,10 @@ class Table(Leaf):
         return self.table.schema
 
     @property
+    def order(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
     def label(self) -> str:
         return f"Table {self.table.name}"
 

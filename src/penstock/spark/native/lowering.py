@@ -80,7 +80,9 @@ def _objection_to(node: nodes.Node) -> str | None:
             return "rows are numbered in the kernel"
         case nodes.Ordered():
             return "ORDER BY runs in the kernel"
-    return "joins run in the kernel"
+        case nodes.Join() | nodes.TableJoin():
+            return "joins run in the kernel"
+    raise nodes.unknown(node)
 
 
 def _objection_to_stream(stream: Stream) -> str | None:

@@ -90,6 +90,12 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 yield Meeting(
                     frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
                 )
+            case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
+                pass
+            case nodes.TableJoin() | nodes.Table() | nodes.Ordered():
+                pass  # every group has all of a table
+            case _:
+                raise nodes.unknown(node)
     for node, used in columns_used([plan]).items():
         if isinstance(node, nodes.Source) and ROW_NUM in used:
             yield Meeting(frozenset({node.stream.name}), ())
