@@ -9,6 +9,7 @@ import polars as pl
 
 from penstock.kernel.segments import Table, table
 from penstock.kernel.state import State, TableDescription
+from tests.kernel.moving import move, restore, saved
 
 
 @dataclass
@@ -50,38 +51,32 @@ def test_an_empty_table_has_neither_columns_nor_times() -> None:
 
 def test_a_restored_table_still_knows_its_time() -> None:
     restored = Counted()
-    restored.restore(example().save())
+    move(example(), restored)
     assert restored.describe() == example().describe()
 
 
 def test_a_state_without_fields_saves_to_nothing() -> None:
-    saved = State().save()
-    assert (saved.facts, saved.tables) == ({}, {})
+    found = saved(State())
+    assert json.loads(found.directory)["states"] == {"state": {"facts": {}, "tables": {}}}
+    assert found.segments == {}
 
 
 def test_what_was_saved_can_be_restored() -> None:
-    saved = example().save()
     restored = Counted()
-    restored.restore(saved)
+    move(example(), restored)
     assert (restored.total, restored.bounds) == (7, {"ts": [1, 2]})
     assert [s.to_dicts() for s in restored.rows] == [s.to_dicts() for s in example().rows]
     assert [s.schema for s in restored.rows] == [s.schema for s in example().rows]
 
 
-def test_facts_are_json_and_tables_are_bytes() -> None:
-    saved = example().save()
-    assert json.loads(json.dumps(saved.facts)) == saved.facts
-    assert all(isinstance(part, bytes) for parts in saved.tables.values() for part in parts)
-
-
 def test_a_saved_state_does_not_change_with_the_living_one() -> None:
     state = example()
-    saved = state.save()
+    before = saved(state)
     state.bounds["ts"][0] = 99
     state.rows.append(pl.DataFrame({"x": [4], "s": ["b"]}))
     first, second = Counted(), Counted()
-    first.restore(saved)
+    restore(first, before)
     assert first.bounds == {"ts": [1, 2]} and first.rows.rows == 3
     first.bounds["ts"][1] = 99
-    second.restore(saved)
+    restore(second, before)
     assert second.bounds == {"ts": [1, 2]}

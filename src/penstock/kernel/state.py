@@ -2,15 +2,14 @@
 
 An operator's state is a dataclass whose fields are either *tables*, lists of immutable segments of
 rows (`segments`), or *facts*, small values that JSON can hold. Segments are appended and dropped,
-never rewritten, so that what a step costs follows what is new. Saved state is JSON and Arrow IPC,
-nothing that could run code when it is read.
+never rewritten, so that what a step costs follows what is new. Saved state is JSON and Arrow IPC
+(`runtime/snapshot.py`), nothing that could run code when it is read.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -34,14 +33,6 @@ class TableDescription:
     extent: tuple[str, int, int] | None = None
 
 
-@dataclass(frozen=True)
-class SavedState:
-    """State as plain data: facts for JSON, one Arrow IPC stream per segment."""
-
-    facts: dict[str, Any]
-    tables: dict[str, list[bytes]]
-
-
 @dataclass
 class State:
     """Root of the states; one without fields is no state at all."""
@@ -60,20 +51,6 @@ class State:
             extent = None if table.on is None or times is None else (table.on, *times)
             found.append(replace(size, columns=columns, extent=extent))
         return found
-
-    def save(self) -> SavedState:
-        return SavedState(
-            # Copied: the operator goes on changing its lists and dicts.
-            facts=deepcopy(self.facts()),
-            tables={name: [to_ipc(rows) for rows in table] for name, table in self.tables()},
-        )
-
-    def restore(self, saved: SavedState) -> None:
-        for name, value in deepcopy(saved.facts).items():
-            setattr(self, name, value)
-        self.restore_tables(
-            {name: [Segment(from_ipc(s)) for s in saved.tables[name]] for name in saved.tables}
-        )
 
     def restore_tables(self, tables: Mapping[str, list[Segment]]) -> None:
         """Put these segments in place of what is there.

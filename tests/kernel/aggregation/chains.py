@@ -7,7 +7,6 @@ a promise that excludes it, and nothing may stay behind when the stream is over.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator
-from penstock.kernel.state import SavedState
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
 from penstock.model.punctuation import Punctuation
@@ -25,6 +23,7 @@ from penstock.model.types import Type
 from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
 from penstock.windows import Window
 from tests.engine.draw import Draw
+from tests.kernel.moving import move
 
 Item = list[dict[str, Any]] | tuple[str, int]
 Run = list[list[dict[str, Any]] | int]
@@ -179,8 +178,7 @@ def judge_restored(
         items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
         after = built()
         for mine, before in zip(after.operators, chain.operators, strict=True):
-            saved = before.state.save()
-            mine.state.restore(SavedState(json.loads(json.dumps(saved.facts)), saved.tables))
+            move(before.state, mine.state)
         chain = after
     calls = {name: call_of(each) for name, each in results.items()}
     expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)

@@ -12,6 +12,7 @@ from penstock.model.expressions import Ref
 from penstock.model.timestamps import END
 from penstock.windows import Band
 from tests.kernel.joins.feeding import COLUMNS, Collected, promise, push, rows
+from tests.kernel.moving import move
 
 NAMES = ("a", "b", "c")
 
@@ -99,9 +100,8 @@ def test_state_that_another_version_has_hashed_is_hashed_again() -> None:
     join, out = chain("k", "v"), Collected()
     push(join, 0, rows(("x", 7, 10)), out)
     push(join, 1, rows(("x", 1, 10)), out)
-    saved = join.state.save()
     other = chain("k", "v")
-    other.state.restore(saved)
+    move(join.state, other.state)
     other.state.hashed_by = "another version"
     push(other, 2, rows(("z", 1, 10), ("z", 2, 10)), out)
     assert [row[1::3] for row in out.rows] == [(7, 1, 1)]

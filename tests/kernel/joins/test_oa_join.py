@@ -15,6 +15,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.timestamps import END
 from penstock.windows import Band, JoinBand, TumblingBand
 from tests.kernel.joins.feeding import SCHEMA, Collected, promise, push, rows, spec
+from tests.kernel.moving import move
 
 
 def test_a_pair_goes_out_once_whichever_side_comes_first() -> None:
@@ -111,10 +112,9 @@ def test_state_saved_and_restored_goes_on_and_other_hashes_are_made_again() -> N
     first, out = WindowJoin(spec(band, "k")), Collected()
     for port, side in enumerate(sides):
         push(first, port, side.slice(0, 200), out)
-    saved = first.state.save()
-    saved.facts["hashed_by"] = "polars 0.1"
     second = WindowJoin(spec(band, "k"))
-    second.state.restore(saved)
+    move(first.state, second.state)
+    second.state.hashed_by = "polars 0.1"
     for port, side in enumerate(sides):
         push(second, port, side.slice(200), out)
     found = [row[1::3] for row in out.rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date, datetime
 from typing import Any
 
@@ -11,13 +10,13 @@ import pytest
 
 from penstock.errors import BadPunctuation
 from penstock.kernel.progress.generate import Generator
-from penstock.kernel.state import SavedState
 from penstock.kernel.types import polars_type
 from penstock.model.punctuation import where_of
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type
+from tests.kernel.moving import move
 
 VALUES: dict[Type, tuple[Any, Any]] = {
     Type.BOOLEAN: (True, False),
@@ -46,9 +45,8 @@ def stream_of(type_: Type) -> Stream:
 
 def restored(generator: Generator) -> Generator:
     """The same, out of JSON."""
-    saved = generator.state.save()
     found = Generator(generator.stream)
-    found.state.restore(SavedState(json.loads(json.dumps(saved.facts)), {}))
+    move(generator.state, found.state)
     return found
 
 

@@ -22,7 +22,7 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import Table, table, where
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -92,15 +92,11 @@ class UpToLastRow(Operator):
 
     def _release(self, out: Output) -> None:
         state = self.state
-        if not state.waiting.rows:
-            return
-        rows = pl.concat(list(state.waiting))
-        reached = rows.get_column(WINDOW_END) - self._slide <= state.counted
-        state.waiting.clear()
-        if not state.over and not reached.all():
-            state.waiting.append(rows.filter(~reached))
-        if reached.any():
-            out.batch(Block(rows.filter(reached)))
+        reached = state.waiting.take_where(where(pl.col(WINDOW_END) - self._slide <= state.counted))
+        if state.over:
+            state.waiting.clear()
+        if reached:
+            out.batch(Block(pl.concat(reached)))
 
     def _announce(self, out: Output) -> None:
         state, bound = self.state, self.state.received

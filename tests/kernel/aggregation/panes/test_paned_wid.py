@@ -30,6 +30,7 @@ from tests.kernel.aggregation.chains import (
     rows_of,
     runs,
 )
+from tests.kernel.moving import move
 
 #: What can be taken away again, and what cannot.
 RESULTS: dict[str, Results] = {
@@ -114,7 +115,7 @@ def a_store_that_is_restored_goes_on(draw: Draw) -> None:
         items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
         after = built()
         for mine, before in zip(after.operators, chain.operators, strict=True):
-            mine.state.restore(before.state.save())
+            move(before.state, mine.state)
         chain = after
     calls = {name: call_of(each) for name, each in results.items()}
     expected = evaluate_window_aggregate(window, rows_of(run), groups, calls)

@@ -22,6 +22,7 @@ from penstock.windows import Cumulating, Sliding
 from penstock.windows.tagged import Tagged
 from tests.engine.draw import Draw, check_seeds
 from tests.kernel.aggregation.chains import GROUPS, Build, Chain, D, aggregates, judge, runs
+from tests.kernel.moving import move
 
 FUNCTIONS = ("sum", "min", "max", "avg", "var_pop", "stddev_samp", "count_distinct", "sum_distinct")
 COUNT = (("n", Aggregate("count")),)
@@ -77,7 +78,7 @@ def restored_in_mid_run(draw: Draw) -> None:
     broken = Chain(build(groups, COUNT, window), "ts", limit)
     for item in [*run, END]:
         for operator in broken.operators:
-            operator.state.restore(operator.state.save())
+            move(operator.state, operator.state)
         given = [
             c.promise(item) if isinstance(item, int) else c.rows(item) for c in (plain, broken)
         ]

@@ -25,6 +25,7 @@ from penstock.windows import Cumulating, Landmark, Sliding
 from penstock.windows.tagged import Tagged
 from tests.engine.draw import Draw, check_seeds
 from tests.kernel.aggregation.chains import GROUPS, Chain, D, Results, V, check, runs
+from tests.kernel.moving import move
 
 RESULTS: Results = {
     "rows": Aggregate("count"),
@@ -171,5 +172,5 @@ def test_state_that_was_restored_goes_on_with_its_round() -> None:
     chain.rows([row(1, a=1)])
     other = chain_of(Sliding("ts", 10, 10), Emit())
     for before, after in zip(one, other, strict=True):
-        after.state.restore(before.state.save())
+        move(before.state, after.state)
     assert shown(Chain(other, "ts").rows([row(2, a=2)])) == [(2, 10, 1, False)]

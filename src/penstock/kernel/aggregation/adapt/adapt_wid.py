@@ -243,8 +243,7 @@ class AdaptWid(WidAggregate):
         if leaving.any():
             listed = _concat(self.state.transitional)
             assert listed is not None
-            self.state.transitional.clear()
-            self.state.transitional.append(listed.filter(pl.Series(~leaving)))
+            self.state.transitional.replace(listed.filter(pl.Series(~leaving)))
 
     def _laid(self, ranges: Ranges, cut: Overlay) -> dict[str, pl.Series]:
         """A row leaves with the last piece of its range only."""
