@@ -17,7 +17,7 @@ from penstock.errors import (
 )
 from penstock.local.engine import LocalEngine
 from penstock.local.query import LocalQuery
-from penstock.model.timestamps import MINUTE
+from penstock.model.timestamps import MINUTE, to_ticks
 from tests.engine.bids import BEST, BIDS, NOON, bid, prices
 
 
@@ -199,18 +199,6 @@ def test_a_query_that_makes_no_sense_is_refused_at_its_place(
 # --- looking ------------------------------------------------------------------------------------
 
 
-def test_the_query_graph_draws_what_is_shared_once(engine: LocalEngine) -> None:
-    engine.sql("CREATE QUERY dear AS SELECT item, price, ts FROM bids WHERE price > 9")
-    engine.sql(
-        "CREATE QUERY n AS SELECT count(*) FROM (SELECT item, price, ts FROM bids "
-        "WHERE price > 9) [RANGE 1 MINUTE]"
-    )
-    graph = engine.query_graph()
-    assert list(graph.queries) == ["dear", "n"]
-    assert len(graph.nodes) == 4
-    assert graph.components() == [["dear", "n"]]
-
-
 def test_state_can_be_listed_and_goes_when_windows_close(engine: LocalEngine) -> None:
     engine.sql(BEST)
     engine.push("bids", [bid(1, item=str(n)) for n in range(50)])
@@ -219,3 +207,13 @@ def test_state_can_be_listed_and_goes_when_windows_close(engine: LocalEngine) ->
     assert kept["partials"][1] > 0
     engine.punctuate("bids", NOON + timedelta(hours=1))
     assert [rows for _, _, rows, _ in engine.state() if rows] == []
+
+
+def test_tables_are_described_with_their_columns_and_times(engine: LocalEngine) -> None:
+    engine.sql(
+        BIDS.replace("bids", "tardy") + " SLACK 1 HOUR; SELECT item, ts FROM tardy ORDER BY ts"
+    )
+    engine.push("tardy", [bid(1)])
+    [waiting] = [found for tables in engine.tables().values() for found in tables if found.rows]
+    assert (waiting.table, dict(waiting.columns)) == ("waiting", {"item": "String", "ts": "Int64"})
+    assert waiting.extent == ("ts", to_ticks(NOON), to_ticks(NOON))

@@ -30,6 +30,7 @@ from penstock.io.results import SINK_FORMATS
 from penstock.kernel.conform import Rows
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.kernel.state import TableDescription
 from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
@@ -212,6 +213,15 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def state(self) -> list[tuple[str, str, int, int]]:
         """(operator, table, rows, bytes) of everything that is kept."""
         return list(self._host.graph.state_sizes())
+
+    def tables(self) -> dict[str, list[TableDescription]]:
+        """By operator, what its tables hold: columns, rows, bytes, and of which times.
+
+        Where rows belong to windows or panes, these are numbers of windows or panes; the name of
+        the column tells. This looks at all rows; `state` and `status` do not.
+        """
+        nodes = self._host.graph.nodes.items()
+        return {n: node.operator.state.describe() for n, node in nodes if node.operator is not None}
 
     def queued_rows(self) -> int:
         """How many rows wait between operators."""
