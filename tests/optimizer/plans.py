@@ -10,11 +10,14 @@ from penstock.kernel.graph import Node as KernelNode
 from penstock.optimizer.build import build
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
 from penstock.optimizer.specs import SourceSpec
 from penstock.plan.nodes import Node
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
+from tests.sql.declared import plan_of
+from tests.sql.specification import QUERIES
 
 STREAMS = """
     CREATE STREAM a (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED;
@@ -38,6 +41,11 @@ def plan(text: str) -> Node:
     [statement] = parse(text)
     assert isinstance(statement, BareSelect)
     return bind_query(statement.select, declared())
+
+
+def specification(**options: Any) -> Program:
+    """All queries of the specification."""
+    return optimize({name: plan_of(case.sql) for name, case in QUERIES.items()}, Options(**options))
 
 
 class Built:

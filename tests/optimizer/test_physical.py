@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import pytest
 
 from penstock.errors import NotExecutable, PenstockBug
+from penstock.model.schema import Column
 from penstock.model.streams import Origin
 from penstock.model.types import Type
 from penstock.optimizer.codec import canonical, decode, encode
@@ -25,16 +27,10 @@ from tests.engine.random_queries import queries
 from tests.engine.random_streams import UNITS, declarations
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins
 from tests.engine.running import how, started
-from tests.optimizer.plans import plan
-from tests.sql.declared import plan_of
-from tests.sql.specification import QUERIES
+from tests.optimizer.plans import plan, specification
 
 COUNT = "SELECT k, count(*) AS n FROM a [RANGE 1 MINUTE] WHERE v > 0 GROUP BY k"
 SUM = "SELECT k, sum(v) AS s FROM a [RANGE {r} SECONDS, SLIDE {s} SECONDS] GROUP BY k"
-
-
-def specification(**options: Any) -> Program:
-    return optimize({name: plan_of(case.sql) for name, case in QUERIES.items()}, Options(**options))
 
 
 def assert_written_and_read(program: Program) -> None:
@@ -69,6 +65,14 @@ def test_random_plans_go_to_json_and_back(seed: int) -> None:
     engine.sql(make(draw, declared[0].time if make is queries else UNITS[declared[0].time]))
     [program] = engine.programs.values()
     assert_written_and_read(program)
+
+
+def test_a_set_of_anything_is_written_in_one_way() -> None:
+    columns = [Column("a", Type.INT), Column("b", Type.STRING)]
+    for members in ([Type.INT, Type.STRING, Type.DATE], columns, [1, "x", None, 2.5]):
+        written = {canonical(frozenset(each)) for each in permutations(members)}
+        assert len(written) == 1
+        assert decode(json.loads(written.pop())) == frozenset(members)
 
 
 def test_what_is_no_part_of_a_plan_is_not_written() -> None:
@@ -106,7 +110,7 @@ def test_it_depends_on_neither_name_nor_order() -> None:
 
 def test_it_is_the_same_in_every_process() -> None:
     text = (
-        "from tests.optimizer.test_physical import specification\n"
+        "from tests.optimizer.plans import specification\n"
         "print(*(p.fingerprint for p in specification().plans.values()))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}

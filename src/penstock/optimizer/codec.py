@@ -75,7 +75,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, tuple):
         return [encode(each) for each in value]
     if isinstance(value, frozenset):
-        return {_IS: "set", _VALUE: sorted(map(encode, value))}
+        return {_IS: "set", _VALUE: sorted(map(encode, value), key=_text)}
     if isinstance(value, bytes):
         return {_IS: "bytes", _VALUE: value.hex()}
     name = type(value).__name__
@@ -115,7 +115,11 @@ def decode(data: Any) -> Any:
 
 def canonical(value: Any) -> str:
     """JSON of which there is one text for equal values, in every process."""
-    return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _text(encode(value))
+
+
+def _text(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @cache
