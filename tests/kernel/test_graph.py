@@ -158,16 +158,6 @@ def test_a_source_goes_once_nothing_reads_it() -> None:
     assert graph.nodes == {}
 
 
-def test_components_are_what_hangs_together() -> None:
-    graph = forked()
-    other = graph.add(KeepUnlessMultiple(), [graph.add_source("other")], name="S3")
-    graph.add_sink("S3", other)
-    assert [names(component) for component in graph.components()] == [
-        ["source", "Fork source", "S1", "S2"],
-        ["other", "S3"],
-    ]
-
-
 PLANS: dict[str, Plan] = {
     "union": ("meld", ("keep", 2, A), ("source", "b")),
     "diamond": ("meld", ("keep", 2, A), ("keep", 3, ("keep", 0, A))),

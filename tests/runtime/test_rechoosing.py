@@ -158,7 +158,7 @@ def test_a_query_is_computed_as_its_rows_want_it_and_explain_shows_the_numbers()
     engine, by = engine_over(100, window, "stddev(v)", 60)
     assert by == ["PanedWid", "Handover", "WidAggregate"]
     seen = r"seen: [\d.]+ rows per slide in blocks of 1,000, [\d.]+ groups"
-    assert re.search(seen, engine.sql("EXPLAIN q"))
+    assert re.search(seen, str(engine.sql("EXPLAIN q")))
 
 
 def test_what_is_seen_is_what_there_is() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.slack import lateness_in_words, suggested_slack
@@ -55,19 +54,6 @@ def passed_over_note(names: list[str]) -> str:
     """
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     return f"  {counted(len(names), 'file')} not read: {shown}"
-
-
-def by_pipeline(late: Mapping[str, int]) -> str:
-    """Which queries lack how many late rows, if they differ in that.
-
-    >>> by_pipeline({"talkers": 80, "ports, sizes": 94})
-    ' (talkers: 80; ports, sizes: 94)'
-    >>> by_pipeline({"talkers": 80, "ports": 80})
-    ''
-    """
-    if len(set(late.values())) < 2:
-        return ""
-    return f" ({'; '.join(f'{queries}: {n:,}' for queries, n in late.items())})"
 
 
 def reasons_of(counts: StreamCounts) -> dict[str, int]:

@@ -142,23 +142,6 @@ class Graph:
     def sources(self) -> list[Node]:
         return [node for node in self.nodes.values() if node.is_source]
 
-    def components(self) -> list[list[Node]]:
-        """Connected components, the units that a scheduler gives resources to."""
-        unseen = dict(self.nodes)
-        found = []
-        while unseen:
-            _, start = unseen.popitem()
-            component, frontier = {start.name}, [start]
-            while frontier:
-                node = frontier.pop()
-                for other in (*node.producers, *node.consumers):
-                    if other.name not in component:
-                        component.add(other.name)
-                        unseen.pop(other.name, None)
-                        frontier.append(other)
-            found.append([node for name, node in self.nodes.items() if name in component])
-        return found[::-1]
-
     def state_sizes(self) -> Iterator[tuple[str, str, int, int]]:
         """(node, table, rows, bytes) for every table of every operator."""
         for node in self.nodes.values():

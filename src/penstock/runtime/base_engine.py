@@ -28,7 +28,7 @@ from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.explain import explain as explain_logical
-from penstock.plan.graph import QueryGraph, streams_of
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.counts import RejectedRows, StreamCounts
@@ -215,10 +215,6 @@ class BaseEngine(ABC, Generic[Q]):
         if buffer is None:
             return status
         return replace(status, rejected_kept=buffer.rows, rejected_dropped=buffer.dropped)
-
-    def query_graph(self) -> QueryGraph:
-        """All continuous queries as one graph, equal sub-plans drawn once."""
-        return QueryGraph({entry.name: entry.plan for entry in self.catalog.queries})
 
     def declared_stream(self, name: str) -> StreamEntry:
         """A stream by its name, whatever its case."""

@@ -57,11 +57,13 @@ T = TypeVar("T")
 class GraphHost:
     """Feeds, runs and drains one graph.
 
-    `rejected` collects rows that could not go in; without one of your own they are in
-    `rejected_rows`. On a virtual clock a step costs its operator's `cost` for each row it consumes,
-    and `punctuation_cost` for a punctuation. `ets` says when streams make enabling timestamps
-    (None: never, whatever they declare), `ets_by_arcs` whether these skip the operators that only
-    pass them on. `by_batch` and `reopens` are those of its streams (`StreamInput`).
+    `rejected` collects rows that could not go in; without one of your own all of them are kept in
+    `rejected_rows`, as results are that nobody subscribes to. Engines do both, and keep only so
+    many; a bare host is for what ends. On a virtual clock a step costs its operator's `cost` for
+    each row it consumes, and `punctuation_cost` for a punctuation. `ets` says when streams make
+    enabling timestamps (None: never, whatever they declare), `ets_by_arcs` whether these skip the
+    operators that only pass them on. `by_batch` and `reopens` are those of its streams
+    (`StreamInput`).
     """
 
     def __init__(

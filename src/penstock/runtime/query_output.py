@@ -19,7 +19,8 @@ from penstock.kernel.state import State
 
 @dataclass
 class OutputState(State):
-    """Rows put out so far, and those that nobody has fetched yet."""
+    """Rows put out so far, and those that nobody has fetched yet; engines subscribe, and bound
+    what they keep."""
 
     rows: int = 0
     waiting: Table = table()

@@ -16,7 +16,6 @@ NATIVE, KERNEL = "native", "kernel"
 
 #: Why rows of a stream may have to be set aside.
 MAY_NOT_FIT = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
-JUDGED_BY_WINDOWS = "Spark SQL would accept late rows while their window is open"
 LATE_INTO = "`{name}` is declared LATE INTO, which only the kernel writes"
 
 
