@@ -26,6 +26,8 @@ options are masked (`redaction.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.redaction import redacted, redacted_sql
@@ -129,6 +131,16 @@ class QueryError(PenstockError):
 
     def place(self) -> str | None:
         return self.position.underlined() if self.position else None
+
+
+@contextmanager
+def positioned(position: Position) -> Iterator[None]:
+    """Errors raised inside that know no place get this one."""
+    try:
+        yield
+    except QueryError as error:
+        error.position = error.position or position
+        raise
 
 
 class SyntaxFault(QueryError):

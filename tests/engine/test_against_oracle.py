@@ -12,16 +12,11 @@ other (`shared`). Each is checked by Hypothesis and over many seeds: see `draw`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from penstock.kernel.rejected import Reason
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import streams_of
-from tests.engine.draw import Draw, Drawn, check_seeds, several
+from tests.engine.draw import Draw, several
+from tests.engine.laws import Law, checks_of
 from tests.engine.random_queries import lengths, queries, row_queries, window_queries
 from tests.engine.random_streams import (
     MOSTLY_A,
@@ -129,33 +124,15 @@ def late_rows_are_set_aside_and_the_rest_is_answered(draw: Draw) -> None:
 
 
 #: Law -> how many seeds.
-LAWS: dict[Callable[[Draw], None], int] = {
+LAWS: dict[Law, int] = {
     a_query_gives_the_oracles_answer: 400,
     queries_that_share_sub_plans_all_give_the_oracles_answer: 80,
     merged_streams_give_the_oracles_answer_in_order: 100,
     a_window_comes_out_as_soon_as_its_streams_have_promised_it: 80,
     late_rows_are_set_aside_and_the_rest_is_answered: 100,
 }
-each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-
-
-@each_law
-def test_it_holds_over_many_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(LAWS[law], law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(3000, law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
-    @settings(max_examples=500)
-    @given(st.data())
-    def holds(data: st.DataObject) -> None:
-        law(Drawn(data))
-
-    holds()
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS)

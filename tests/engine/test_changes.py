@@ -8,13 +8,9 @@ answer over the rows from then on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from penstock.catalog.catalog import Catalog
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -28,7 +24,8 @@ from penstock.runtime.graph_host import GraphHost
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect
-from tests.engine.draw import Draw, Drawn, check_seeds, several
+from tests.engine.draw import Draw, several
+from tests.engine.laws import Law, checks_of
 from tests.engine.random_queries import lone_window_queries, queries
 from tests.engine.random_streams import (
     UNITS,
@@ -258,32 +255,14 @@ CHANGES = (
 
 
 #: Law -> how many seeds.
-LAWS: dict[Callable[[Draw], None], int] = {
+LAWS: dict[Law, int] = {
     changes_of_strategy_between_pushes_change_no_answer: 100,
     queries_that_come_and_go_leave_the_others_alone: 100,
     a_query_that_asks_what_is_already_computed_joins_in: 60,
     changes_between_steps_lose_and_repeat_nothing: 150,
 }
-each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-
-
-@each_law
-def test_it_holds_over_many_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(LAWS[law], law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(3000, law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
-    @settings(max_examples=500)
-    @given(st.data())
-    def holds(data: st.DataObject) -> None:
-        law(Drawn(data))
-
-    holds()
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS)

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import polars as pl
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.engine.draw import Draw, Drawn, check_seeds
+from tests.engine.draw import Draw
+from tests.engine.laws import Law, checks_of
 from tests.engine.random_joins import (
     KINDS,
     aggregated_joins,
@@ -164,7 +162,7 @@ def joins_where_order_is_kept_everywhere_give_the_oracles_answer(draw: Draw) -> 
 
 
 #: Law -> how many seeds.
-LAWS: dict[Callable[[Draw], None], int] = {
+LAWS: dict[Law, int] = {
     a_join_gives_the_oracles_answer: 110,
     a_join_of_three_streams_gives_the_oracles_answer: 40,
     joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees: 20,
@@ -176,29 +174,11 @@ LAWS: dict[Callable[[Draw], None], int] = {
     in_order_joins_of_several_streams_give_the_oracles_answer_in_order: 30,
     joins_where_order_is_kept_everywhere_give_the_oracles_answer: 40,
 }
-each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-
-
-@each_law
-def test_it_holds_over_many_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(LAWS[law], law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_over_thousands_of_seeds(law: Callable[[Draw], None]) -> None:
-    check_seeds(2000, law)
-
-
-@pytest.mark.slow
-@each_law
-def test_it_holds_for_hypothesis(law: Callable[[Draw], None]) -> None:
-    @settings(max_examples=500)
-    @given(st.data())
-    def holds(data: st.DataObject) -> None:
-        law(Drawn(data))
-
-    holds()
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS, thousands=2000)
 
 
 def test_a_row_that_is_not_there_is_near_everything() -> None:

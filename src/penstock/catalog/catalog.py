@@ -7,19 +7,26 @@ dropped or replaced under them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.catalog.settings import ParameterValue, Settings
-from penstock.errors import CyclicView, DuplicateName, Position, QueryError, UnknownName
+from penstock.errors import (
+    CyclicView,
+    DuplicateName,
+    Position,
+    QueryError,
+    UnknownName,
+    positioned,
+)
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
 from penstock.sql.parse.statements import (
+    BareSelect,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -94,16 +101,6 @@ class QueryEntry:
 Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
 
 
-@contextmanager
-def _positioned(position: Position) -> Iterator[None]:
-    """Errors raised inside that know no place get this one."""
-    try:
-        yield
-    except QueryError as error:
-        error.position = error.position or position
-        raise
-
-
 class Catalog:
     """The names that queries can use."""
 
@@ -144,7 +141,7 @@ class Catalog:
 
     def apply(self, statement: Statement) -> Entry | None:
         """Carry out a declaration; the entry that it made or removed, if any."""
-        with _positioned(statement.position):
+        with positioned(statement.position):
             match statement:
                 case CreateStream():
                     return self.add_stream(
@@ -189,13 +186,20 @@ class Catalog:
 
     def bind_query(self, statement: CreateQuery) -> QueryEntry:
         """The entry that a CREATE QUERY would make; the catalog stays as it is."""
-        with _positioned(statement.position):
+        with positioned(statement.position):
             self._check_name(statement.name, "query", statement.replace)
             self.settings.check_used()
             bound = self._bind(statement.name, statement.select)
             return QueryEntry(
                 statement.name, bound.plan, bound.reads, statement.sql, statement.sink
             )
+
+    def named(self, statement: BareSelect) -> CreateQuery:
+        """A SELECT by itself as a query, under the first number that is free."""
+        number = 1
+        while self.get(f"query_{number}") is not None:
+            number += 1
+        return CreateQuery(statement.position, f"query_{number}", statement.select)
 
     def _bind_view(self, statement: CreateView) -> ViewEntry:
         self._check_name(statement.name, "view", statement.replace)

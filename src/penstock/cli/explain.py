@@ -81,16 +81,14 @@ def plans(text: str, catalog: Catalog) -> QueryGraph:
     """The queries that the statements declare, bound."""
     from penstock.plan.graph import QueryGraph
     from penstock.sql.parse.parser import parse
-    from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain
+    from penstock.sql.parse.statements import BareSelect, Explain
 
-    unnamed = 0
     for statement in parse(text):
         if isinstance(statement, Explain):
             if isinstance(statement.target, str):
                 continue
             statement = statement.target
         if isinstance(statement, BareSelect):
-            unnamed += 1
-            statement = CreateQuery(statement.position, f"query_{unnamed}", statement.select)
+            statement = catalog.named(statement)
         catalog.apply(statement)
     return QueryGraph({entry.name: entry.plan for entry in catalog.queries})

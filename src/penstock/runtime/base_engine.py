@@ -7,15 +7,14 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import NotExecutable, Position, QueryError, UnknownName
+from penstock.errors import NotExecutable, QueryError, UnknownName, positioned
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
@@ -54,16 +53,6 @@ MAX_REJECTED = 10_000
 
 Q = TypeVar("Q", bound=Query)
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
-
-
-@contextmanager
-def _at(position: Position) -> Iterator[None]:
-    """Errors raised inside that know no place get this one."""
-    try:
-        yield
-    except QueryError as error:
-        error.position = error.position or position
-        raise
 
 
 class BaseEngine(ABC, Generic[Q]):
@@ -296,11 +285,11 @@ class BaseEngine(ABC, Generic[Q]):
             case Explain():
                 return self._explain(statement)
             case BareSelect():
-                return self._declare(self._named(statement))
+                return self._declare(self.catalog.named(statement))
             case CreateQuery():
                 return self._declare(statement)
             case CreateTable():
-                with _at(statement.position):
+                with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
                 return None
@@ -329,7 +318,7 @@ class BaseEngine(ABC, Generic[Q]):
         before = self.catalog.settings
         self.catalog.apply(statement)
         try:
-            with _at(statement.position):
+            with positioned(statement.position):
                 self._settings_changed()
         except QueryError:
             self.catalog.settings = before
@@ -337,17 +326,13 @@ class BaseEngine(ABC, Generic[Q]):
 
     def _declare(self, statement: CreateQuery) -> Q:
         entry = self.catalog.bind_query(statement)
-        try:
+        with positioned(statement.position):
             program = self.optimized(entry.name, entry.plan)
             self._check(entry)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
-        except QueryError as error:
-            error.position = error.position or statement.position
-            raise
-        replaced = self.catalog.get(entry.name)
-        with _at(statement.position):
+            replaced = self.catalog.get(entry.name)
             self.catalog.add_query(entry)
         if replaced is not None:
             self._query_dropped(replaced.name)
@@ -357,23 +342,14 @@ class BaseEngine(ABC, Generic[Q]):
     def _check_late(self, statement: CreateStream) -> None:
         if statement.late is None:
             return
-        try:
+        with positioned(statement.position):
             self._check_sink(statement.late)
             check_place(self.catalog, statement.name, statement.late, [statement.stream])
-        except QueryError as error:
-            error.position = error.position or statement.position
-            raise
-
-    def _named(self, statement: BareSelect) -> CreateQuery:
-        number = 1
-        while self.catalog.get(f"query_{number}") is not None:
-            number += 1
-        return CreateQuery(statement.position, f"query_{number}", statement.select)
 
     def _explain(self, statement: Explain) -> str:
         target = statement.target
         if isinstance(target, str) and statement.live:
-            with _at(statement.position):
+            with positioned(statement.position):
                 return str(self.why(target))
         if isinstance(target, str):
             entry = self.catalog.get(target)
@@ -385,5 +361,5 @@ class BaseEngine(ABC, Generic[Q]):
                     hint=suggest(target, known),
                 )
             return self.explain(entry.name, entry.plan)
-        query = target if isinstance(target, CreateQuery) else self._named(target)
+        query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
         return self.explain(query.name, self.catalog.bind_query(query).plan)

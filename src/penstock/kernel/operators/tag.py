@@ -5,24 +5,21 @@ For those behind a union that watch its inputs one by one. Punctuation passes un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import polars as pl
 
 from penstock.kernel.block import Block
-from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.grain import Grain
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.model.punctuation import Punctuation
+from penstock.kernel.operator import Output
+from penstock.kernel.operators.passing import Passing
+from penstock.kernel.progress.release import Times, Waiting
 
 #: The number of the input.
 SOURCE = "__source"
 
 
-class Tag(Operator):
+class Tag(Passing):
     """Adds SOURCE."""
-
-    idle_waiting_prone = False
 
     def __init__(self, source: int) -> None:
         super().__init__()
@@ -33,15 +30,3 @@ class Tag(Operator):
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         return (Waiting((), times),)
-
-    def needed(self, on: str, bound: int) -> Needs:
-        return Needs((Need(0, on, bound),))
-
-    def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
-        return (punctuation,)
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        return wanted
-
-    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return behind(on)

@@ -6,15 +6,8 @@ waits for the last row of it.  Spec: execution-model 2, BFS.
 
 from __future__ import annotations
 
-from penstock.kernel.scheduling.row import (
-    Control,
-    Move,
-    backtrack,
-    encore,
-    forward,
-    leave,
-    serve,
-)
+from penstock.kernel.scheduling import depth_first
+from penstock.kernel.scheduling.row import Control, Move, backtrack, encore, forward, leave
 from penstock.kernel.scheduling.strategy import Strategy
 
 
@@ -26,16 +19,7 @@ def nos(at: Control) -> Move:
     return encore(at) or forward(at) or backtrack(at)
 
 
-def sink(at: Control) -> Move:
-    return encore(at) or backtrack(at)
-
-
-def source_sink(at: Control) -> Move:
-    return encore(at) or leave(at)
-
-
-def fork(at: Control) -> Move:
-    return serve(at) or backtrack(at)
-
-
-BREADTH_FIRST = Strategy("bfs", "BFS", source, nos, sink, source_sink, fork)
+# Where there is one way to go, both go it.
+BREADTH_FIRST = Strategy(
+    "bfs", "BFS", source, nos, depth_first.sink, depth_first.source_sink, depth_first.fork
+)
