@@ -11,6 +11,7 @@ that deleting that directory undoes it:
         bin/java              a shim in front of it (see `java`)
         requirements-java.lock    its stamp
     java.choice               the Java home that we chose, and what we chose from
+    costs-….json              how fast this machine computes windows (see `calibrate`)
     setup.lock                held while one call sets up; the others wait
     setup.log                 everything pip said
 

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from penstock_setup import environment, java, pip
+from penstock_setup.calibrate import calibrate
 from penstock_setup.places import Places, SetupFailed
 from penstock_setup.progress import Progress
 
@@ -45,6 +46,7 @@ def set_up(places: Places, java_on_path: str, progress: Progress) -> None:
     asked = os.environ.get("PENSTOCK_PYTHON", "")
     if not environment.is_current(places, asked):
         environment.make(places, asked, progress)
+        calibrate(places, progress)
 
     def fetch(directory: Path) -> None:
         command = environment.pip_command(places)

@@ -32,6 +32,13 @@ def test_what_was_measured_is_written(home: Path, monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 0
 
 
+def test_it_can_measure_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "calibrated", lambda: dict(REFERENCE.units))
+    assert runner.invoke(app, ["calibrate", "--once"]).stdout.startswith("wid: 1.00 times")
+    assert runner.invoke(app, ["calibrate", "--once"]).stdout == "measured already\n"
+    assert runner.invoke(app, ["calibrate"]).stdout.startswith("wid: 1.00 times")
+
+
 def test_nothing_is_measured_where_nothing_can_be_written(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.optimizer.cost.costs import REFERENCE, check_can_keep, costs, keep
+from penstock.optimizer.cost.costs import REFERENCE, are_kept, check_can_keep, costs, folder, keep
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +30,21 @@ def test_what_was_measured_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert costs().source == "measured on this machine"
     monkeypatch.setenv("PENSTOCK_COSTS", "reference")
     assert costs() is REFERENCE
+
+
+def test_they_lie_where_set_up_has_made_the_environment(tmp_path: Path) -> None:
+    env = tmp_path / "home" / "env"
+    env.mkdir(parents=True)
+    assert folder({"XDG_CACHE_HOME": "/cache"}, env) == Path("/cache/penstock")
+    (env / "made-with").touch()
+    assert folder({"XDG_CACHE_HOME": "/cache"}, env) == tmp_path / "home"
+    assert folder({"PENSTOCK_HOME": "/srv"}, env) == Path("/srv")
+
+
+def test_whether_they_are_kept_is_known() -> None:
+    assert not are_kept()
+    keep(REFERENCE.units)
+    assert are_kept()
 
 
 def test_where_they_cannot_be_kept_somebody_can_be_told_before_measuring(

@@ -1,6 +1,7 @@
 """Costs: what a unit of work takes, in microseconds; measured once on a machine and kept in a file.
 
-The file lies in PENSTOCK_HOME, else in the user's cache directory, under a name that tells the
+`./penstock` measures them when it sets up. The file lies in PENSTOCK_HOME, else beside the
+environment that `./penstock` made, else in the user's cache directory, under a name that tells the
 machine, Penstock's version and that of Polars; a machine that has none yet gets `REFERENCE`, so
 that what is chosen depends on nothing but the query. PENSTOCK_COSTS=reference wants it so always.
 """
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,10 +118,27 @@ def _writing(file: Path) -> Iterator[Path]:
         ) from error
 
 
+def are_kept() -> bool:
+    """Whether there is a measurement of this machine."""
+    return _kept_in(_file()) is not REFERENCE
+
+
+def folder(environ: Mapping[str, str], prefix: Path) -> Path:
+    """Where costs lie, for a Python of that prefix: where `./penstock` keeps what it has made.
+
+    >>> folder({"PENSTOCK_HOME": "/srv/penstock"}, Path("/usr")).as_posix()
+    '/srv/penstock'
+    >>> folder({"XDG_CACHE_HOME": "/home/me/.cache"}, Path("/usr")).as_posix()
+    '/home/me/.cache/penstock'
+    """
+    if home := environ.get("PENSTOCK_HOME"):
+        return Path(home)
+    if (prefix / "made-with").is_file():  # set-up has made this environment (penstock_setup)
+        return prefix.parent
+    return Path(environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "penstock"
+
+
 def _file() -> Path:
-    home = os.environ.get("PENSTOCK_HOME")
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) if home else Path(cache) / "penstock"
     machine = (platform.node(), platform.machine(), platform.processor(), os.cpu_count())
     key = hashlib.sha256(repr((*machine, __version__, version("polars"))).encode()).hexdigest()[:16]
-    return folder / f"costs-{key}.json"
+    return folder(os.environ, Path(sys.prefix)) / f"costs-{key}.json"
