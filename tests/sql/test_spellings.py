@@ -113,6 +113,11 @@ STREAMS = [
     ),
     ("TIMESTAMP BY ts", "TIMESTAMP BY ts ORDERED", "TIMESTAMP BY ts SLACK 0 SECONDS"),
     ("", "LATENT"),
+    (
+        "TIMESTAMP BY ts SLACK 5 SECONDS SKEW 1 SECOND MAX AHEAD 1 MINUTE, INTERNAL",
+        "SKEW 1 SECOND TIMESTAMP BY ts SLACK 5 SECONDS MAX AHEAD 1 MINUTE, INTERNAL",
+        "SKEW 1 SECOND MAX AHEAD 1 MINUTE TIMESTAMP BY ts SLACK 5 SECONDS, INTERNAL",
+    ),
 ]
 
 
@@ -126,11 +131,21 @@ def test_spellings_of_the_same_promise_give_the_same_stream(clauses: tuple[str, 
     assert all(plan == plans[0] for plan in plans)
 
 
-def test_a_watermark_is_a_slack() -> None:
+@pytest.mark.parametrize(
+    ("marks", "clause"),
+    [
+        ("WATERMARK FOR ts AS ts - INTERVAL '5' SECOND", "TIMESTAMP BY ts SLACK 5 SECONDS"),
+        (
+            "WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, WATERMARK FOR len AS len - 10",
+            "TIMESTAMP BY ts SLACK 5 SECONDS, len SLACK 10",
+        ),
+    ],
+)
+def test_a_watermark_is_a_slack(marks: str, clause: str) -> None:
     streams = []
     for text in (
-        f"CREATE STREAM s ({PACKETS}, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)",
-        f"CREATE STREAM s ({PACKETS}) TIMESTAMP BY ts SLACK 5 SECONDS",
+        f"CREATE STREAM s ({PACKETS}, {marks})",
+        f"CREATE STREAM s ({PACKETS}) {clause}",
     ):
         catalog = declared()
         execute(catalog, text)

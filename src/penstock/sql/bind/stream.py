@@ -8,7 +8,8 @@
     TIMESTAMP BY ts PUNCTUATED BY mark  external, bounds stand in the data, where mark is true
     TIMESTAMP BY ts …, other SLACK …    the same, and another column that progresses
     TIMESTAMP BY ts …, INTERNAL         the same, and stamped on entry besides
-    WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words
+    WATERMARK FOR ts AS ts - INTERVAL … the same as SLACK, in Flink's words; a second one is a
+                                        second column that progresses
     TIMESTAMP INTERNAL [AS column]      stamped on entry, by default as arrival_ts
     LATENT, or nothing                  no time at all
 

@@ -2,10 +2,10 @@
 
 CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
   [FROM format ['path']] [OPTIONS (key 'value', …)]
-  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]]
+  [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]] [clock …]
                 [, column [SLACK length | ORDERED]] … [, INTERNAL [AS column]]
    | TIMESTAMP INTERNAL [AS column] | LATENT]
-  [SKEW length] [LULL length] [HEARTBEAT length] [MAX AHEAD length]
+  [clock …]   SKEW length | LULL length | HEARTBEAT length | MAX AHEAD length
   [LATE INTO format ['path'] [OPTIONS (…)]]
 
 CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
@@ -13,6 +13,7 @@ CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -95,9 +96,12 @@ class StreamParser(FromParser):
         time: TimeDeclaration | None = None
         while not self._match(TokenType.R_PAREN, advance=False):
             if self._match_text_seq("WATERMARK", "FOR", advance=False):
-                if time is not None:
-                    self._second_time()
-                time = self._watermark()
+                mark = self._watermark()
+                more = (mark.column, mark.slack)
+                if time is None:
+                    time = mark
+                else:
+                    time = dataclasses.replace(time, further=(*time.further, more))
             else:
                 columns.append(self._column())
             if not self._match(TokenType.COMMA):
@@ -112,11 +116,7 @@ class StreamParser(FromParser):
         late: Sink | None = None
         while self._curr:
             clause = self._curr
-            word = self._timing_word()
-            if word is not None:
-                if word in timing:
-                    self.refuse(f"{word} is given twice", clause, hint="keep one of them")
-                timing[word] = self._fixed_length()
+            if self._clock(timing):
                 continue
             if self._match_text_seq("FROM") and format_ is None:
                 format_ = self.word("a format such as parquet").lower()
@@ -127,8 +127,8 @@ class StreamParser(FromParser):
                 late = self.sink()
             elif self._match_text_seq("TIMESTAMP") or self._match_text_seq("LATENT"):
                 if time is not None:
-                    self._second_time(clause)
-                time = self._time(clause)
+                    self._second_time(clause, time)
+                time = self._time(clause, timing)
             else:
                 if clause.text.upper() in STATEMENT_STARTS:
                     self.refuse(f"unexpected `{clause.text}`", clause, hint=semicolon(clause.text))
@@ -169,6 +169,16 @@ class StreamParser(FromParser):
             table = declare_table(declared, self.sql)
         return CreateTable(self.position_since(start), table, replace)
 
+    def _clock(self, timing: dict[str, Length]) -> bool:
+        """A clause that ties a stream's time to the clock, noted if there is one."""
+        place, word = self._curr, self._timing_word()
+        if word is None:
+            return False
+        if word in timing:
+            self.refuse(f"{word} is given twice", place, hint="keep one of them")
+        timing[word] = self._fixed_length()
+        return True
+
     def _timing_word(self) -> str | None:
         """The word of a clause that ties a stream's time to the clock, read if it is one."""
         for word in TIMING_WORDS:
@@ -176,8 +186,14 @@ class StreamParser(FromParser):
                 return word
         return None
 
-    def _second_time(self, place: Token | None = None) -> NoReturn:
-        self.refuse("the stream's time is declared twice", place, hint="keep one declaration")
+    def _second_time(self, place: Token, first: TimeDeclaration) -> NoReturn:
+        column = first.column or "column"
+        self.refuse(
+            "the stream's time is declared twice",
+            place,
+            hint="keep one declaration; for several columns that progress: "
+            f"TIMESTAMP BY {column} SLACK 5 SECONDS, other SLACK 5 SECONDS, INTERNAL",
+        )
 
     def _column(self) -> ColumnDeclaration:
         start = self._curr
@@ -215,12 +231,20 @@ class StreamParser(FromParser):
             slack = self._fixed_length()
         return TimeDeclaration(TimestampKind.EXTERNAL, self.span_since(start), column, slack)
 
-    def _time(self, clause: Token) -> TimeDeclaration:
-        """The timestamp clause, its first word already read."""
+    def _time(self, clause: Token, timing: dict[str, Length]) -> TimeDeclaration:
+        """The timestamp clause, its first word already read; notes how it goes with the clock."""
         if clause.text.upper() == "LATENT":
             return TimeDeclaration(TimestampKind.LATENT, self.span_since(clause))
         if self._match_text_seq("INTERNAL"):
             column = self.word("a column") if self._match_text_seq("AS") else None
+            if self._match(TokenType.COMMA, advance=False):
+                stamp = f"INTERNAL AS {column}" if column else "INTERNAL"
+                other = self._next.text or "column"
+                self.refuse(
+                    "a time that rows bring along comes before the one they are stamped with",
+                    self._curr,
+                    hint=f"write TIMESTAMP BY {other} SLACK 5 SECONDS, {stamp}",
+                )
             return TimeDeclaration(TimestampKind.INTERNAL, self.span_since(clause), column)
         if not self._match_text_seq("BY"):
             self.refuse(
@@ -234,6 +258,8 @@ class StreamParser(FromParser):
             slack = self._slack(clause)
         elif self._match_text_seq("BY"):
             marker = self.word("a column")
+        while self._clock(timing):
+            pass
         further: list[tuple[str | None, Length | None]] = []
         while self._match(TokenType.COMMA):
             if self._match_text_seq("INTERNAL"):
@@ -247,6 +273,14 @@ class StreamParser(FromParser):
                     hint=f"write {other} SLACK 5 SECONDS, or name {other} first",
                 )
             further.append((other, self._slack(clause)))
+        place = self._curr
+        if further and (word := self._timing_word()):
+            # It would read as a clause of the column that stands before it.
+            self.refuse(
+                f"{word} is about the first time of a stream, `{column}`, and stands after another",
+                place,
+                hint=f"write it behind the first: TIMESTAMP BY {column} … {word} …, …",
+            )
         span = self.span_since(clause)
         external = TimestampKind.EXTERNAL
         return TimeDeclaration(external, span, column, slack, marker, tuple(further))
