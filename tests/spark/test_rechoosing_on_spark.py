@@ -43,7 +43,7 @@ def run(spark: SparkSession, folder: Path, *, last: bool) -> tuple[pl.DataFrame,
         assert "PanedWid" in engine.sql("EXPLAIN q")
         engine.start()
         engine.process_available()
-        explained = engine.sql("EXPLAIN q")
+        explained = str(engine.sql("EXPLAIN q"))
         if last:
             engine.finish()
         return engine.query("q").results(), explained
