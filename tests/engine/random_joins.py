@@ -138,6 +138,24 @@ def aggregated_joins(draw: Draw, unit: str) -> str:
     )
 
 
+def above_a_join(draw: Draw, text: str, unit: str, times: Sequence[str]) -> str:
+    """Whatever stands on a time of a join and needs that it progresses, over the join `text`.
+
+    The time is one of these, or the greatest or the least of them all.
+    """
+    every = ", ".join(times)
+    time = draw.choose([*times, f"greatest({every})", f"greatest({every})", f"least({every})"])
+    rows = f"(SELECT {times[0]} AS first, {time} AS t FROM ({text}))"
+    range_, slide = draw.between(1, 12), draw.between(1, 6)
+    return draw.choose(
+        [
+            f"SELECT count(*) AS n FROM {rows} [RANGE {range_}{unit}, SLIDE {slide}{unit}, WA t]",
+            f"SELECT t, count(*) AS n FROM {rows} GROUP BY t",
+            f"SELECT first, t FROM {rows} ORDER BY t",
+        ]
+    )
+
+
 def pair_counts(draw: Draw, unit: str) -> str:
     """Results of a join, counted per pair of their timestamps (Q7-1)."""
     kind = draw.choose(["JOIN", "JOIN", "LEFT JOIN"])

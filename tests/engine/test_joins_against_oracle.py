@@ -16,6 +16,7 @@ from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
 from tests.engine.random_joins import (
     KINDS,
+    above_a_join,
     aggregated_joins,
     join_queries,
     joined_aggregates,
@@ -25,6 +26,9 @@ from tests.engine.random_joins import (
 )
 from tests.engine.random_streams import NAMES, UNITS, Declared, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
+
+#: Algorithms that ask for inputs in order, and give results in that of the greater time.
+IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
 
 
 def check(draw: Draw, make: Callable[[Draw, str], str]) -> None:
@@ -101,7 +105,7 @@ def an_ordered_query_gives_the_oracles_answer_in_order(draw: Draw) -> None:
 
 
 def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Draw) -> None:
-    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "tsm", "opob", "opib"])
+    algorithm = draw.choose([*IN_ORDER, "opob", "opib"])
     by_left = algorithm in ("opob", "opib")
     declared = declarations(draw, ordered=not by_left)
     text = join_queries(draw, UNITS[declared[0].time], ["JOIN"], [*NAMES] if not by_left else None)
@@ -117,11 +121,29 @@ def an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order(draw: Dr
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
+def what_stands_on_a_time_of_a_join_is_answered_under_every_algorithm(draw: Draw) -> None:
+    algorithm = draw.choose([*IN_ORDER, "opob", "opib", "oa", "mjoin"])
+    declared = declarations(draw, ordered=algorithm in IN_ORDER)
+    unit = UNITS[declared[0].time]
+    joined = join_queries(draw, unit, ["JOIN"], NAMES)
+    text = above_a_join(draw, joined, unit, ["lt", "rt"])
+    events = arrivals(draw, declared, blocks=8)
+    engine = started(declared, f"join = {algorithm}", *how(draw))
+    query = engine.sql(text)
+    feed(engine, events)
+    assert str(query.why())
+    engine.finish()
+    assert_right(query, pushed(declared, events), text)
+    if "ORDER BY" in text:
+        assert query.results().get_column("t").is_sorted()
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
 def in_order_joins_of_several_streams_give_the_oracles_answer_in_order(draw: Draw) -> None:
     declared = declarations(draw, ordered=True)
     text = joins_of_several(draw, UNITS[declared[0].time])
     events = arrivals(draw, declared, blocks=8, rows=6)
-    algorithm = draw.choose(["sync_filter", "filter_order", "adaptive", "tsm"])
+    algorithm = draw.choose(IN_ORDER)
     engine = started(declared, "union = merge", f"join = {algorithm}", *how(draw))
     query = engine.sql(text)
     last = "nt" if " AS nt" in text else "mt"
@@ -171,6 +193,7 @@ LAWS: dict[Law, int] = {
     a_join_of_aggregates_gives_the_oracles_answer: 20,
     an_ordered_query_gives_the_oracles_answer_in_order: 50,
     an_algorithm_that_keeps_order_gives_the_oracles_answer_in_its_order: 90,
+    what_stands_on_a_time_of_a_join_is_answered_under_every_algorithm: 90,
     in_order_joins_of_several_streams_give_the_oracles_answer_in_order: 30,
     joins_where_order_is_kept_everywhere_give_the_oracles_answer: 40,
 }

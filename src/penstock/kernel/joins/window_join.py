@@ -109,7 +109,7 @@ class WindowJoin(Operator):
             if any(other != each for other in risen):
                 self.put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
         complete = self.tactic.complete(self)
-        for each in self.tactic.promised(self):
+        for each in self.inputs.promised:
             bound = reach.output_bound(each, complete)
             if bound > state.sent[each]:
                 state.sent[each] = bound
@@ -130,7 +130,7 @@ class WindowJoin(Operator):
 
     def needed(self, on: str, bound: int) -> Needs | None:
         port = self.inputs.times.index(on)
-        if port not in self.tactic.promised(self):
+        if port not in self.inputs.promised:
             return None
         needs = self.inputs.needs(self.tactic.needed(self, port, bound))
         if self.promises_pairs:  # of some groups it is promised before the others

@@ -15,7 +15,7 @@ import polars as pl
 
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.pair_inputs import PairInputs
-from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.tactics.by_left import ByLeft
 from penstock.kernel.progress.release import Times, Waiting
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.kernel.joins.window_join import WindowJoin
 
 
-class OPIB(Tactic):
+class OPIB(ByLeft):
     """Left rows are joined once, in order, when all their partners have come."""
 
     name = "OPIBJoin"
@@ -41,38 +41,24 @@ class OPIB(Tactic):
         return ()
 
     def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
-        rows = join.state.table("left_queue").take_in_order(self._whole(join))
+        rows = join.state.table("left_queue").take_in_order(self.whole(join))
         pairs = None if rows is None else _pair(join).find(0, rows)
         return () if pairs is None else (pairs.sort(join.inputs.times[0]),)
 
-    def _whole(self, join: WindowJoin) -> int:
-        """Left rows below have all their partners."""
-        return join.inputs.reach.output_bound(0, join.state.reached)
-
     def come(self, join: WindowJoin) -> Sequence[int]:
-        return [self._whole(join), join.state.reached[1]]
+        return self.complete(join)
 
     def held(self, join: WindowJoin, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         """Whether left rows have partners is looked for when all have come."""
         first = join.state.table("left_queue").lowest()
-        return () if first is None else (self._joining(join, first),)
+        return () if first is None else (self.waiting(join, first, certain=False),)
 
     def passes(self, join: WindowJoin, port: int, times: Times) -> Iterable[Waiting]:
         time = times[join.inputs.on[port]]
         if time is None:
             return ()
-        return (self._joining(join, join.inputs.reach.first(0, 1, time) if port else time),)
-
-    def _joining(self, join: WindowJoin, time: int) -> Waiting:
-        needs = join.inputs.needs(join.inputs.reach.needed(0, time + 1))
-        return Waiting(needs, join.inputs.least_times(0, time), certain=False)
-
-    def needed(self, join: WindowJoin, port: int, bound: int) -> Sequence[int]:
-        reach = join.inputs.reach
-        if port == 0:
-            return reach.needed(0, bound)
-        left, right = reach.needed(0, reach.needed(1, bound)[0])
-        return left, max(right, bound)
+        left = join.inputs.reach.first(0, 1, time) if port else time
+        return (self.waiting(join, left, certain=False),)
 
 
 def _pair(join: WindowJoin) -> PairInputs:

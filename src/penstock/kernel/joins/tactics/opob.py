@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from penstock.kernel.joins.inputs import Inputs
-from penstock.kernel.joins.tactics.tactic import Tactic
+from penstock.kernel.joins.tactics.by_left import ByLeft
 from penstock.kernel.progress.release import Times, Waiting
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.kernel.joins.window_join import WindowJoin
 
 
-class OPOB(Tactic):
+class OPOB(ByLeft):
     """Results wait until none can come before them."""
 
     name = "OPOBJoin"
@@ -34,23 +34,15 @@ class OPOB(Tactic):
         return ()
 
     def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
-        bound = join.inputs.reach.output_bound(0, join.state.reached)
-        rows = join.state.table("held").take_in_order(bound)
+        rows = join.state.table("held").take_in_order(self.whole(join))
         return () if rows is None else (rows,)
-
-    def promised(self, join: WindowJoin) -> Sequence[int]:
-        return (0,)
 
     def held(self, join: WindowJoin, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         first = join.state.table("held").lowest()
-        return () if first is None else (self._in_order(join, first, certain=True),)
+        return () if first is None else (self.waiting(join, first, certain=True),)
 
     def passes(self, join: WindowJoin, port: int, times: Times) -> Iterable[Waiting]:
         for pair in join.inputs.passes(port, times):
             first = pair.times[join.inputs.times[0]]
             assert first is not None  # it finds pairs only
-            yield self._in_order(join, first, certain=False)
-
-    def _in_order(self, join: WindowJoin, time: int, *, certain: bool) -> Waiting:
-        needs = join.inputs.needs(self.needed(join, 0, time + 1))
-        return Waiting(needs, {join.inputs.times[0]: time}, certain)
+            yield self.waiting(join, first, certain=False)

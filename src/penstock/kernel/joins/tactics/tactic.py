@@ -64,10 +64,6 @@ class Tactic:
         """By which bounds of the inputs results are all out."""
         return join.state.bounds
 
-    def promised(self, join: WindowJoin) -> Sequence[int]:
-        """The inputs whose timestamps results promise something about."""
-        return join.inputs.promised
-
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, join: WindowJoin, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
