@@ -101,9 +101,9 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
         case "meld":
             return [Meld(ports)]
         case "merge":
-            return [Merge(ports, options["by"])]
+            return [Merge(ports, options["by"], options.get("others", ()))]
         case "order":
-            return [Order("ts")]
+            return [Order("ts", (options or {}).get("others", ()))]
         case "number":
             return [Number()]
         case "tag":

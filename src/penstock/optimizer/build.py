@@ -86,11 +86,11 @@ def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
         case specs.MeldSpec():
             return Meld(spec.inputs)
         case specs.MergeSpec():
-            return Merge(spec.inputs, spec.on)
+            return Merge(spec.inputs, spec.on, spec.others)
         case specs.TagSpec():
             return Tag(spec.number)
         case specs.OrderSpec():
-            return Order(spec.on)
+            return Order(spec.on, spec.others)
         case specs.BucketSpec(every=None):
             return Bucket(spec.window)
         case specs.BucketSpec(every=int(every)):

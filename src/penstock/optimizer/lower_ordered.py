@@ -27,7 +27,8 @@ def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
     if order_of(node.input, options) == {node.on}:
         return Chosen((), f"rows are in the order of {node.on} already")
     reason = f"rows wait until no earlier row can come; {_told(node)}"
-    return Chosen((OrderSpec(node.on),), reason)
+    others = tuple(sorted(node.schema.progressing - {node.on}))
+    return Chosen((OrderSpec(node.on, others),), reason)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ def _merge(node: nodes.Union, options: Options) -> Chosen:
             "no place in the order",
             hint=_meld(options),
         )
-    return Chosen((MergeSpec(len(node.parts), on),), f"rows wait, to keep the order of {on}")
+    others = tuple(sorted(node.schema.progressing - order))
+    reason = f"rows wait, to keep the order of {on}"
+    return Chosen((MergeSpec(len(node.parts), on, others),), reason)
 
 
 def _meld(options: Options) -> str:

@@ -86,8 +86,11 @@ class MeldSpec(Spec):
 
 @dataclass(frozen=True)
 class MergeSpec(Spec):
+    """`others`: further columns that progress."""
+
     inputs: int
     on: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,10 @@ class TagSpec(Spec):
 
 @dataclass(frozen=True)
 class OrderSpec(Spec):
+    """`others`: further columns that progress."""
+
     on: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def holder(registers: list[int], inputs: Sequence[Cursor], on: Sequence[str]) ->
     """The relaxed `more`: an input that holds an item at `low`, or None.
 
     Sets each register to what stands at the front of its input; an empty one keeps its value. `on`
-    is the time column of each.
+    is the time column of each. Punctuation that is not about it tells no time, and may always pass.
     """
     full = []
     for port, cursor in enumerate(inputs):
@@ -39,6 +39,8 @@ def holder(registers: list[int], inputs: Sequence[Cursor], on: Sequence[str]) ->
             registers[port] = front.first(on[port])
         elif front.on == on[port] and not front.where:
             registers[port] = max(registers[port], front.bound)
+        else:
+            return port
     low = min(registers)
     for port in full:
         if registers[port] == low:

@@ -186,10 +186,9 @@ class Ordered(Node):
                 hint=f"results can be ordered by: {', '.join(usable) or 'nothing'}",
             )
 
-    @cached_property
+    @property
     def schema(self) -> Schema:
-        # Rows are held back, so bounds on other columns need not hold any more.
-        return Schema.of(self.input.schema.columns, (self.on,), self.input.schema.nullable)
+        return self.input.schema
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         return (ChildColumn(0, column),)
