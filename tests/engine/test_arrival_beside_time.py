@@ -29,6 +29,11 @@ DELAY = (
     "SELECT max(unix_micros(arrival_ts) - unix_micros(ts)) AS most "
     "FROM s [RANGE 3 SECONDS, WA arrival_ts]"
 )
+LATER_TIME = (
+    "SELECT count(*) AS n FROM (SELECT greatest(arrival_ts, ts) AS t FROM s) "
+    "[RANGE 3 SECONDS, WA t]"
+)
+ROWS = "SELECT sum(v) AS v FROM (SELECT v, arrival_ts FROM s) [RANGE 3 ROWS]"
 
 
 def arriving(seed: int) -> list[tuple[int, list[dict[str, Any]]]]:
@@ -45,18 +50,20 @@ def stamped(seed: int) -> list[dict[str, Any]]:
     return [{**row, "arrival_ts": now} for now, rows in arriving(seed) for row in rows]
 
 
-@pytest.mark.parametrize("text", [BY_ARRIVAL, BY_TIME, DELAY])
+@pytest.mark.parametrize("mode", ["oop", "iop"])
+@pytest.mark.parametrize("text", [BY_ARRIVAL, BY_TIME, DELAY, LATER_TIME, ROWS])
 @pytest.mark.parametrize("seed", range(5))
-def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int) -> None:
+def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int, mode: str) -> None:
     clock = VirtualClock()
     engine = LocalEngine(clock=clock)
-    engine.sql(STREAM)
+    engine.sql(f"SET mode = {mode}; {STREAM}")
     query = engine.sql(text)
     for now, rows in arriving(seed):
         clock.spend(now - clock.now())
         engine.push("s", rows)
     engine.finish()
-    assert same_rows(rows_of(query.results()), evaluate(query.plan, {"s": stamped(seed)}))
+    came = [{**row, "row_num": n} for n, row in enumerate(stamped(seed), start=1)]
+    assert same_rows(rows_of(query.results()), evaluate(query.plan, {"s": came}))
     assert engine.counts("s").late == 0
 
 

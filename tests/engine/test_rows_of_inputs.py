@@ -31,11 +31,11 @@ def rows_of_a_filter_are_counted_as_they_pass(draw: Draw) -> None:
     source = FILTERED.format(draw.choose(CONDITIONS))
     range_, slide = draw.between(1, 9), draw.between(1, 9)
     group = draw.choose(["", " GROUP BY k"])
-    text = (
-        f"SELECT count(*) AS n, sum(v) AS s FROM {source} [RANGE {range_} ROWS, SLIDE {slide} ROWS]"
-    )
+    window = f"RANGE {range_} ROWS, SLIDE {slide} ROWS{draw.choose(['', ', PA k'])}"
+    text = f"SELECT count(*) AS n, sum(v) AS s FROM {source} [{window}]"
     events = arrivals(draw, declared)
-    engine = started(declared, *how(draw, ("auto", "wid", "paned", "buffering")))
+    mode = f"mode = {draw.choose(['oop', 'iop'])}"
+    engine = started(declared, mode, *how(draw, ("auto", "wid", "paned", "buffering")))
     query = engine.sql(text + group)
     feed(engine, events)
     engine.finish()

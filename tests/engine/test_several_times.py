@@ -26,7 +26,14 @@ QUERIES = (
     "SELECT count(*) [RANGE {0}, WA g] AS n FROM (SELECT greatest(s, e - 3) AS g FROM f)",
     "SELECT s, e, k FROM f ORDER BY s",
     "SELECT s, count(*) AS n, max(e) AS m FROM f GROUP BY s",
+    "SELECT greatest(s, e) AS t, count(*) AS n FROM f GROUP BY t",
+    "SELECT k, least(s, e) AS t FROM f ORDER BY t",
+    "SELECT sum(v) AS n FROM (SELECT v, s FROM f WHERE v > 0) [RANGE {0} ROWS, SLIDE {1} ROWS]",
+    "SELECT sum(v) AS n FROM (SELECT v, k, s FROM f) [RANGE {0} ROWS, SLIDE {1} ROWS, PA k]",
+    "SELECT sum(v) AS n FROM f [RANGE {0}, RATTR s, SLIDE {1} ROWS, SATTR row-num]",
 )
+#: They must not matter.
+MODES = ("oop", "oop", "iop")
 
 
 def flows(rng: random.Random, count: int) -> list[Row]:
@@ -50,6 +57,7 @@ def drawn(seed: int) -> tuple[LocalEngine, Any, list[list[Row]], str]:
     rng = random.Random(seed)
     engine = LocalEngine()
     engine.sql(FLOWS.format(rng.choice(OWN), rng.choice((0, 4, 9, 12))))
+    engine.sql(f"SET mode = {rng.choice(MODES)}")
     text = rng.choice(QUERIES).format(rng.randint(1, 9), rng.randint(1, 9))
     rows = flows(rng, rng.randint(1, 40))
     cuts = sorted(rng.randint(0, len(rows)) for _ in range(3))
@@ -57,16 +65,18 @@ def drawn(seed: int) -> tuple[LocalEngine, Any, list[list[Row]], str]:
     return engine, engine.sql(text), blocks, text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(120))
 def test_this_process_takes_in_what_keeps_all_promises_and_answers_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     for block in blocks:
         engine.push("f", block)
+        assert str(query.why())
     engine.finish()
     stream = engine.declared_stream("f").stream
     judged = judge(stream, [Step(block) for block in blocks], by_batch=False)
     expected = evaluate(query.plan, {"f": taken_in(judged)})
     assert same_rows(query.results().to_dicts(), expected), text
+    assert [rows for *_, rows, _ in engine.state() if rows] == []
     verdicts = [verdict for batch in judged for verdict, _ in batch]
     counts = engine.counts("f")
     assert counts.late == verdicts.count(Verdict.LATE)

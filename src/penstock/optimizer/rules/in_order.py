@@ -7,7 +7,8 @@
 Out of order (OOP), nobody sorts: rows pass as they come and punctuation tells how far a stream is.
 In order (IOP), rows that may come out of order wait behind their source until nothing earlier can
 come (a slack sort, BSort), joins follow a tactic that keeps order, and unions merge. An input of a
-union that comes in another order, as a join's results do, is sorted in front of it. Both give the
+union that comes in another order, as a join's results do, is sorted in front of it. Rows are
+numbered before they are sorted, for their number is the order in which they came. Both give the
 same answers; what order costs in memory and time is hidden in the sorts and merges, and this makes
 it visible.  Spec: window-queries 7.1, 7.3.
 """
@@ -16,11 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.model.schema import ROW_NUM
 from penstock.model.streams import TimestampKind
 from penstock.optimizer.joins.tactic import order_of
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
-from penstock.plan.nodes import Join, Node, Ordered, Project, Source, Union, WindowAggregate
+from penstock.plan.nodes import (
+    Join,
+    Node,
+    Numbered,
+    Ordered,
+    Project,
+    Select,
+    Source,
+    TableJoin,
+    Union,
+    WindowAggregate,
+)
 
 
 def in_order(queries: Queries, options: Options) -> Queries:
@@ -40,8 +53,26 @@ def _sorted(node: Node, wanted: str | None, options: Options) -> Node:
         return Ordered(node, on) if disordered else node
     if isinstance(node, Union):
         return _merged(node, wanted, options)
+    if isinstance(node, Numbered) and _comes_in_one_order(node):
+        # Which number a row has depends on the order of arrival: sorted rows would have others.
+        is_read = wanted is not None and wanted != ROW_NUM
+        return _by(node, wanted, options) if is_read else node
     read = zip(node.children, _read_by(node, wanted), strict=True)
     return node.with_children([_sorted(child, on, options) for child, on in read])
+
+
+def _comes_in_one_order(node: Node) -> bool:
+    """Whether rows come as those of one stream do, some left out: that order is given."""
+    if isinstance(node, Source):
+        return True
+    passes = isinstance(node, Select | Project | Numbered | TableJoin)
+    return passes and _comes_in_one_order(node.children[0])
+
+
+def _by(node: Node, on: str | None, options: Options) -> Node:
+    """The node in the order of a column, sorted if it comes in another one."""
+    is_so = on is None or order_of(node, options) == {on}
+    return node if is_so or on not in node.schema.progressing else Ordered(node, str(on))
 
 
 def _merged(node: Union, wanted: str | None, options: Options) -> Node:
@@ -52,10 +83,7 @@ def _merged(node: Union, wanted: str | None, options: Options) -> Node:
     parts = []
     for part in node.parts:
         column = None if place is None else part.schema.names[place]
-        changed = _sorted(part, column, options)
-        if column is not None and order_of(changed, options) != {column}:
-            changed = Ordered(changed, column)
-        parts.append(changed)
+        parts.append(_by(_sorted(part, column, options), column, options))
     return node.with_children(parts)
 
 
