@@ -84,7 +84,7 @@ def joins_of_three(draw: Draw, unit: str) -> str:
     return f"SELECT {columns} FROM {inputs} WHERE {' AND '.join(keys)}"
 
 
-def joins_of_several(draw: Draw, unit: str) -> str:
+def joins_of_several(draw: Draw, unit: str, *, unions: bool = True) -> str:
     """Three or four inputs, joined along any tree by any keys, bounded in any way."""
     names = ["l", "r", "m", "n"][: draw.choose([3, 3, 4])]
     text, conditions = f"{draw.choose(['a', 'a', 'a', 'b'])} AS l", []
@@ -104,7 +104,7 @@ def joins_of_several(draw: Draw, unit: str) -> str:
                 "b",
                 "c",
                 "(SELECT k, v + 1 AS v, d, ts FROM a WHERE v <> 3)",
-                "(a UNION b)",
+                "(a UNION b)" if unions else "c",
             ]
         )
         match bounds:

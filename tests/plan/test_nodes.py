@@ -121,7 +121,7 @@ def test_a_join_of_a_join_calls_columns_as_that_does() -> None:
     inner = Join((BIDS, BIDS), ("a", "b"), EDGE)
     outer = Join((inner, BIDS), ("", "c"), (Edge("b.ts", "c.ts", sliding_band(5, 5)),))
     assert outer.schema.names == tuple(f"{n}.{c}" for n in "abc" for c in BIDS.schema.names)
-    assert outer.schema.progressing == {"b.ts", "c.ts"}
+    assert outer.schema.progressing == {"a.ts", "b.ts", "c.ts"}
 
 
 def test_a_semi_join_gives_the_left_side_only() -> None:

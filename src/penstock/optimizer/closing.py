@@ -28,10 +28,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.kernel.joins.purge import keep_from
+from penstock.kernel.joins.reach import along
 from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.joins.tactic import MJOIN, reach_of, tactic_of
+from penstock.optimizer.joins.two_by_two import two_by_two
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
@@ -43,6 +45,8 @@ Time: TypeAlias = tuple[str, str]
 
 #: Joins that let results out as soon as they exist.
 _PROMPT_JOINS = (AUTO, "oa", MJOIN)
+#: Joins that let them out in the order of the left time.
+_BY_LEFT = ("opob", "opib")
 
 
 def closing_bounds(
@@ -232,14 +236,27 @@ class _Reached:
                     return bound
                 return self._bound_of_window(node, on, bound)
             case nodes.Join():
-                bounds = [self.bound(*each) for each in zip(node.children, node.on, strict=True)]
-                if tactic_of(node, self.options) not in _PROMPT_JOINS:
-                    bounds = [min(bounds)] * len(bounds)
-                return reach_of(node).output_bound(node.origin(on).child, bounds)
+                return self._bound_of_join(node, on)
             case nodes.Project():
                 computed = node.progress[on]
                 return computed.bound({c: self.bound(node.input, c) for c in computed.columns})
         return min(self.bound(*each) for each in _below(node, on))
+
+    def _bound_of_join(self, node: nodes.Join, on: str) -> int:
+        tactic, reach = tactic_of(node, self.options), reach_of(node)
+        if tactic in _BY_LEFT and len(node.inputs) > 2:
+            return self._bound_of_join(two_by_two(node), on)
+        bounds = [self.bound(*each) for each in zip(node.children, node.on, strict=True)]
+        if tactic in _BY_LEFT:
+            bounds = [reach.output_bound(0, bounds), bounds[1]]
+        elif tactic not in _PROMPT_JOINS:
+            bounds = [min(bounds)] * len(bounds)
+        child, own = node.origin(on)
+        if on not in node.carried:
+            return reach.output_bound(child, bounds)
+        oldest = reach.keep_from if tactic in _PROMPT_JOINS else reach.output_bound
+        from_time = along(node.carried[on], oldest(child, bounds))
+        return min(self.bound(node.children[child], own), from_time)
 
     def _bound_of_window(self, node: nodes.WindowAggregate, on: str, bound: int) -> int:
         window = node.window

@@ -23,7 +23,7 @@ from typing import Any
 from penstock.errors import PenstockBug
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
-from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.kernel.joins.spec import CarriedSpec, JoinSpec, SideSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
@@ -44,7 +44,7 @@ _FAMILIES = (Expression, Window, Node, Spec)
 _OTHERS = (
     *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
     *(Band, Edge, Panes, Result, TumblingBand),
-    *(Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
+    *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
 )
 _ENUMS = (JoinKind, TimestampKind, Type)
 

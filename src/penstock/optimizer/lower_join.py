@@ -19,10 +19,10 @@ A baseline can be lowered and not be SET, because its answers may be wrong:
 from __future__ import annotations
 
 from penstock.errors import NotExecutable
-from penstock.kernel.joins.spec import JoinSpec, SideSpec
+from penstock.kernel.joins.spec import JoinSpec
 from penstock.model.expressions import conjunction
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.mjoin import mjoin_spec
+from penstock.optimizer.joins.mjoin import mjoin_spec, side_specs
 from penstock.optimizer.joins.tactic import IN_ORDER, MJOIN, has_ordered_inputs, tactic_of
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
@@ -118,10 +118,7 @@ def _check(node: nodes.Join, join: str, options: Options) -> None:
 
 def join_spec(node: nodes.Join) -> JoinSpec:
     """What a join of two asks for, in the kernel's words."""
-    left, right = (
-        SideSpec(name, side.schema.columns, on)
-        for name, side, on in zip(node.names, node.inputs, node.on, strict=True)
-    )
+    left, right = side_specs(node)
     equalities = tuple((node.origin(a).column, node.origin(b).column) for a, b in node.equalities)
     residual = conjunction(node.conditions)
     return JoinSpec((left, right), node.edges[0].band, equalities, residual, node.kind)

@@ -20,7 +20,7 @@ from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import OrderSpec
 from penstock.plan import nodes
 from penstock.plan.graph import below, trace
-from penstock.windows import Band
+from penstock.windows import Band, JoinBand
 
 
 def lower_ordered(node: nodes.Ordered, options: Options) -> Chosen:
@@ -70,21 +70,26 @@ def price(node: nodes.Node, on: str) -> Price | None:
         case nodes.WindowAggregate():
             return None
         case nodes.Join():
-            binary = two_by_two(node)
-            return _price_of_join(binary, binary.origin(on).child)
+            return _price_of_join(two_by_two(node), on)
     return _longest([price(*each) for each in below(node, on)])
 
 
-def _price_of_join(node: nodes.Join, side: int) -> Price | None:
-    """A row comes out with its last partner, which may lie so much later as the band reaches."""
-    mine, theirs = (price(node.children[s], node.on[s]) for s in (side, 1 - side))
-    band = node.edges[0].band
-    reach = -keep_from(band, side, 0) if isinstance(band, Band) else band.width
+def _price_of_join(node: nodes.Join, on: str) -> Price | None:
+    """A row comes out with its last partner, which may lie so much later as the bands reach."""
+    side, own = node.origin(on)
+    mine = price(node.children[side], own)
+    theirs = price(node.children[1 - side], node.on[1 - side])
+    ways = ((node.edges[0].band, side), *node.carried.get(on, ()))
+    reach = sum(_reach(*way) for way in ways)
     if theirs is not None:
-        length = _length(abs(reach), node.children[side].schema[node.on[side]].type)
+        length = _length(abs(reach), node.children[side].schema[own].type)
         sign = "-" if reach < 0 else ""
         theirs = theirs.further(reach, f"band {sign}{length} to {node.titles[1 - side]}")
     return _longest([mine, theirs])
+
+
+def _reach(band: JoinBand, side: int) -> int:
+    return -keep_from(band, side, 0) if isinstance(band, Band) else band.width
 
 
 def _longest(waits: list[Price | None]) -> Price | None:

@@ -26,9 +26,7 @@ class Reach:
 
     def first(self, port: int, other: int, bound: int) -> int:
         """The least time of a row that can be in a result with another's at or behind the bound."""
-        for band, side in self._ways[port, other]:
-            bound = keep_from(band, side, bound)
-        return bound
+        return along(self._ways[port, other], bound)
 
     def keep_from(self, port: int, bounds: Sequence[int]) -> int:
         """First timestamp of an input's rows to keep.
@@ -51,11 +49,22 @@ class Reach:
         """What each input must have promised for such an output bound."""
         found = []
         for other in self._ports:
-            least = bound
-            for band, side in reversed(self._ways[port, other]):
-                least = goes_at(band, side, least)
-            found.append(least)
+            found.append(back_along(self._ways[port, other], bound))
         return found
+
+
+def along(bands: Iterable[tuple[JoinBand, int]], bound: int) -> int:
+    """What a bound on one time says of another, with these bands between them."""
+    for band, side in bands:
+        bound = keep_from(band, side, bound)
+    return bound
+
+
+def back_along(bands: Sequence[tuple[JoinBand, int]], bound: int) -> int:
+    """The least bound that says so much behind these bands."""
+    for band, side in reversed(bands):
+        bound = goes_at(band, side, bound)
+    return bound
 
 
 def _ways(

@@ -17,15 +17,24 @@ from penstock.windows import JoinBand
 
 
 @dataclass(frozen=True)
+class CarriedSpec:
+    """A column that progresses beside the time of its input, and the bands that lead to it."""
+
+    column: str
+    bands: tuple[tuple[JoinBand, int], ...]
+
+
+@dataclass(frozen=True)
 class SideSpec:
     """One input: its name in the join, its columns as they come, and the one that carries time.
 
-    One without a name is a join, whose columns keep their names.
+    One without a name is a join, whose columns keep their names. `carried` progress as well.
     """
 
     name: str
     columns: tuple[Column, ...]
     on: str
+    carried: tuple[CarriedSpec, ...] = ()
 
     def column(self, name: str) -> str:
         """What a column is called in the join."""

@@ -29,6 +29,9 @@ class JoinState(State):
     numbered: int = 0  # rows that it must be known of whether they have met a partner
     hashed_by: str = HASHED_BY
     noted: dict[str, Any] = field(default_factory=dict)  # by the tactic
+    # further columns that progress, as results call them: what came, and what was promised on
+    carried: dict[str, int] = field(default_factory=dict)
+    carried_sent: dict[str, int] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         found: Table = getattr(self, name)

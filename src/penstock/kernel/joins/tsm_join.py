@@ -70,6 +70,8 @@ class TSMJoin(WindowJoin):
         # The register may have it already: it is set by what stands at the front.
         if punctuation.on == self.inputs.on[port] and not punctuation.where:
             self.advance(port, punctuation.bound, out)
+        elif not punctuation.where:
+            super().on_punctuation(port, punctuation, out)
 
     def step(self, inputs: Sequence[Cursor], out: Output, limit: int | None) -> int:
         if not self.more(inputs):

@@ -3,7 +3,8 @@
 Rows meet the stored rows of the other inputs, and results carry every timestamp. When a bound comes
 on one input, stored rows of the others that can find no partner any more are forgotten, and it
 becomes a bound on each timestamp of the results: a result needs a row of each input, new or still
-stored. Where somebody groups by two timestamps, it also becomes one about the pair (`joint`).
+stored (on further columns that progress: `carried`). Where somebody groups by two timestamps, it
+also becomes one about the pair (`joint`).
 
 This is the driver: ports, bounds, punctuation. `inputs` stores rows and finds partners, and the
 *tactic* says when rows meet and when results leave (`tactics`).
@@ -12,12 +13,15 @@ Spec: window-queries 6.1, 6.2, 6.4, Fig 7-1, 7-2; ordered-joins; execution-model
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
+from penstock.kernel.joins.carried import Carried
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.joint import joint
 from penstock.kernel.joins.keyed import KeyBounds
@@ -27,9 +31,9 @@ from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.state import JoinState, join_state
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.grain import UNUSED, Grain, both
 from penstock.kernel.progress.release import Needs, Times, Waiting
 from penstock.model.punctuation import Punctuation
-from penstock.model.timestamps import BEGINNING
 
 
 class WindowJoin(Operator):
@@ -58,6 +62,8 @@ class WindowJoin(Operator):
             if self.tactic.is_plain:
                 self._keys = pair.keys
         self.ports = self.inputs.ports
+        sides = spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
+        self._carried = Carried(sides, self.inputs, prompt=self.tactic.is_plain)
         tables = self.inputs.tables() | self.tactic.tables(self.inputs)
         self.inputs.state = self.state = join_state(self.ports, tables)
 
@@ -67,7 +73,12 @@ class WindowJoin(Operator):
         return "MJoin" if several else self.tactic.name
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset(self.inputs.on)
+        return frozenset(self.inputs.on) | self._carried.own(wanted)
+
+    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
+        if on in self.inputs.on:
+            return None
+        return reduce(both, map(behind, self._carried.names(on)), UNUSED)
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -90,6 +101,8 @@ class WindowJoin(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on == self.inputs.on[port] and punctuation.bound > self.state.reached[port]:
             self.advance(port, punctuation.bound, out)
+        elif self._carried.hear(port, punctuation):
+            self.put(self._carried.follow(self.tactic.complete(self)), out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """A bound on rows of some keys: rows of these keys on the other side can go earlier."""
@@ -114,6 +127,7 @@ class WindowJoin(Operator):
             if bound > state.sent[each]:
                 state.sent[each] = bound
                 out.punctuation(Punctuation(self.inputs.times[each], bound))
+        self.put(self._carried.follow(complete), out)
         if any(state.keyed) and self._keys is not None:
             self.put(self._keys.follow(port), out)
         if self.promises_pairs and isinstance(self.spec, JoinSpec):
@@ -123,12 +137,22 @@ class WindowJoin(Operator):
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        return self.tactic.held(self, inputs)
+        return map(self._with_carried, self.tactic.held(self, inputs))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        return self.tactic.passes(self, port, times)
+        return map(self._with_carried, self.tactic.passes(self, port, times))
+
+    def _with_carried(self, waiting: Waiting) -> Waiting:
+        return replace(waiting, times=self._carried.beside(waiting.times))
 
     def needed(self, on: str, bound: int) -> Needs | None:
+        if on in self._carried:
+            port, least, own = self._carried.time_needed(on, bound)
+            needs = self.inputs.needs(self.tactic.needed(self, port, least))
+            prompt = self.tactic.is_plain
+            return Needs((own, *(n for n in needs if n.port != port or not prompt)))
+        if on not in self.inputs.times:
+            return None
         port = self.inputs.times.index(on)
         if port not in self.inputs.promised:
             return None
@@ -138,4 +162,8 @@ class WindowJoin(Operator):
         return Needs(needs)
 
     def known(self, port: int, on: str) -> int:
-        return self.state.reached[port] if on == self.inputs.on[port] else BEGINNING
+        return (
+            self.state.reached[port]
+            if on == self.inputs.on[port]
+            else self._carried.known(port, on)
+        )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.kernel.joins.mjoin import MEdge, MJoinSpec, equality
-from penstock.kernel.joins.spec import SideSpec
+from penstock.kernel.joins.spec import CarriedSpec, SideSpec
 from penstock.model.expressions import Call, Expression, Literal, Ref
 from penstock.model.joins import qualified
 from penstock.model.types import Type
@@ -34,13 +34,20 @@ def mjoin_spec(join: nodes.Join) -> MJoinSpec | None:
         if best.ends != edge.ends and isinstance(edge.band, Band):
             left, right = (refs[times[end]] for end in edge.ends)
             conditions += _within(left, right, edge.band)
-    inputs = tuple(
-        SideSpec(name, child.schema.columns, on)
-        for name, child, on in zip(join.names, join.inputs, join.on, strict=True)
+    output, inputs = join.schema.names, side_specs(join)
+    return MJoinSpec(inputs, tuple(edges), tuple(conditions), output, join.times, tuple(bands))
+
+
+def side_specs(join: nodes.Join) -> tuple[SideSpec, ...]:
+    """The inputs of a join, in the kernel's words."""
+    carried: list[list[CarriedSpec]] = [[] for _ in join.inputs]
+    for column, way in join.carried.items():
+        child, own = join.origin(column)
+        carried[child].append(CarriedSpec(own, way))
+    return tuple(
+        SideSpec(name, child.schema.columns, on, tuple(further))
+        for name, child, on, further in zip(join.names, join.inputs, join.on, carried, strict=True)
     )
-    promised = tuple(sorted(join.schema.progressing))
-    output = join.schema.names
-    return MJoinSpec(inputs, tuple(edges), tuple(conditions), output, promised, tuple(bands))
 
 
 def _best(

@@ -17,6 +17,7 @@ from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.types import common_type
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, check_refs
+from penstock.plan.nodes.spread import Bands, spread
 from penstock.windows import JoinBand
 
 
@@ -33,8 +34,9 @@ class Edge:
 class Join(Node):
     """One row of each input, such that all lie within bands of time and match.
 
-    Edges make a tree: each brings in one input more, the inputs in their order. Of the timestamps
-    those of the last edge progress.
+    Edges make a tree: each brings in one input more, the inputs in their order. The times of all
+    inputs progress, and columns of theirs that lie within bands of these; of a semi or anti join
+    only the left time.
     """
 
     inputs: tuple[Node, ...]
@@ -66,16 +68,13 @@ class Join(Node):
 
     @cached_property
     def _all(self) -> Schema:
-        last = self.edges[-1]
-        return Schema.of(
-            (
-                Column(qualified(name, column.name), column.type)
-                for name, child in zip(self.names, self.inputs, strict=True)
-                for column in child.schema
-            ),
-            (last.left, last.right),
-            filter(self._may_be_null, (last.left, last.right)),
-        )
+        columns = [
+            Column(qualified(name, column.name), column.type)
+            for name, child in zip(self.names, self.inputs, strict=True)
+            for column in child.schema
+        ]
+        progressing = {*self.times, *self.carried}
+        return Schema.of(columns, progressing, filter(self._may_be_null, progressing))
 
     @cached_property
     def schema(self) -> Schema:
@@ -84,6 +83,19 @@ class Join(Node):
             left = self._all.columns[: len(self.inputs[0].schema)]
             return Schema.of(left, (on,), filter(self._may_be_null, (on,)))
         return self._all
+
+    @cached_property
+    def carried(self) -> dict[str, Bands]:
+        """Columns that progress beside the times, and how far from the time of their input."""
+        found = {}
+        for time in () if self.kind.is_one_sided else self.times:
+            number, on = self._origins[time]
+            child = self.inputs[number]
+            for column in sorted(child.schema.progressing - {on}):
+                bands = spread(child, on, column)
+                if bands is not None:
+                    found[qualified(self.names[number], column)] = bands
+        return found
 
     # -- columns ------------------------------------------------------------------------------
 
@@ -97,7 +109,8 @@ class Join(Node):
 
     def origin(self, column: str) -> ChildColumn:
         """The input that a column is of, and what it is called there."""
-        _ = self._all[column]
+        if column not in self._origins:
+            _ = self._all[column]  # says which there are
         return self._origins[column]
 
     def _may_be_null(self, column: str) -> bool:

@@ -31,7 +31,7 @@ class Field:
     qualifier: str | None = None
     progresses: bool = False
     hidden: bool = False
-    computed: bool = False  # of others, in a subquery; or a further time of a stream
+    computed: bool = False  # in a subquery, or a further time: see _is_further
 
     @property
     def ref(self) -> Ref:
@@ -60,7 +60,9 @@ def left_out(node: Node) -> list[str]:
 
 
 def _is_further(node: Node, column: str) -> bool:
-    """Whether a time is computed, or not the first of a stream."""
+    """Whether a time is computed, or not the first of a stream, or not the one rows come by."""
+    if isinstance(node, Ordered):
+        return column != node.on
     if isinstance(node, Source):
         return column in (time.column for time in node.stream.further)
     return isinstance(node, Project) and not node.lineage(column)
