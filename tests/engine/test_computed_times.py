@@ -59,16 +59,35 @@ def joined(extreme: str, kind: str = "JOIN") -> tuple[LocalEngine, LocalQuery]:
     return engine, query
 
 
-def test_the_greater_time_of_a_pair_is_over_when_one_side_is() -> None:
+def test_the_greater_time_of_a_pair_is_over_when_rows_of_both_sides_are() -> None:
     engine, query = joined("greatest")
     engine.punctuate("a", 10)
-    engine.punctuate("b", -50)
+    engine.punctuate("b", 9)
     assert query.results().height == 0  # a row of b may still meet one of a
-    engine.punctuate("b", 0)
-    assert query.results().height == 0
-    engine.punctuate("a", 110)
-    engine.punctuate("b", 10)
+    assert "b" in str(query.why()) and " 10 " in str(query.why())
+    engine.punctuate("b", 10)  # however far apart they may lie: one of a pair is new
     assert query.results()["n"].to_list() == [1]
+
+
+def test_the_greatest_time_of_three_is_over_when_rows_of_all_are() -> None:
+    for join in ("auto", "mjoin", "opob"):
+        engine = LocalEngine()
+        engine.sql(f"SET join = {join}")
+        for name in "abc":
+            engine.sql(f"CREATE STREAM {name} (ts BIGINT) TIMESTAMP BY ts PUNCTUATED")
+        query = engine.sql(
+            "SELECT count(*) AS n FROM (SELECT greatest(x, y, z) AS t FROM (SELECT a.ts AS x, "
+            "b.ts AS y, c.ts AS z FROM a JOIN b ON TRUE WITHIN 100 JOIN c ON TRUE WITHIN 100) "
+            "WHERE x < 50) [RANGE 10, WA t]"
+        )
+        for name in "abc":
+            engine.push(name, [{"ts": 1}])
+        for name in "abc":
+            assert query.results().height == 0
+            engine.punctuate(name, 10)
+        assert query.results().height == (0 if join == "opob" else 1), join
+        engine.finish()
+        assert query.results()["n"].to_list() == [1]
 
 
 def test_the_lesser_time_of_a_pair_is_over_when_both_sides_are() -> None:

@@ -9,6 +9,8 @@ one, and, where it says `order: free`, with the rows of every batch reversed as 
     punctuation  {S: 20}, or about another attribute, or some rows only:
                  {S: {by: ts, bound: 20, where: {k: a}}}; `end` is the bound behind which nothing is
     expect       [{rows: [rows]}, {punctuation: {ts: 20}}, {punctuation: {ts: 20}, where: {k: a}}]
+
+Punctuation about the latest of several columns is left out, but where it says `latest: shown`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import yaml
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator
-from penstock.model.punctuation import Punctuation, where_of
+from penstock.model.punctuation import Punctuation, is_latest, where_of
 from penstock.model.timestamps import END
 
 FOLDER = Path(__file__).parent.parent / "transcripts"
@@ -40,6 +42,7 @@ class Player:
         graph = Graph()
         self._limit = limit
         self._on = script.get("by", "ts")
+        self._shows_latest = script.get("latest") == "shown"
         self._sources = {name: graph.add_source(name) for name in inputs}
         chain = list(self._sources.values())
         self._nodes = []
@@ -70,6 +73,8 @@ class Player:
         while not self._sink.empty:
             item = self._sink.take()
             if isinstance(item, Punctuation):
+                if is_latest(item.on) and not self._shows_latest:
+                    continue
                 part: Part = {"punctuation": {item.on: "end" if item.is_final else item.bound}}
                 if item.where:
                     part["where"] = {name: list(pattern) for name, pattern in item.where}

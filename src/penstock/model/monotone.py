@@ -9,7 +9,7 @@ rows yet to come can have there:
     ts + 5, ts - INTERVAL 1 HOUR       b + 5, b - 1 hour
     date_trunc('minute', ts)           the minute of b
     ts div 10, CAST(ts AS DATE)        b div 10, the day of b
-    greatest(ts, other_ts)             the greater of b and c
+    greatest(ts, other_ts)             the greater of b and c; or that of the latest of both
     least(ts, other_ts)                the lesser of b and c
 
 `greatest` and `least` leave NULLs out. So where a column may be NULL, as that of an outer join's
@@ -31,6 +31,7 @@ from penstock.errors import TypeMismatch
 from penstock.model.constants import TRUNC_UNITS
 from penstock.model.expressions import Call, Cast, Expression, Named, Ref, constant
 from penstock.model.functions import lookup
+from penstock.model.punctuation import columns_of, is_latest, latest_of
 from penstock.model.signatures import Match
 from penstock.model.timestamps import (
     BEGINNING,
@@ -225,15 +226,31 @@ class Extreme(Monotone):
         alone = self.is_greatest or any(part.is_nullable for part in self.inputs)
         return (max if alone else min)(part.highest(values) for part in self.inputs)
 
+    @cached_property
+    def _together(self) -> frozenset[str]:
+        """The columns of which it is the greatest, or greater: what is known of their latest."""
+        if not self.is_greatest:
+            return frozenset()
+        return frozenset(part.name for part in self.inputs if isinstance(part, Passed))
+
     def bound(self, bounds: Bounds) -> int:
         if self._deciding:
-            return max(part.bound(bounds) for part in self._deciding)
-        return min(part.bound(bounds) for part in self.inputs)
+            alone = max(part.bound(bounds) for part in self._deciding)
+        else:
+            alone = min(part.bound(bounds) for part in self.inputs)
+        if len(self._together) < 2:
+            return alone
+        latest = (
+            b for on, b in bounds.items() if is_latest(on) and columns_of(on) <= self._together
+        )
+        return max((alone, *latest))
 
     def needed(self, bound: int) -> list[dict[str, int]]:
+        together = [{latest_of(self._together): bound}] if len(self._together) > 1 else []
         if self._deciding:
-            return [need for part in self._deciding for need in part.needed(bound)]
-        return [_all_of(needs) for needs in product(*(p.needed(bound) for p in self.inputs))]
+            return [*together, *(n for part in self._deciding for n in part.needed(bound))]
+        every = product(*(part.needed(bound) for part in self.inputs))
+        return [*together, *(_all_of(needs) for needs in every)]
 
 
 def _all_of(needs: Iterable[Bounds]) -> dict[str, int]:

@@ -6,14 +6,20 @@ a row with `ts = b` may still come. Such punctuation is *linear*: its bounds onl
 Punctuation may be for some rows only: `where` holds a pattern for further attributes, and only rows
 that match all of them are meant. A pattern is a constant, or a half-open range; an attribute that
 is not named is a wild card. It is *group-wise linear* then: bounds rise within each pattern.
-Dropping punctuation is always safe, it only delays results.  Spec: window-queries 1.2.
+Dropping punctuation is always safe, it only delays results.
+
+It may also be about the *latest* of several columns, NULLs left out: `latest_of` is what `on` is
+then called. A join can say more of that than of any of its times: every result to come has a row
+that is new.  Spec: window-queries 1.2, 6.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from penstock.model.timestamps import END, to_ticks
@@ -40,6 +46,33 @@ class Punctuation:
     def is_final(self) -> bool:
         """Whether it says that no row comes at all."""
         return self.bound >= END
+
+
+_LATEST = "__latest "
+
+
+def latest_of(columns: Iterable[str]) -> str:
+    """What punctuation calls the greatest of several columns.
+
+    >>> latest_of(["b.ts", "a.ts"])
+    '__latest ["a.ts", "b.ts"]'
+    """
+    return _LATEST + json.dumps(sorted(columns))
+
+
+@lru_cache(maxsize=1024)
+def columns_of(on: str) -> frozenset[str]:
+    """The columns that punctuation is about: one, or those of which it means the greatest.
+
+    >>> columns_of("ts"), sorted(columns_of(latest_of(["a", "b"])))
+    (frozenset({'ts'}), ['a', 'b'])
+    """
+    return frozenset(json.loads(on.removeprefix(_LATEST)) if is_latest(on) else (on,))
+
+
+def is_latest(on: str) -> bool:
+    """Whether punctuation is about the greatest of several columns."""
+    return on.startswith(_LATEST)
 
 
 def where_of(patterns: Mapping[str, Any]) -> Where:

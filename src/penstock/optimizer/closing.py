@@ -23,13 +23,14 @@ everything here only rises with them.  Spec: window-queries 1.2, 3.2, 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.kernel.joins.purge import keep_from
 from penstock.kernel.joins.reach import along
 from penstock.model.joins import JoinKind
+from penstock.model.punctuation import latest_of
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.joins.tactic import MJOIN, reach_of, tactic_of
@@ -239,8 +240,25 @@ class _Reached:
                 return self._bound_of_join(node, on)
             case nodes.Project():
                 computed = node.progress[on]
-                return computed.bound({c: self.bound(node.input, c) for c in computed.columns})
+                bounds = {c: self.bound(node.input, c) for c in computed.columns}
+                if len(bounds) > 1:
+                    bounds[latest_of(bounds)] = self._bound_of_latest(node.input, [*bounds])
+                return computed.bound(bounds)
         return min(self.bound(*each) for each in _below(node, on))
+
+    def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
+        """What is promised about the greatest of several columns beyond what is about each."""
+        match node:
+            case nodes.Select():
+                return self._bound_of_latest(node.input, columns)
+            case nodes.Project() if all(map(node.lineage, columns)):
+                below = [node.lineage(column)[0].column for column in columns]
+                return self._bound_of_latest(node.input, below)
+            case nodes.Join(kind=JoinKind.INNER) if {*columns} == {*node.times}:
+                if tactic_of(node, self.options) not in _BY_LEFT:
+                    inputs = zip(node.children, node.on, strict=True)
+                    return min(self.bound(*each) for each in inputs)
+        return BEGINNING
 
     def _bound_of_join(self, node: nodes.Join, on: str) -> int:
         tactic, reach = tactic_of(node, self.options), reach_of(node)

@@ -9,8 +9,9 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.kernel.operator import Operator
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, is_latest
 from penstock.model.schema import Column
+from penstock.model.timestamps import BEGINNING
 from penstock.model.types import Type
 from penstock.windows import JoinBand
 
@@ -30,12 +31,16 @@ class Collected:
     def __init__(self) -> None:
         self.blocks: list[pl.DataFrame] = []
         self.promises: list[tuple[str, int]] = []
+        self.latest = BEGINNING  # what is promised of the greatest time
 
     def batch(self, block: Block) -> None:
         self.blocks.append(block.rows)
 
     def punctuation(self, punctuation: Punctuation) -> None:
-        self.promises.append((punctuation.on, punctuation.bound))
+        if is_latest(punctuation.on):
+            self.latest = punctuation.bound
+        else:
+            self.promises.append((punctuation.on, punctuation.bound))
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:

@@ -44,6 +44,7 @@ def test_promises_purge_the_other_side_and_become_promises_on_both_times() -> No
     assert out.promises == []  # the right side has promised nothing
     promise(join, 1, 12, out)
     assert out.promises == [("l.ts", 9), ("r.ts", 12)]
+    assert out.latest == 12
     promise(join, 1, 12, out)
     assert len(out.promises) == 2, "nothing new to say"
     promise(join, 0, END, out)

@@ -32,6 +32,9 @@ class JoinState(State):
     # further columns that progress, as results call them: what came, and what was promised on
     carried: dict[str, int] = field(default_factory=dict)
     carried_sent: dict[str, int] = field(default_factory=dict)
+    # the latest of several times: what each input said of its own, and what was promised on
+    latest: list[dict[str, int]] = field(default_factory=list)
+    latest_sent: dict[str, int] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         found: Table = getattr(self, name)
@@ -49,4 +52,5 @@ def join_state(ports: int, tables: Mapping[str, str]) -> JoinState:
     made: JoinState = make_dataclass("JoinState", fields, bases=(JoinState,))(
         *([BEGINNING] * ports for _ in range(3)), *([{} for _ in range(ports)] for _ in range(2))
     )
+    made.latest = [{} for _ in range(ports)]
     return made

@@ -3,8 +3,8 @@
 Rows meet the stored rows of the other inputs, and results carry every timestamp. When a bound comes
 on one input, stored rows of the others that can find no partner any more are forgotten, and it
 becomes a bound on each timestamp of the results: a result needs a row of each input, new or still
-stored (on further columns that progress: `carried`). Where somebody groups by two timestamps, it
-also becomes one about the pair (`joint`).
+stored (on further columns that progress: `carried`; on the greatest of them: `latest`). Where
+somebody groups by two timestamps, it also becomes one about the pair (`joint`).
 
 This is the driver: ports, bounds, punctuation. `inputs` stores rows and finds partners, and the
 *tactic* says when rows meet and when results leave (`tactics`).
@@ -25,6 +25,7 @@ from penstock.kernel.joins.carried import Carried
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.joint import joint
 from penstock.kernel.joins.keyed import KeyBounds
+from penstock.kernel.joins.latest import Latest
 from penstock.kernel.joins.mjoin import MJoin, MJoinSpec
 from penstock.kernel.joins.pair_inputs import PairInputs
 from penstock.kernel.joins.spec import JoinSpec
@@ -33,7 +34,8 @@ from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, both
 from penstock.kernel.progress.release import Needs, Times, Waiting
-from penstock.model.punctuation import Punctuation
+from penstock.model.joins import JoinKind
+from penstock.model.punctuation import Punctuation, is_latest
 
 
 class WindowJoin(Operator):
@@ -64,6 +66,10 @@ class WindowJoin(Operator):
         self.ports = self.inputs.ports
         sides = spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
         self._carried = Carried(sides, self.inputs, prompt=self.tactic.is_plain)
+        # A row without a partner comes when all could have come, and its own time is the latest.
+        is_inner = isinstance(spec, MJoinSpec) or spec.kind is JoinKind.INNER
+        latest = Latest(sides, self.inputs, prompt=self.tactic.is_plain)
+        self._latest = latest if is_inner else None
         tables = self.inputs.tables() | self.tactic.tables(self.inputs)
         self.inputs.state = self.state = join_state(self.ports, tables)
 
@@ -78,7 +84,11 @@ class WindowJoin(Operator):
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         if on in self.inputs.on:
             return None
-        return reduce(both, map(behind, self._carried.names(on)), UNUSED)
+        if is_latest(on):
+            names = [] if self._latest is None else self._latest.names(on)
+        else:
+            names = self._carried.names(on)
+        return reduce(both, map(behind, names), UNUSED)
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -101,6 +111,9 @@ class WindowJoin(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on == self.inputs.on[port] and punctuation.bound > self.state.reached[port]:
             self.advance(port, punctuation.bound, out)
+        elif is_latest(punctuation.on):
+            if self._latest is not None and self._latest.hear(port, punctuation):
+                self.put(self._latest.follow(self.tactic.complete(self)), out)
         elif self._carried.hear(port, punctuation):
             self.put(self._carried.follow(self.tactic.complete(self)), out)
 
@@ -128,6 +141,8 @@ class WindowJoin(Operator):
                 state.sent[each] = bound
                 out.punctuation(Punctuation(self.inputs.times[each], bound))
         self.put(self._carried.follow(complete), out)
+        if self._latest is not None:
+            self.put(self._latest.follow(complete), out)
         if any(state.keyed) and self._keys is not None:
             self.put(self._keys.follow(port), out)
         if self.promises_pairs and isinstance(self.spec, JoinSpec):
@@ -151,6 +166,8 @@ class WindowJoin(Operator):
             needs = self.inputs.needs(self.tactic.needed(self, port, least))
             prompt = self.tactic.is_plain
             return Needs((own, *(n for n in needs if n.port != port or not prompt)))
+        if is_latest(on):
+            return None if self._latest is None else self._latest.needed(on, bound)
         if on not in self.inputs.times:
             return None
         port = self.inputs.times.index(on)
@@ -162,8 +179,8 @@ class WindowJoin(Operator):
         return Needs(needs)
 
     def known(self, port: int, on: str) -> int:
-        return (
-            self.state.reached[port]
-            if on == self.inputs.on[port]
-            else self._carried.known(port, on)
-        )
+        if on == self.inputs.on[port]:
+            return self.state.reached[port]
+        if is_latest(on) and self._latest is not None:
+            return self._latest.known(port, on)
+        return self._carried.known(port, on)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -59,7 +60,7 @@ class Merge(Operator):
         return frozenset([self.on, *self._others]) if wanted is None else wanted
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return behind(on) if on in self._others else super().grain(on, behind)
+        return super().grain(on, behind) if on == self.on else behind(on)
 
     def more(self, inputs: Sequence[Cursor]) -> bool:
         # What may pass once may pass until it does: nothing earlier can come.
@@ -136,11 +137,10 @@ class Merge(Operator):
         return self.state.others.get(on, registers.beginning(self.ports))[port]
 
 
-def least(rows: Iterable[pl.DataFrame], columns: Iterable[str]) -> dict[str, int | None]:
+def least(blocks: Sequence[pl.DataFrame], columns: Iterable[str]) -> dict[str, int | None]:
     """The least value of each column; None: there is none."""
     found: dict[str, int | None] = {}
-    blocks = list(rows)
     for name in columns:
-        lows = [low for b in blocks if (low := b.get_column(name).to_physical().min()) is not None]
-        found[name] = min(map(int, lows), default=None)  # type: ignore[call-overload]
+        values: list[Any] = [block.get_column(name).to_physical().min() for block in blocks]
+        found[name] = min((int(value) for value in values if value is not None), default=None)
     return found

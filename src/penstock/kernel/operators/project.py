@@ -3,7 +3,9 @@
 A bound goes on under the names of all columns that are computed of its column and never fall when
 it rises (`model/monotone.py`), as what it is there: under a new name as it is, of the minute as
 that of its minute. The least of two columns has a bound when both have; so bounds of columns that
-are computed together are kept. Bounds of other columns end here.  Spec: window-queries 6.3, 7.2.
+are computed together are kept. What is known of the latest of several columns goes on under the
+names that these have, and as the greatest of them. Bounds of other columns end here.
+Spec: window-queries 6.3, 7.2.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.expressions import Named, Ref
 from penstock.model.monotone import Monotone, monotone
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, columns_of, is_latest, latest_of
 from penstock.model.timestamps import BEGINNING
 
 
@@ -69,11 +71,18 @@ class Project(Operator):
         return (Waiting((), computed),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        found, needs = self._computed.get(on), None
+        needs = self._latest_needed(on, bound)
+        found = self._computed.get(on)
         for bounds in () if found is None else reversed(found.needed(bound)):
             these = tuple(Need(0, column, least) for column, least in bounds.items())
             needs = Needs(these, instead=needs)
         return needs
+
+    def _latest_needed(self, on: str, bound: int) -> Needs | None:
+        names = {new: old for old, new in self._same.items()}
+        if not is_latest(on) or any(name not in names for name in columns_of(on)):
+            return None
+        return Needs((Need(0, latest_of(names[name] for name in columns_of(on)), bound),))
 
     def known(self, port: int, on: str) -> int:
         return self.state.bounds.get(on, BEGINNING)
@@ -84,10 +93,24 @@ class Project(Operator):
             return []  # what it is about cannot be said any more
         where = tuple((self._same[name], pattern) for name, pattern in punctuation.where)
         known = {**bounds, on: max(punctuation.bound, bounds.get(on, BEGINNING))}
-        if on in self._joint and not where:
+        if columns_of(on) <= self._joint and not where:
             bounds[on] = known[on]
-        computed = [(name, self._computed[name].bound(known)) for name in self._behind.get(on, ())]
+        computed = [(name, self._computed[name].bound(known)) for name in self._built_on(on)]
+        computed += [(name, punctuation.bound) for name in self._latest(on)]
         return [Punctuation(name, bound, where) for name, bound in computed if bound > BEGINNING]
+
+    def _built_on(self, on: str) -> Iterable[str]:
+        """The columns that are computed of one, or of all of which it is the latest."""
+        if not is_latest(on):
+            return self._behind.get(on, ())
+        below = columns_of(on)
+        return [name for name, found in self._computed.items() if below <= found.columns]
+
+    def _latest(self, on: str) -> list[str]:
+        """What the latest of several columns is called behind it, if all are passed on."""
+        if not is_latest(on) or any(name not in self._same for name in columns_of(on)):
+            return []
+        return [latest_of(self._same[name] for name in columns_of(on))]
 
     def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
         if wanted is None:
@@ -95,5 +118,6 @@ class Project(Operator):
         return frozenset(name for name, new in self._behind.items() if wanted.intersection(new))
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        grains = [grain_before(self._computed[n], behind(n)) for n in self._behind.get(on, ())]
+        grains = [grain_before(self._computed[n], behind(n)) for n in self._built_on(on)]
+        grains += map(behind, self._latest(on))
         return reduce(both, grains, UNUSED)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
-from penstock.model.punctuation import Punctuation
+from penstock.model.punctuation import Punctuation, is_latest
 from penstock.model.releases import Bounds, Release, Releases, least
 from penstock.model.timestamps import BEGINNING, END
 
@@ -166,6 +166,8 @@ class _Search:
             [producer] = producer.producers
         if producer.operator is not None:
             return self._resolve(producer, producer.operator.needed(need.on, need.bound))
+        if is_latest(need.on):
+            return []  # streams speak of their columns one by one
         stream = self.streams[producer]
         promised = self.standing(stream, need.on)
         if promised >= END:

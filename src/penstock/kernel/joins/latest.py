@@ -1,0 +1,87 @@
+"""Latest: what a join can promise about the greatest of its times.
+
+A result that is still to come has a row that is still to come, of some input, and that is not below
+the input's bound. So the greatest of its times is not below the least of the bounds, however far
+apart its rows may lie; a bound on one time alone has to wait until partners in the band have come.
+
+Where an input is a join and promises something about the latest of its own times, these take the
+place of the one time by which it is joined.  Spec: window-queries 6.3; ordered-joins 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from penstock.kernel.joins.inputs import Inputs
+from penstock.kernel.joins.spec import SideSpec
+from penstock.kernel.progress.release import Need, Needs
+from penstock.model.punctuation import Punctuation, columns_of, is_latest, latest_of
+from penstock.model.timestamps import BEGINNING
+
+
+class Latest:
+    """The latest times of an inner join's results; `prompt`: nothing is held back."""
+
+    def __init__(self, sides: Sequence[SideSpec], inputs: Inputs, *, prompt: bool) -> None:
+        self._sides = sides
+        self._inputs = inputs
+        self._prompt = prompt
+        self._times = latest_of(inputs.times)
+
+    def names(self, on: str) -> list[str]:
+        """What something about the latest of an input's times may say of results."""
+        return [self._with_others(port, on) for port in range(self._inputs.ports)]
+
+    def _with_others(self, port: int, on: str) -> str:
+        """The latest of some columns of an input, and of the times of all others."""
+        own = map(self._sides[port].column, columns_of(on))
+        return latest_of({*own, *(t for n, t in enumerate(self._inputs.times) if n != port)})
+
+    def hear(self, port: int, punctuation: Punctuation) -> bool:
+        """Note what an input says of the latest of its times; whether it was news."""
+        heard = self._inputs.state.latest[port]
+        if not self._prompt or punctuation.bound <= heard.get(punctuation.on, BEGINNING):
+            return False
+        heard[punctuation.on] = punctuation.bound
+        return True
+
+    def follow(self, complete: Sequence[int]) -> Iterator[Punctuation]:
+        """The bounds that have risen, where results are all out by these bounds of the inputs."""
+        yield from self._risen(self._times, min(complete))
+        for port, heard in enumerate(self._inputs.state.latest):
+            for on, bound in heard.items():
+                others = (each for other, each in enumerate(complete) if other != port)
+                yield from self._risen(self._with_others(port, on), min(bound, *others))
+
+    def _risen(self, on: str, bound: int) -> Iterator[Punctuation]:
+        sent = self._inputs.state.latest_sent
+        if bound > sent.get(on, BEGINNING):
+            sent[on] = bound
+            yield Punctuation(on, bound)
+
+    def below(self, on: str) -> list[str] | None:
+        """What each input would have to say something about, for something about these columns.
+
+        None: it is nothing that this join could say.
+        """
+        columns = columns_of(on)
+        found = []
+        for side in self._sides:
+            own = {column.name for column in side.columns if side.column(column.name) in columns}
+            if own == {side.on}:
+                found.append(side.on)
+            elif side.on in own and len(own) > 1 and self._prompt:
+                found.append(latest_of(own))
+            else:
+                return None
+        several = sum(map(is_latest, found))
+        return found if several <= 1 and len(columns) > 1 else None
+
+    def needed(self, on: str, bound: int) -> Needs | None:
+        below = self.below(on)
+        if below is None:
+            return None
+        return Needs(tuple(Need(port, each, bound) for port, each in enumerate(below)))
+
+    def known(self, port: int, on: str) -> int:
+        return self._inputs.state.latest[port].get(on, BEGINNING)
