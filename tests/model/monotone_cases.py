@@ -51,6 +51,8 @@ MONOTONE = [
     Call("-", (SMALL, number(5, Type.SMALLINT))),
     Call("+", (Cast(SMALL, Type.INT), number(5))),
     Call("*", (SMALL, number(5))),
+    Call("+", (Cast(Call("-", (SMALL, number(5, Type.SMALLINT))), Type.INT), number(5))),
+    Call("div", (Call("-", (SMALL, number(5, Type.SMALLINT))), number(3))),
     Call("timestamp_seconds", (SMALL,)),
     Cast(SMALL, Type.TIMESTAMP),
 ]
@@ -65,6 +67,15 @@ NOT_MONOTONE = [
     Call("*", (N, number(-1))),
     Call("*", (N, number(2))),  # wraps around
     Call("+", (SMALL, number(1, Type.SMALLINT))),  # wraps around
+    # What has wrapped around to the upper end wraps back when it is raised.
+    Call("+", (Call("-", (SMALL, number(5, Type.SMALLINT))), number(5, Type.SMALLINT))),
+    Call(
+        "*",
+        (
+            Call("-", (SMALL, number(32767, Type.SMALLINT))),
+            number(2, Type.SMALLINT),
+        ),
+    ),
     Call("+", (N, number(1 << 60, Type.BIGINT))),
     Call("+", (N, Literal(None, Type.BIGINT))),
     Call("+", (N, N)),

@@ -17,7 +17,8 @@ lone rows, it cannot raise the bound of a `greatest`.
 
 Integers wrap around at the ends of their type. What may wrap at the upper end falls there, and is
 not monotone: `n + 1` is for a BIGINT whose values are times, and is not for an INT. What wraps at
-the lower end comes out high, and breaks no bound.  Spec: window-queries 1.1, 6.3.
+the lower end comes out high, and breaks no bound, unless it is raised again: of an INT, `n - 1` is
+and `(n - 1) + 1` is not.  Spec: window-queries 1.1, 6.3.
 """
 
 from __future__ import annotations
@@ -363,8 +364,9 @@ def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | 
         return None
     first, last = _LIMITS.get(to, _TIMES if isinstance(step, Times) else _WIDEST)
     low, high = map(step, found.limits)
-    if isinstance(step, Truncate) or (isinstance(step, Shift) and step.by < 0):
-        low = max(low, first)  # what is too low wraps around, and comes out high
+    wraps = isinstance(step, Truncate) or (isinstance(step, Shift) and step.by < 0)
+    if wraps and low < first:
+        low, high = first, last  # what is too low wraps around, and comes out as high as can be
     if to is Type.DATE:
         low, high = max(low, first), min(high, last)  # beyond these there are none
     is_far = isinstance(step, Shift) and abs(step.by) > _FURTHEST
