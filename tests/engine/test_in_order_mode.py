@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 from penstock import LocalEngine
+from penstock.errors import NotExecutable
 from penstock.local.delayed import delay
 from penstock.model.timestamps import MINUTE, SECOND
 from penstock.runtime.clock import VirtualClock
@@ -196,6 +197,8 @@ QUERIES = {
     "[RANGE 7 SECONDS, WA u]",
     "union above the later times of a join": "SELECT greatest(a.ts, b.ts) AS t FROM a JOIN b "
     "ON a.k = b.k WITHIN 5 SECONDS UNION ALL SELECT ts FROM b",
+    "union above an outer join, its later time first": "SELECT b.ts AS u, a.ts AS t FROM a LEFT "
+    "JOIN b ON a.k = b.k WITHIN 5 SECONDS UNION ALL SELECT ts, ts FROM b",
     "union above an outer join": "SELECT a.ts AS t FROM a LEFT JOIN b ON a.k = b.k "
     "WITHIN 5 SECONDS UNION ALL SELECT ts FROM b",
 }
@@ -238,6 +241,60 @@ def test_joins_keep_order_where_order_is_kept_everywhere() -> None:
     assert "FilterOrder: order is kept everywhere" in explained(QUERIES["join"])
     assert "FilterOrder" in explained(QUERIES["join of three"])
     assert "OAJoin" in explained(QUERIES["outer join"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "by"),
+    [("LEFT", "a.ts"), ("RIGHT", "b.ts"), ("LEFT SEMI", "a.ts"), ("LEFT ANTI", "a.ts")],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_joins_that_keep_lone_rows_give_order_by_a_sort_behind_them(
+    kind: str, by: str, seed: int
+) -> None:
+    draw = random.Random(seed)
+    engine = engine_in(
+        "iop",
+        "CREATE STREAM a (k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 4 SECONDS;"
+        "CREATE STREAM b (k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 2 SECONDS;"
+        f"CREATE QUERY q AS SELECT {by} AS t FROM a {kind} JOIN b ON a.k = b.k WITHIN 3 SECONDS",
+    )
+    for second in range(60):
+        times = {"a": second - draw.randint(0, 4), "b": second - draw.randint(0, 2)}
+        for name, time in times.items():
+            engine.push(name, [{"k": draw.randint(0, 9), "ts": max(0, time) * SECOND}])
+    engine.finish()
+    times_out = engine.query("q").results()["t"]
+    assert len(times_out) and times_out.is_sorted()
+    assert "Ordered by" in str(engine.sql("EXPLAIN q")).split("Join")[0]
+
+
+def test_a_plan_says_where_order_ends() -> None:
+    full = "SELECT a.ts AS t FROM a FULL JOIN b ON a.k = b.k WITHIN 5 SECONDS"
+    assert "order ends here" in explained(full)
+
+
+def test_an_in_order_join_above_another_is_told_by_what_to_join() -> None:
+    engine = LocalEngine()
+    for name in "abc":
+        engine.sql(f"CREATE STREAM {name} (k INT, ts BIGINT) TIMESTAMP BY ts ORDERED")
+    text = (
+        "SELECT p.x AS t, c.ts AS u FROM (SELECT {} AS x, a.k AS k FROM a JOIN b ON a.k = b.k "
+        "WITHIN 1) AS p JOIN c ON p.k = c.k AND p.x BETWEEN c.ts - 1 AND c.ts + 1"
+    )
+    engine.sql("SET join = filter_order")
+    with pytest.raises(NotExecutable) as told:
+        engine.sql(text.format("a.ts"))
+    hint = str(told.value.hint)
+    assert "greatest(a.ts, b.ts)" in hint and "SET mode = iop" in hint
+    assert "FilterOrder" in engine.sql(text.format("greatest(a.ts, b.ts)")).explain()
+    engine.sql("SET join = auto; SET mode = iop")
+    sorted_ = engine.sql(text.format("a.ts")).explain()
+    assert sorted_.count("FilterOrder") == 2 and "-- Order:" in sorted_
+
+
+def test_a_join_of_three_waits_for_all() -> None:
+    text = explained(QUERIES["join of three"])
+    assert "until all inputs have reached their time; 3 inputs at once" in text
 
 
 def test_results_of_a_join_are_in_the_order_of_the_greater_time_and_need_no_sort() -> None:

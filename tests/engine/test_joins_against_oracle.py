@@ -168,10 +168,13 @@ def joins_where_order_is_kept_everywhere_give_the_oracles_answer(draw: Draw) -> 
     unit = UNITS[declared[0].time]
     joined = join_queries(draw, unit, ["JOIN", "LEFT JOIN"])
     pairs = join_queries(draw, unit, ["JOIN"])
+    near = "INTERVAL '7' MICROSECOND" if unit else "7"
     text = draw.choose(
         [
             joined,
             joins_of_several(draw, unit),
+            f"SELECT p.lt AS lt, p.rt AS rt, y.v AS v FROM ({joined}) AS p JOIN b AS y "
+            f"ON p.lk = y.k AND p.{draw.choose(['lt', 'rt'])} BETWEEN y.ts - {near} AND y.ts",
             f"SELECT lt, lk FROM ({joined}) UNION ALL SELECT ts, k FROM a",
             f"SELECT greatest(lt, rt) AS t FROM ({pairs}) UNION ALL SELECT ts FROM b",
             f"SELECT count(*) AS n FROM (SELECT lt, rt FROM ({pairs}) UNION ALL SELECT ts, ts "

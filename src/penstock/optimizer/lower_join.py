@@ -4,8 +4,8 @@ OA-Join needs no order and makes nothing wait. The others keep an order, and pay
 order by the later timestamp need inputs that are ordered themselves.
 
     oa             pairs leave as soon as they exist
-    sync_filter    rows wait until the other input has come as far
-    filter_order   results wait until both inputs have come as far
+    sync_filter    rows wait until the other inputs have come as far
+    filter_order   results wait until all inputs have come as far
     adaptive       one or the other, by what is measured
     tsm            rows wait in the inputs' buffers until all inputs have come as far
     opob, opib     results in the order of the left timestamp: results or left rows wait
@@ -38,11 +38,11 @@ TACTICS = {
     "oa": (PLAIN, "as set; results leave at once, in no order"),
     "sync_filter": (
         "SyncFilter",
-        "as set; rows wait until the other input has reached their time, so results are in order",
+        "as set; rows wait until the other inputs have reached their time, so results are in order",
     ),
     "filter_order": (
         "FilterOrder",
-        "as set; rows join at once; results wait until both inputs have reached their time",
+        "as set; rows join at once; results wait until all inputs have reached their time",
     ),
     "adaptive": (
         "AdaptiveOrder",
@@ -91,6 +91,8 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
         reason = reason.replace("as set", "order is kept everywhere")
     if several is not None:
         reason += f"; {count} inputs at once"
+    if options.mode == "iop" and node.kind is JoinKind.FULL:
+        reason += "; order ends here, for results may lack either time"
     return Chosen((WindowJoinSpec(tactic, spec, alpha=alpha),), reason.format(alpha=alpha))
 
 
@@ -112,8 +114,30 @@ def _check(node: nodes.Join, join: str, options: Options) -> None:
         raise NotExecutable(
             f"cannot run the join of {names} with join = {join}: not all of its inputs are ordered "
             "by their time",
-            hint="declare the streams TIMESTAMP BY … ORDERED, or SET join = auto",
+            hint=_way_to_order(node),
         )
+
+
+def _way_to_order(node: nodes.Join) -> str:
+    """How inputs of a join come in order: results of a join below do by their greatest time."""
+    for child in node.children:
+        below = _join_below(child)
+        if below is not None and below.kind is JoinKind.INNER:
+            return (
+                "results of a join come in the order of their greatest time, so join by "
+                f"greatest({', '.join(below.times)}); or SET join = auto, with SET mode = iop if "
+                "order is to be kept"
+            )
+    return "declare the streams TIMESTAMP BY … ORDERED, or SET join = auto"
+
+
+def _join_below(node: nodes.Node) -> nodes.Join | None:
+    """The join whose results a node passes on."""
+    while not isinstance(node, nodes.Join):
+        if len(node.children) != 1:
+            return None
+        [node] = node.children
+    return node
 
 
 def join_spec(node: nodes.Join) -> JoinSpec:

@@ -25,7 +25,7 @@ def _merge(node: nodes.Union, options: Options) -> Chosen:
     if len(order) != 1 or not all(node.schema[on].type.can_progress for on in order):
         raise NotExecutable(
             "cannot merge this union: not all of its inputs are ordered by one column",
-            hint=f"declare every stream of it TIMESTAMP BY … ORDERED, or {_meld(options)}",
+            hint=f"{_way_to_order(options)}, or {_meld(options)}",
         )
     [on] = order
     if on in node.schema.nullable:
@@ -42,3 +42,9 @@ def _merge(node: nodes.Union, options: Options) -> Chosen:
 def _meld(options: Options) -> str:
     """How to have unions that do not wait."""
     return "SET mode = oop" if options.mode == "iop" else "SET union = meld"
+
+
+def _way_to_order(options: Options) -> str:
+    if options.mode == "iop":  # whatever progresses is in order already
+        return "SELECT a TIMESTAMP or an integer that progresses in every part"
+    return "declare every stream of it TIMESTAMP BY … ORDERED"

@@ -130,8 +130,9 @@ class Options:
     mode: str = setting(
         "oop",
         "`oop`: rows are processed in any order. `iop`: order is kept everywhere: streams that "
-        "may be out of order are sorted after their source, joins give their results in order, "
-        "and unions merge. The results are the same; `EXPLAIN` and the state show what order "
+        "may be out of order are sorted after their source, joins give their results in order "
+        "(left, right, semi and anti joins by a sort after them, full joins not), and unions "
+        "merge. The results are the same; `EXPLAIN` and the state show what order "
         "costs",
         "oop",
         "iop",

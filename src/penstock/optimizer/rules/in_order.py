@@ -7,8 +7,9 @@
 Out of order (OOP), nobody sorts: rows pass as they come and punctuation tells how far a stream is.
 In order (IOP), rows that may come out of order wait behind their source until nothing earlier can
 come (a slack sort, BSort), joins follow a tactic that keeps order, and unions merge. An input of a
-union that comes in another order, as a join's results do, is sorted in front of it. Rows are
-numbered before they are sorted, for their number is the order in which they came. Both give the
+union or a join that comes in another order, as a join's results do, is sorted in front of it, and
+results of a join that cannot keep order, because it keeps rows without a partner, behind it. Rows
+are numbered before they are sorted, for their number is the order in which they came. Both give the
 same answers; what order costs in memory and time is hidden in the sorts and merges, and this makes
 it visible.  Spec: window-queries 7.1, 7.3.
 """
@@ -17,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.model.joins import JoinKind
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import TimestampKind
 from penstock.optimizer.joins.tactic import order_of
-from penstock.optimizer.options import Options
+from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Queries
 from penstock.plan.nodes import (
     Join,
@@ -58,7 +60,27 @@ def _sorted(node: Node, wanted: str | None, options: Options) -> Node:
         is_read = wanted is not None and wanted != ROW_NUM
         return _by(node, wanted, options) if is_read else node
     read = zip(node.children, _read_by(node, wanted), strict=True)
-    return node.with_children([_sorted(child, on, options) for child, on in read])
+    children = [(_sorted(child, on, options), on) for child, on in read]
+    if not isinstance(node, Join) or options.join != AUTO:
+        return node.with_children([child for child, _ in children])
+    if node.kind is not JoinKind.INNER:
+        joined = node.with_children([child for child, _ in children])
+        return _behind_join(joined, wanted, options)
+    # Rows without a time have no place in the order, and a join in order cannot take them.
+    nullable = any(on in child.schema.nullable for child, on in children)
+    by = [child if nullable else _by(child, on, options) for child, on in children]
+    return node.with_children(by)
+
+
+def _behind_join(join: Node, wanted: str | None, options: Options) -> Node:
+    """A join's results in order: those of one that keeps rows without a partner are sorted.
+
+    By the time of the side that is kept, which no result lacks; those of a full join lack either.
+    """
+    assert isinstance(join, Join)
+    kept = join.edges[0].right if join.kind is JoinKind.RIGHT else join.edges[0].left
+    on = wanted if wanted in join.schema.progressing - join.schema.nullable else kept
+    return join if on in join.schema.nullable else _by(join, on, options)
 
 
 def _comes_in_one_order(node: Node) -> bool:
@@ -77,8 +99,13 @@ def _by(node: Node, on: str | None, options: Options) -> Node:
 
 def _merged(node: Union, wanted: str | None, options: Options) -> Node:
     """A union whose inputs are all in the order of one column."""
-    progressing = [name for name in node.schema.names if name in node.schema.progressing]
-    on = wanted if wanted in progressing else next(iter([*node.order, *progressing]), None)
+    schema = node.schema
+    progressing = [name for name in schema.names if name in schema.progressing]
+    # What may be NULL has no place in an order, and what is no time or number cannot be merged.
+    whole = [n for n in progressing if n not in schema.nullable and schema[n].type.can_progress]
+    usable = whole or progressing
+    first = next((name for name in [*node.order, *usable] if name in usable), None)
+    on = wanted if wanted in usable else first
     place = None if on is None else node.schema.names.index(on)
     parts = []
     for part in node.parts:
