@@ -81,8 +81,20 @@ COMPUTED = {
         "CAST(CAST(ts AS DATE) AS TIMESTAMP)",
         "timestamp_micros(unix_micros(ts) div 3)",
         "greatest(ts, date_trunc('day', ts) + INTERVAL '5' MICROSECOND)",
+        "greatest(ts, TIMESTAMP '1970-01-01 00:00:00.000009')",
+        "timestamp_millis(unix_micros(ts) div (2 * 3))",
     ),
-    "": ("ts", "ts + 7", "ts - 3", "ts div 3", "(ts + 1) div 4 - 2", "least(ts, ts div 2 + 9)"),
+    "": (
+        "ts",
+        "ts + 7",
+        "ts - 3",
+        "ts div 3",
+        "(ts + 1) div 4 - 2",
+        "least(ts, ts div 2 + 9)",
+        "greatest(ts, 7)",
+        "least(ts, 2 * 8)",
+        "floor(ts / 3)",
+    ),
 }
 GROUPS = ("", "k", "v % 3", "k, v % 2")
 HAVING = ("count(*) > 1", "max(v) >= 0", "count(v) <> 2 AND sum(v) < 9")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.model.expressions import Call, Expression, Ref
+from penstock.model.expressions import Call, Expression, Literal, Ref
 from penstock.model.monotone import monotone
 from penstock.model.timestamps import BEGINNING, DAY, END, HOUR, MINUTE, SECOND
 from penstock.model.types import Type
@@ -36,8 +36,10 @@ def test_a_bound_goes_through_as_the_least_value_that_can_come(expression: Expre
     computed = [value_of(expression, {name: value}) for value in values]
     for place, value in enumerate(values):
         bound = found.bound({name: value})
-        assert bound == BEGINNING or bound <= min(computed[place:])
-        assert bound in (computed[place], found.limits[0], BEGINNING, END - 1)
+        # What is beyond the ends of time is NULL, and lies below nothing.
+        rest = [each for each in computed[place:] if each is not None]
+        assert bound == BEGINNING or bound <= min(rest, default=END)
+        assert bound in (computed[place], *found.limits, BEGINNING, END - 1)
         if bound == computed[place]:  # it has not wrapped around
             assert found.value({name: value}) == computed[place]
             assert found.highest({name: value}) == computed[place]
@@ -100,6 +102,22 @@ def test_the_least_of_two_has_the_lesser_bound() -> None:
 def test_a_column_with_nulls_does_not_raise_the_bound_of_the_greatest(nullable, bound) -> None:
     found = monotone(Call("greatest", (TS, OTHER)), nullable)
     assert found is not None and found.bound({"ts": 5, "other": 9}) == bound
+
+
+@pytest.mark.parametrize("function", ["greatest", "least"])
+def test_a_constant_takes_the_place_of_a_null_and_may_lie_below_the_bound(function: str) -> None:
+    expression = Call(function, (TS, Literal(DAY, Type.TIMESTAMP)))
+    assert monotone(expression) is not None
+    assert monotone(expression, ["ts"]) is None
+
+
+@pytest.mark.parametrize("n", [1 << 61, 4611686018427, 4611686018428, -(1 << 61)])
+@pytest.mark.parametrize("function", ["timestamp_seconds", "timestamp_millis"])
+def test_beyond_the_ends_of_time_there_is_nothing(function: str, n: int) -> None:
+    expression = Call(function, (Ref("n", Type.BIGINT),))
+    found = monotone(expression)
+    assert found is not None and found.is_nullable
+    assert found.value({"n": n}) == value_of(expression, {"n": n})
 
 
 @pytest.mark.parametrize("function", ["greatest", "least"])

@@ -9,8 +9,11 @@ rows yet to come can have there:
     ts + 5, ts - INTERVAL 1 HOUR       b + 5, b - 1 hour
     date_trunc('minute', ts)           the minute of b
     ts div 10, CAST(ts AS DATE)        b div 10, the day of b
+    floor(n / 10)                      the same of b
+    timestamp_seconds(n)               b seconds after 1970; beyond the ends of time it is NULL
     greatest(ts, other_ts)             the greater of b and c; or that of the latest of both
     least(ts, other_ts)                the lesser of b and c
+    greatest(n, 0), least(n, 9)        likewise
 
 `greatest` and `least` leave NULLs out. So where a column may be NULL, as that of an outer join's
 lone rows, it cannot raise the bound of a `greatest`.
@@ -23,10 +26,13 @@ and `(n - 1) + 1` is not.  Spec: window-queries 1.1, 6.3.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
+from typing import Any
 
 from penstock.errors import TypeMismatch
 from penstock.model.constants import TRUNC_UNITS
@@ -139,6 +145,38 @@ class Times(Step):
 
 
 @dataclass(frozen=True)
+class ToTime(Times):
+    """Units of time to ticks; there is nothing beyond the ends of time."""
+
+
+@dataclass(frozen=True)
+class AtLeast(Step):
+    least: int
+
+    def __call__(self, value: int) -> int:
+        return max(value, self.least)
+
+
+@dataclass(frozen=True)
+class AtMost(Step):
+    most: int
+
+    def __call__(self, value: int) -> int:
+        return min(value, self.most)
+
+
+@dataclass(frozen=True)
+class Round(Step):
+    """The quotient as a DOUBLE, rounded `up` or down: every step of it never falls."""
+
+    by: float
+    up: bool
+
+    def __call__(self, value: int) -> int:
+        return (math.ceil if self.up else math.floor)(value / self.by)
+
+
+@dataclass(frozen=True)
 class Divide(Step):
     """The integer quotient, rounded `down` or cut towards zero."""
 
@@ -177,7 +215,11 @@ class Computed(Monotone):
 
     def value(self, values: Mapping[str, int | None]) -> int | None:
         found = self.input.value(values)
-        return None if found is None else self.step(found)
+        if found is None:
+            return None
+        value = self.step(found)
+        is_nowhere = isinstance(self.step, ToTime) and not BEGINNING < value < END
+        return None if is_nowhere else value
 
     def highest(self, values: Bounds) -> int:
         found = self.input.highest(values)
@@ -290,8 +332,8 @@ _FUNCTIONS: dict[str, Step] = {
     "unix_seconds": Divide(SECOND, down=True),
     "unix_millis": Divide(MILLISECOND, down=True),
     "unix_micros": Shift(0),
-    "timestamp_seconds": Times(SECOND),
-    "timestamp_millis": Times(MILLISECOND),
+    "timestamp_seconds": ToTime(SECOND),
+    "timestamp_millis": ToTime(MILLISECOND),
     "timestamp_micros": Shift(0),
     "to_timestamp": Shift(0),
     "to_date": Divide(DAY, down=True),
@@ -309,12 +351,13 @@ _BY_CONSTANT: dict[str, Callable[[int], Step]] = {
 def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
     name, args, wanted = call.function, call.args, match.parameters
     if name in ("greatest", "least"):
-        parts = [_brought(arg, to, nullable) for arg, to in zip(args, wanted, strict=True)]
-        return _extreme([p for p in parts if p is not None], name) if all(parts) else None
+        return _extreme_of(call, match, nullable)
     if name == "date_trunc":
         unit = constant(args[0], name)
         step = None if unit is None else Truncate(TRUNC_UNITS[unit.lower()])
         return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
+    if name in ("floor", "ceil") and isinstance(args[0], Call) and args[0].function == "/":
+        return _rounded(args[0], name == "ceil", nullable)
     if name in _FUNCTIONS:
         return _stepped(_brought(args[0], wanted[0], nullable), _FUNCTIONS[name], match.result)
     if name in _BY_CONSTANT:
@@ -326,14 +369,65 @@ def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
     return None
 
 
-def _constant(expression: Expression, to: Type) -> int | None:
-    """The value of a constant that is a number of ticks, days or units."""
+def _extreme_of(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
+    """The greatest or least of columns and constants."""
+    pairs = list(zip(call.args, match.parameters, strict=True))
+    ends = [end for arg, to in pairs if (end := _constant(arg, to)) is not None]
+    parts = [_brought(arg, to, nullable) for arg, to in pairs if _constant(arg, to) is None]
+    if not parts or not all(parts):
+        return None
+    found = _extreme([part for part in parts if part is not None], call.function)
+    if not ends:
+        return found
+    if found.is_nullable:
+        return None  # where it is NULL the constant is left, which may lie below the bound
+    is_greatest = call.function == "greatest"
+    return _stepped(found, AtLeast(max(ends)) if is_greatest else AtMost(min(ends)), match.result)
+
+
+def _rounded(quotient: Call, up: bool, nullable: Iterable[str]) -> Monotone | None:
+    """`floor(n / 10)`: a quotient of DOUBLE, rounded to a BIGINT."""
+    over, by = quotient.args
+    divisor = _folded(by)
+    if not over.type.is_integer or not isinstance(divisor, int | float) or not divisor >= 1:
+        return None
+    return _stepped(monotone(over, nullable), Round(float(divisor), up), Type.BIGINT)
+
+
+def _folded(expression: Expression) -> Any:
+    """The value of an expression without columns; None where it would have to be computed.
+
+    >>> from penstock.model.expressions import Literal
+    >>> _folded(Call("*", (Literal(2, Type.INT), Call("+", (Literal(1, Type.INT),) * 2))))
+    4
+    """
     if expression.refs:
         return None
+    if isinstance(expression, Call) and expression.function in _FOLDED:
+        values = [_folded(arg) for arg in expression.args]
+        low, high = _LIMITS.get(expression.type, (BEGINNING, END))
+        is_number = expression.type.is_integer or expression.type is Type.INTERVAL
+        is_number = is_number and all(arg.type is not Type.DATE for arg in expression.args)
+        if not is_number or not all(type(value) is int for value in values):
+            return None
+        value = _FOLDED[expression.function](*values)
+        return value if low <= value <= high else None
     try:
-        value = constant(expression, "")
+        return constant(expression, "")
     except TypeMismatch:
-        return None  # it would have to be computed
+        return None
+
+
+_FOLDED: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+
+
+def _constant(expression: Expression, to: Type) -> int | None:
+    """The value of a constant that is a number of ticks, days or units."""
+    value = _folded(expression)
     if not isinstance(value, int) or not (to.is_integer or to in (Type.INTERVAL, Type.TIMESTAMP)):
         return None
     return value * DAY if expression.type is Type.DATE else value
@@ -367,7 +461,10 @@ def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | 
     wraps = isinstance(step, Truncate) or (isinstance(step, Shift) and step.by < 0)
     if wraps and low < first:
         low, high = first, last  # what is too low wraps around, and comes out as high as can be
-    if to is Type.DATE:
+    is_clipped = isinstance(step, ToTime) and (low <= BEGINNING or high >= END)
+    if to is Type.DATE or is_clipped:
+        if is_clipped:
+            first, last = BEGINNING + 1, END - 1
         low, high = max(low, first), min(high, last)  # beyond these there are none
     is_far = isinstance(step, Shift) and abs(step.by) > _FURTHEST
     if is_far or low < first or high > last:
@@ -377,7 +474,8 @@ def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | 
     # No calendar reaches beyond the ends of time: what was moved there becomes NULL.
     by_calendar = to is Type.DATE or (isinstance(step, Truncate) and not step.grid)
     moved = any(isinstance(each, Shift | Times) for each in _steps(found))
-    return Computed((low, high), found.is_nullable or (by_calendar and moved), found, step)
+    is_nullable = found.is_nullable or is_clipped or (by_calendar and moved)
+    return Computed((low, high), is_nullable, found, step)
 
 
 def _steps(found: Monotone) -> Iterator[Step]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
 from penstock.model.functions import LONGEST_TEXT, lookup
-from penstock.model.timestamps import DAY, MILLISECOND, SECOND, from_ticks, to_ticks
+from penstock.model.timestamps import BEGINNING, DAY, END, MILLISECOND, SECOND, from_ticks, to_ticks
 from penstock.model.types import Type
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
 
@@ -274,6 +274,10 @@ def joined_with(args: list[Any], types: tuple[Type, ...]) -> str | None:
 # --- time ---------------------------------------------------------------------------------------
 
 
+def time_of(count: int, unit: int) -> int | None:
+    return count * unit if BEGINNING < count * unit < END else None
+
+
 def field(read: Callable[[datetime], int]) -> Callable[[int], int]:
     return lambda ticks: read(from_ticks(ticks))
 
@@ -364,7 +368,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     "unix_seconds": lambda ticks: ticks // SECOND,
     "unix_millis": lambda ticks: ticks // MILLISECOND,
     "unix_micros": lambda ticks: ticks,
-    "timestamp_millis": lambda millis: millis * MILLISECOND,
+    "timestamp_millis": lambda millis: time_of(millis, MILLISECOND),
     "timestamp_micros": lambda micros: micros,
 }
 
@@ -376,7 +380,9 @@ TYPED: dict[str, Callable[[list[Any], tuple[Type, ...]], Any]] = {
     "||": joined,
     "concat": joined,
     "concat_ws": joined_with,
-    "timestamp_seconds": lambda args, types: cast(args[0], types[0], Type.TIMESTAMP),
+    "timestamp_seconds": lambda args, types: (
+        time_of(args[0], SECOND) if types[0].is_integer else cast(args[0], types[0], Type.TIMESTAMP)
+    ),
     "to_date": lambda args, types: cast(args[0], types[0], Type.DATE),
     "to_timestamp": lambda args, types: cast(args[0], types[0], Type.TIMESTAMP),
 }

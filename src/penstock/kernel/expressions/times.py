@@ -13,7 +13,7 @@ import polars as pl
 from penstock.kernel.expressions.calendar import calendar
 from penstock.kernel.expressions.casts import cast
 from penstock.model.constants import TRUNC_UNITS
-from penstock.model.timestamps import DAY, EVEN_UNITS, HOUR, MILLISECOND, MINUTE, SECOND
+from penstock.model.timestamps import DAY, END, EVEN_UNITS, HOUR, MILLISECOND, MINUTE, SECOND
 from penstock.model.types import Type
 
 _BY_CALENDAR = {"month": "1mo", "quarter": "1q", "year": "1y"}
@@ -33,7 +33,15 @@ def weekday(ticks: pl.Expr) -> pl.Expr:
 
 
 def timestamp_seconds(types: Sequence[Type], seconds: pl.Expr) -> pl.Expr:
+    if types[0].is_integer:
+        return _time_of(seconds, SECOND)
     return cast(seconds, types[0], Type.TIMESTAMP)
+
+
+def _time_of(count: pl.Expr, unit: int) -> pl.Expr:
+    """So many units after 1970; NULL where no time is: what wraps around would be another one."""
+    most = (END - 1) // unit
+    return pl.when(count.is_between(-most, most)).then(count * unit)
 
 
 def to_date(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
@@ -65,7 +73,7 @@ FORMS: dict[str, Callable[..., pl.Expr]] = {
     "unix_seconds": lambda ticks: ticks // SECOND,
     "unix_millis": lambda ticks: ticks // MILLISECOND,
     "unix_micros": lambda ticks: ticks,
-    "timestamp_millis": lambda number: number * MILLISECOND,
+    "timestamp_millis": lambda number: _time_of(number, MILLISECOND),
     "timestamp_micros": lambda number: number,
 }
 

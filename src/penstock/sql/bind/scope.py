@@ -32,6 +32,7 @@ class Field:
     progresses: bool = False
     hidden: bool = False
     computed: bool = False  # in a subquery, or a further time: see _is_further
+    falls: str | None = None  # why what is computed of a column that progresses does not
 
     @property
     def ref(self) -> Ref:
@@ -68,6 +69,17 @@ def _is_further(node: Node, column: str) -> bool:
     return isinstance(node, Project) and not node.lineage(column)
 
 
+def _falling(node: Node, column: str) -> str | None:
+    """Why a time computed of one that progresses does not, where that is so."""
+    if not isinstance(node, Project) or column in node.schema.progressing:
+        return None
+    [computed] = [each for each in node.columns if each.name == column]
+    times = sorted(computed.refs & node.input.schema.progressing)
+    if not times:
+        return None
+    return f"`{computed.value}` may fall while `{times[0]}` rises"
+
+
 @dataclass(frozen=True)
 class Scope:
     """The fields that can be named, in the order of `*`; `lost`: what a subquery has left out."""
@@ -88,6 +100,7 @@ class Scope:
                     progresses=column.name in node.schema.progressing,
                     hidden=column.name == ROW_NUM and isinstance(node, Source),
                     computed=_is_further(node, column.name),
+                    falls=_falling(node, column.name),
                 )
                 for column in node.schema
             ),

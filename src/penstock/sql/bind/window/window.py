@@ -268,9 +268,10 @@ def refuse_progress(field: Field, scope: Scope, context: Context, span: Span) ->
     """A window on a column that does not progress."""
     usable = [str(other) for other in scope.fields if other.progresses]
     of = f"`{field.qualifier}` " if field.qualifier else ""
+    why = f": {field.falls}" if field.falls else ""
     raise CannotWindow(
         f"cannot window {of}on `{field.name}`: it does not progress, "
-        "so its windows would never close",
+        f"so its windows would never close{why}",
         position=context.position(span),
         hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
     )
