@@ -23,12 +23,16 @@ from tests.engine.random_queries import CONDITIONS
 from tests.engine.random_streams import UNITS, Push, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, rows_of, started
 
-FILTERED = "(SELECT k, v, ts FROM a WHERE {})"
+FILTERED = (
+    "(SELECT k, v, ts FROM a WHERE {})",
+    "(SELECT k, v FROM a WHERE {})",
+    "(SELECT v, k FROM (SELECT k, v, v + 1 AS w FROM a WHERE {}) WHERE w <> 3)",
+)
 
 
 def rows_of_a_filter_are_counted_as_they_pass(draw: Draw) -> None:
     declared = declarations(draw)
-    source = FILTERED.format(draw.choose(CONDITIONS))
+    source = draw.choose(FILTERED).format(draw.choose(CONDITIONS))
     range_, slide = draw.between(1, 9), draw.between(1, 9)
     group = draw.choose(["", " GROUP BY k"])
     window = f"RANGE {range_} ROWS, SLIDE {slide} ROWS{draw.choose(['', ', PA k'])}"
@@ -85,7 +89,7 @@ def test_rows_of_several_streams_are_counted_as_they_come() -> None:
 def test_groups_count_the_rows_of_a_filter(seed: int) -> None:
     draw = Seeded(seed)
     declared = declarations(draw, ordered=True)
-    source = FILTERED.format(draw.choose(CONDITIONS))
+    source = draw.choose(FILTERED).format(draw.choose(CONDITIONS))
     text = f"SELECT k, count(*) AS n FROM {source} [RANGE 5 ROWS, SLIDE 2 ROWS] GROUP BY k"
     [share] = assign_pipelines({"q": started(declared).sql(text).plan})
     pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, (0, 1, 2)))
@@ -108,6 +112,18 @@ def test_a_window_comes_out_with_the_row_that_ends_it() -> None:
     engine.push("s", [{"v": 9, "ts": 99}])
     engine.finish()
     assert query.results()["s"].to_list() == [3, 9]
+
+
+@pytest.mark.parametrize("time", ["TIMESTAMP BY ts SLACK 5", "LATENT", "TIMESTAMP INTERNAL"])
+def test_rows_are_counted_where_a_subquery_leaves_out_all_times(time: str) -> None:
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM s (v INT, ts BIGINT) {time}")
+    query = engine.sql("SELECT sum(v) AS s FROM (SELECT v FROM s WHERE v <> 3) [RANGE 2 ROWS]")
+    assert query.results().columns == ["s", "window_start", "window_end"]
+    engine.push("s", [{"v": v, "ts": v} for v in range(1, 7)])
+    assert query.results()["s"].to_list() == [3, 9]
+    engine.finish()
+    assert query.results()["s"].to_list() == [3, 9, 6]
 
 
 def test_a_stream_itself_still_counts_all_its_rows() -> None:

@@ -15,7 +15,7 @@ from penstock.model.expressions import Cast, Named, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM, suggest
 from penstock.model.types import Type
-from penstock.plan.nodes import Node, Ordered, Project, Source
+from penstock.plan.nodes import Node, Ordered, Project, Select, Source
 
 #: Other names of columns that the system itself adds.
 _SYNONYMS = {"seq_num": ROW_NUM}
@@ -80,6 +80,26 @@ def _falling(node: Node, column: str) -> str | None:
     return f"`{computed.value}` may fall while `{times[0]}` rises"
 
 
+def telling_its_end(node: Node) -> Node:
+    """The same rows with a column that progresses, where a subquery has left all of them out.
+
+    No name reaches it; but rows can be counted only where somebody tells that they are over.
+    """
+    if node.schema.progressing:
+        return node
+    if isinstance(node, Select):
+        return replace(node, input=telling_its_end(node.input))
+    if not isinstance(node, Project):
+        return node
+    below = telling_its_end(node.input)
+    # Rather a time than the number of a row; the window calls its own count that.
+    telling = min(below.schema.progressing, key=lambda name: (name == ROW_NUM, name), default=None)
+    if telling is None:
+        return node
+    name = unique(telling, [ROW_NUM, *(column.name for column in node.columns)])
+    return Project(below, (*node.columns, Named(name, Ref(telling, below.schema[telling].type))))
+
+
 @dataclass(frozen=True)
 class Scope:
     """The fields that can be named, in the order of `*`; `lost`: what a subquery has left out."""
@@ -107,13 +127,14 @@ class Scope:
             tuple(left_out(node)),
         )
 
-    def counting_rows(self) -> Scope:
+    def counting_rows(self, node: Node) -> Scope:
         """The same, with the number in which rows come, where streams do not number them.
 
-        Only what progresses has an end, which ends the last window over rows as well.
+        Only what progresses has an end, which ends the last window over rows as well: some column
+        of the node below must.
         """
-        progress = [field for field in self.fields if field.progresses]
-        if not progress or any(field.name == ROW_NUM for field in progress):
+        own = any(field.name == ROW_NUM and field.progresses for field in self.fields)
+        if own or not node.schema.progressing:
             return self
         others = tuple(field for field in self.fields if field.column != ROW_NUM)
         number = Field(ROW_NUM, Type.BIGINT, ROW_NUM, progresses=True, hidden=True)

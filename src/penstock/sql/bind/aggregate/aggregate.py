@@ -30,7 +30,7 @@ from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.output_names import Item
-from penstock.sql.bind.scope import Field, Scope, unique
+from penstock.sql.bind.scope import Field, Scope, telling_its_end, unique
 from penstock.sql.bind.window.find import aggregate_calls, find_window
 from penstock.sql.bind.window.function import is_session_call, is_window_call
 from penstock.sql.bind.window.window import BoundWindow, counted_in
@@ -50,10 +50,11 @@ def bind_aggregation(
     trees = [item.value for item in items if isinstance(item.value, exp.Expr)]
     calls = aggregate_calls([*trees, *([having.this] if having else [])])
     groups = group_trees(select.args.get("group"), items, scope, context)
-    counting = scope.counting_rows()
+    ending = telling_its_end(node)
+    counting = scope.counting_rows(ending)
     bound = find_window(calls, groups, input_, counting, context)
     if counting is not scope and bound is not None and ROW_NUM in bound.window.columns():
-        node, scope = Numbered(node), counting
+        node, scope = Numbered(ending), counting
     if not calls:
         raise NotExecutable(
             "GROUP BY without an aggregate cannot be run in this release",
