@@ -114,9 +114,13 @@ def test_every_function_is_named() -> None:
 
 
 def test_the_table_of_settings_is_that_of_the_code() -> None:
-    head = "| setting | values | default | applies to | what it decides |\n|---|---|---|---|---|\n"
+    head = (
+        "| setting | values | default | for | applies to | what it decides |\n"
+        "|---|---|---|---|---|---|\n"
+    )
     rows = "".join(
-        f"| `{each.name}` | {each.values} | {shown(each.default)} | {each.where} | {each.doc} |\n"
+        f"| `{each.name}` | {each.values} | {shown(each.default)} | {each.holds_for} "
+        f"| {each.where} | {each.doc} |\n"
         for each in SETTINGS.values()
     )
     found = re.search(r"^\| setting \|.*?\n(?!\|)", PAGE, re.M | re.S)

@@ -69,7 +69,7 @@ def test_groups_on_spark_run_what_explain_prints(script: str) -> None:
     for share in engine._planned():
         first, *_ = share.queries
         shown = str(engine.sql(f"EXPLAIN {first}"))
-        program = share.program(engine.catalog.settings.options)
+        program = share.program()
         graph = GroupHost(program).graph
         assert shown.startswith(explain_program(program.plans))
         assert running(graph.nodes.values()) == ids_of(program.plans.values())

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from penstock.model.timestamps import END
-from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, from_json, to_json, walk
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
@@ -47,7 +46,7 @@ def plans(texts: Mapping[str, str]) -> dict[str, Node]:
 
 
 def group_of(texts: Mapping[str, str], before: Program | None = None) -> PipelineGroup:
-    [group] = assign_pipelines(plans(texts), [] if before is None else [left_by(before)])
+    [group] = assign_pipelines(plans(texts), continued=[] if before is None else [left_by(before)])
     return group
 
 
@@ -65,7 +64,7 @@ class Runs:
         self.answers: dict[str, list[Row]] = {}
 
     def run(self, group: PipelineGroup, given: Sequence[MicroBatch]) -> Program:
-        program = group.program(Options())
+        program = group.program()
         pipeline = FakePipeline(Exchange(program, group.keys, (2, 0, 14)))
         if self._before is not None:
             pipeline.stores = self._before.stores

@@ -26,6 +26,7 @@ from penstock.local.engine import LocalEngine
 from penstock.model.expressions import Expression, Literal, Named, Ref
 from penstock.model.timestamps import to_ticks
 from penstock.model.types import Type
+from penstock.optimizer.options import Options
 from penstock.oracle.evaluate import close
 from penstock.oracle.expressions import value_of
 from penstock.plan.nodes import Project
@@ -287,9 +288,9 @@ def test_what_spark_cannot_do_by_itself_has_a_reason(sql: str, stream: str, reas
 def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
     files = "FROM parquet 'x' TIMESTAMP BY ts SLACK 5 SECONDS"
     one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", files)
-    assert choose({"a": one}, Settings(lowering="auto")).lowering == "native"
-    assert choose({"a": one, "b": one}, Settings(lowering="auto")).lowering == "kernel"
-    assert choose({"a": one}, Settings(lowering="kernel")).lowering == "kernel"
+    assert choose({"a": one}, Options(lowering="auto")).lowering == "native"
+    assert choose({"a": one, "b": one}, Options(lowering="auto")).lowering == "kernel"
+    assert choose({"a": one}, Options(lowering="kernel")).lowering == "kernel"
 
 
 def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted() -> None:
@@ -297,20 +298,20 @@ def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted(
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM rate TIMESTAMP BY ts"),
         ("SELECT stddev(k) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"),
     ):
-        assert choose({"a": plan(sql, stream)}, Settings(lowering="auto")).lowering == "kernel"
-        assert choose({"a": plan(sql, stream)}, Settings(lowering="native")).lowering == "native"
+        assert choose({"a": plan(sql, stream)}, Options(lowering="auto")).lowering == "kernel"
+        assert choose({"a": plan(sql, stream)}, Options(lowering="native")).lowering == "native"
 
 
 def test_native_is_refused_where_it_is_not_possible() -> None:
     landmark = plan("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]")
     with pytest.raises(NotExecutable, match="cannot run as Spark SQL alone"):
-        choose({"a": landmark}, Settings(lowering="native"))
+        choose({"a": landmark}, Options(lowering="native"))
 
 
 def test_sliding_windows_are_native_only_where_that_is_wanted() -> None:
     sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
-    assert choose({"a": sliding}, Settings(lowering="auto")).lowering == "kernel"
-    assert choose({"a": sliding}, Settings(lowering="native")).lowering == "native"
+    assert choose({"a": sliding}, Options(lowering="auto")).lowering == "kernel"
+    assert choose({"a": sliding}, Options(lowering="native")).lowering == "native"
 
 
 @pytest.mark.parametrize(
@@ -324,13 +325,13 @@ def test_a_setting_of_the_kernel_is_honoured_there_and_refused_elsewhere(
             "SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"
         )
     }
-    settings = Settings().with_value(name, value)
-    assert choose(one, Settings()).lowering == "native"
-    assert choose(one, settings).lowering == "kernel"
-    assert f"`SET {name}` needs the kernel" in choose(one, settings).reason
+    options = Settings().with_value(name, value).options
+    assert choose(one, Options()).lowering == "native"
+    assert choose(one, options).lowering == "kernel"
+    assert f"`SET {name}` needs the kernel" in choose(one, options).reason
     with pytest.raises(NotExecutable, match=f"`SET {name}` needs the kernel"):
-        choose(one, replace(settings, lowering="native"))
-    assert choose(one, Settings(union="merge")).lowering == "native"  # it has no union
+        choose(one, replace(options, lowering="native"))
+    assert choose(one, Options(union="merge")).lowering == "native"  # it has no union
 
 
 # -- expressions ---------------------------------------------------------------------------------

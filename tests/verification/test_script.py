@@ -24,11 +24,11 @@ TEXT = """
 
 def test_settings_of_ours_hold_where_a_query_takes_them(tmp_path: Path) -> None:
     script = Script.of(TEXT.format(place=tmp_path))
-    written = {each.name: each.settings for each in script.declared()}
+    written = {each.name: each.options for each in script.declared()}
     assert written["counted"].aggregation == "paned"
-    other = {each.name: each.settings for each in script.declared({"aggregation": "wid"})}
+    other = {each.name: each.options for each in script.declared({"aggregation": "wid"})}
     assert other["counted"].aggregation == "wid"
-    merged = {each.name: each.settings for each in script.declared({"union": "merge"})}
+    merged = {each.name: each.options for each in script.declared({"union": "merge"})}
     assert merged["united"].union == "auto"  # its inputs have no time any more: refused
     assert merged["counted"].union == "merge"
     assert list(merged) == ["counted", "united", "query_1"]

@@ -23,6 +23,7 @@ from penstock.errors import (
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
+from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
 from penstock.sql.parse.statements import (
@@ -88,12 +89,13 @@ class ViewEntry:
 
 @dataclass(frozen=True)
 class QueryEntry:
-    """A continuous query."""
+    """A continuous query, and the options that were set when it was declared."""
 
     name: str
     plan: Node
     reads: frozenset[str]  # in lower case
     sql: str
+    options: Options
     sink: Sink | None = None
     kind = "query"
 
@@ -191,7 +193,12 @@ class Catalog:
             self.settings.check_used()
             bound = self._bind(statement.name, statement.select)
             return QueryEntry(
-                statement.name, bound.plan, bound.reads, statement.sql, statement.sink
+                statement.name,
+                bound.plan,
+                bound.reads,
+                statement.sql,
+                self.settings.options,
+                statement.sink,
             )
 
     def named(self, statement: BareSelect) -> CreateQuery:
@@ -200,6 +207,12 @@ class Catalog:
         while self.get(f"query_{number}") is not None:
             number += 1
         return CreateQuery(statement.position, f"query_{number}", statement.select)
+
+    def options_of(self, entry: Entry) -> Options:
+        """What a query runs by, or anything else would if it were one."""
+        if isinstance(entry, QueryEntry):
+            return self.settings.options_for(entry.options)
+        return self.settings.options
 
     def _bind_view(self, statement: CreateView) -> ViewEntry:
         self._check_name(statement.name, "view", statement.replace)

@@ -4,9 +4,10 @@ Every setting is declared once, as a field of `Settings`: its values, its defaul
 and where it applies. Most decide between operators and are fields of `Options` already. `SETTINGS`
 is that table; the parser, the errors and the table in docs/sql.md follow from it. Where a setting
 cannot be honoured it is refused, with the reason; one that does nothing without another is refused
-when a query is declared, so that they may be set in any order. Whatever can be set gives the same
-answers, in another order at most; algorithms that do not (`optimizer/lower_join.py` marks them) are
-for experiments, which build them.
+when a query is declared, so that they may be set in any order. A query keeps the settings that it
+was declared with, except those that it has in common with all others (`of_engine`): of these the
+latest counts. Whatever can be set gives the same answers, in another order at most; algorithms that
+do not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
 
 A *parameter* is a length with a name, as in `[RANGE width]`: a duration, a number of rows, or an
 integer. It is declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a
@@ -68,6 +69,7 @@ class Setting:
     needs: tuple[str, str] | None = (
         None  # the setting, and its value, without which it does nothing
     )
+    of_engine: bool = False  # whether all queries have it in common
 
     @property
     def values(self) -> str:
@@ -91,6 +93,11 @@ class Setting:
         if self.needs is not None:
             return "every host, with `{} = {}`".format(*self.needs)
         return "every host" if self.not_native is None else "the kernel, on every host"
+
+    @property
+    def holds_for(self) -> str:
+        """The queries that a SET is for."""
+        return "all queries" if self.of_engine else "queries declared after it"
 
     def read(self, value: Value) -> Any:
         """The value as `Settings` keeps it; BadSetting if it cannot be had."""
@@ -122,6 +129,7 @@ class Settings(Options):
         "on_demand",
         "periodic 1 SECOND",
         "none",
+        of_engine=True,
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
@@ -129,6 +137,16 @@ class Settings(Options):
     def options(self) -> Options:
         """Those that decide between operators, and nothing else."""
         return Options(**{each.name: getattr(self, each.name) for each in fields(Options)})
+
+    def options_for(self, declared: Options) -> Options:
+        """What a query runs by: the options that it was declared with, and what all have in common.
+
+        >>> found = Settings(late="drop", join="oa").options_for(Options(join="opib"))
+        >>> found.late, found.join
+        ('drop', 'opib')
+        """
+        common = [each.name for each in fields(Options) if SETTINGS[each.name].of_engine]
+        return replace(declared, **{name: getattr(self, name) for name in common})
 
     def with_value(self, name: str, value: Value) -> Settings:
         """These settings with one changed; BadSetting if there is none, or it cannot be that.

@@ -17,6 +17,7 @@ from penstock.cli.script_file import read_script
 
 if TYPE_CHECKING:
     from penstock.catalog.catalog import Catalog
+    from penstock.optimizer.physical import PhysicalPlan
     from penstock.plan.graph import QueryGraph
 
 
@@ -58,11 +59,11 @@ def _explained(graph: QueryGraph, catalog: Catalog) -> Iterator[str]:
     from penstock.plan.explain import explain_graph
     from penstock.plan.graph import QueryGraph
 
-    options = catalog.settings.options
+    options = {entry.name: catalog.options_of(entry) for entry in catalog.queries}
     queries, refused = dict(graph.queries), []
     for name, plan in graph.queries.items():
         try:
-            optimize({name: plan}, options)
+            optimize({name: plan}, options[name])
         except NotExecutable as error:
             refused.append(f"{explain_graph(QueryGraph({name: plan}))}\n  {error.message}")
             del queries[name]
@@ -70,10 +71,13 @@ def _explained(graph: QueryGraph, catalog: Catalog) -> Iterator[str]:
         from penstock.spark.explain import explain_planned
         from penstock.spark.placement.pipeline_groups import assign_pipelines
 
-        for share in assign_pipelines(queries):
-            yield explain_planned(share, catalog.settings, catalog.streams)
-    elif queries:
-        yield explain_program(optimize(queries, options).plans)
+        for share in assign_pipelines(queries, options):
+            yield explain_planned(share, catalog.streams)
+    else:
+        running: dict[str, PhysicalPlan] = {}
+        for name, plan in queries.items():
+            running |= optimize({name: plan}, options[name], running=running).plans
+        yield from [explain_program(running)] if running else []
     yield from refused
 
 

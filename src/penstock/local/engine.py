@@ -35,6 +35,7 @@ from penstock.local.query import LocalQuery, sink_of
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
 from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
@@ -66,6 +67,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         self.statistics = Statistics(costs())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
+        self._programs: dict[str, Program] = {}
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         self._stopped = False
@@ -244,9 +246,13 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def now(self) -> int:
         return self._host.clock.now()
 
+    @property
+    def programs(self) -> dict[str, Program]:
+        return self._programs
+
     # -- following the catalog ----------------------------------------------------------------
 
-    def _check(self, entry: QueryEntry) -> None:
+    def _check(self, entry: QueryEntry, program: Program) -> None:
         self._check_runs(f"query `{entry.name}` would get no rows")
 
     def _check_sink(self, sink: Sink) -> None:
@@ -260,11 +266,12 @@ class LocalEngine(BaseEngine[LocalQuery]):
             )
         check_unused(sink.path)
 
-    def _query_declared(self, entry: QueryEntry) -> LocalQuery:
+    def _query_declared(self, entry: QueryEntry, program: Program) -> LocalQuery:
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        self._host.add_plans({entry.name: self.programs[entry.name].plans[entry.name]})
+        self._host.add_plans(program.plans)
+        self._programs[entry.name] = program
         self._rechoosing.follow(self.plans)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
@@ -272,8 +279,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _query_dropped(self, name: str) -> None:
         self._host.remove_query(name)
+        del self._programs[name]
         self._queries.pop(name).close()
-        self._rechoosing.follow({n: plan for n, plan in self.plans.items() if n in self._queries})
+        self._rechoosing.follow(self.plans)
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:

@@ -43,6 +43,7 @@ class Options:
         "round_robin",
         "batched",
         not_native=_SPARK_PLANS,
+        of_engine=True,
     )
     rows_per_step: int | None = setting(
         None,
@@ -50,6 +51,7 @@ class Options:
         UNLIMITED,
         number=int,
         not_native=_SPARK_PLANS,
+        of_engine=True,
     )
     aggregation: str = setting(
         AUTO,
@@ -150,6 +152,7 @@ class Options:
         "consistent",
         "generous",
         not_native="Spark drops late rows uncounted",
+        of_engine=True,
     )
     ets_by: str = setting(
         "rows",
@@ -158,6 +161,7 @@ class Options:
         "rows",
         "arcs",
         not_native="Spark's watermark travels in its own way",
+        of_engine=True,
     )
     lowering: str = setting(
         AUTO,

@@ -23,6 +23,7 @@ from penstock.model.schema import suggest
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import Blockers, blocked_by
@@ -67,7 +68,6 @@ class BaseEngine(ABC, Generic[Q]):
     def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
         self.statistics = Statistics()
-        self.programs: dict[str, Program] = {}  # by query, as it was declared
         self.max_results = max_results
         self._max_rejected = max_rejected
         self._queries: dict[str, Q] = {}
@@ -114,15 +114,26 @@ class BaseEngine(ABC, Generic[Q]):
     def explain(self, name: str, plan: Node) -> str:
         """A query with the operators chosen for it and why, and the bounds that it uses."""
         try:
-            program = self.programs.get(name) or self.optimized(name, plan)
+            declared = self._declared(name, plan) is not None
+            program = self.programs[name] if declared else self.optimized(name, plan)
         except NotExecutable as error:
             return f"{explain_logical(plan)}\n\n{error.message}"
         return explain(program.plans[name])
 
     def optimized(self, name: str, plan: Node) -> Program:
         """The operators that a query would get now; NotExecutable if there are none."""
-        options = self.catalog.settings.options
+        options = self._options_of(name, plan)
         return optimize({name: plan}, options, self.statistics, running=self.plans)
+
+    def _options_of(self, name: str, plan: Node) -> Options:
+        """What a query runs by; one that is not declared would go by what is set now."""
+        declared, settings = self._declared(name, plan), self.catalog.settings
+        return settings.options if declared is None else settings.options_for(declared.options)
+
+    def _declared(self, name: str, plan: Node) -> QueryEntry | None:
+        """The query as it was declared; None: it was not, or is another one by now."""
+        entry = self.catalog.get(name)
+        return entry if isinstance(entry, QueryEntry) and entry.plan is plan else None
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -142,12 +153,13 @@ class BaseEngine(ABC, Generic[Q]):
 
     def _status_of(
         self,
-        query: Query,
+        query: Q,
         streams: Mapping[str, StreamStatus],
         operators: Iterable[OperatorStatus],
     ) -> QueryStatus:
         state, message = query._doing()
         program = query._program()
+        options = self._options_of(query.name, query.plan) if program is None else program.options
         mine = [each for each in operators if query._is_declared and query.name in each.queries]
         return QueryStatus(
             query.name,
@@ -168,7 +180,7 @@ class BaseEngine(ABC, Generic[Q]):
                 {name: stream.progress for name, stream in streams.items()},
                 self._releases(query.name) if query._is_declared else None,
                 now=self.now(),
-                merges=(self.catalog.settings if program is None else program.options).merges,
+                merges=options.merges,
                 ets=query._ets(),
                 dropped=not query._is_declared,
             ),
@@ -232,6 +244,11 @@ class BaseEngine(ABC, Generic[Q]):
 
     # -- what subclasses do -------------------------------------------------------------------
 
+    @property
+    @abstractmethod
+    def programs(self) -> Mapping[str, Program]:
+        """By query that is declared, what it runs in or will."""
+
     @abstractmethod
     def stop(self) -> Any:
         """Stop all queries; what they have put out stays."""
@@ -252,7 +269,7 @@ class BaseEngine(ABC, Generic[Q]):
         """The clock by which streams are silent."""
         return to_ticks(datetime.now(timezone.utc))
 
-    def _check(self, entry: QueryEntry) -> None:  # most hosts run all there is
+    def _check(self, entry: QueryEntry, program: Program) -> None:  # most hosts run all there is
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
@@ -260,7 +277,7 @@ class BaseEngine(ABC, Generic[Q]):
         """Refuse a sink that this host cannot write to; nothing has changed yet."""
 
     @abstractmethod
-    def _query_declared(self, entry: QueryEntry) -> Q:
+    def _query_declared(self, entry: QueryEntry, program: Program) -> Q:
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
     @abstractmethod
@@ -309,7 +326,6 @@ class BaseEngine(ABC, Generic[Q]):
             case Drop() if isinstance(entry, StreamEntry):
                 self._stream_dropped(entry.name)
             case Drop() if isinstance(entry, QueryEntry):
-                del self.programs[entry.name]
                 self._query_dropped(entry.name)
         return None
 
@@ -328,7 +344,7 @@ class BaseEngine(ABC, Generic[Q]):
         entry = self.catalog.bind_query(statement)
         with positioned(statement.position):
             program = self.optimized(entry.name, entry.plan)
-            self._check(entry)
+            self._check(entry, program)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
@@ -336,8 +352,7 @@ class BaseEngine(ABC, Generic[Q]):
             self.catalog.add_query(entry)
         if replaced is not None:
             self._query_dropped(replaced.name)
-        self.programs[entry.name] = program
-        return self._query_declared(entry)
+        return self._query_declared(entry, program)
 
     def _check_late(self, statement: CreateStream) -> None:
         if statement.late is None:

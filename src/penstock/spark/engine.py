@@ -35,6 +35,7 @@ from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
@@ -45,8 +46,7 @@ from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
-from penstock.spark.native.choice import NATIVE, choose
-from penstock.spark.placement.partitioning import partitioning
+from penstock.spark.native.choice import choose
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
@@ -92,6 +92,7 @@ class Engine(BaseEngine[SparkQuery]):
         self._brought = ProgramStreams()
         self._running: list[RunningPipeline] = []
         self._tallies: dict[str, StreamTallies] = {}
+        self._common = Options()  # what all queries have in common of them
 
     @property
     def spark(self) -> SparkSession:
@@ -109,19 +110,26 @@ class Engine(BaseEngine[SparkQuery]):
 
     def explain(self, name: str, plan: Node) -> str:
         """The pipeline of a query: its operators, and how it runs on Spark."""
-        running = self._running_of(name)
+        running = None if self._declared(name, plan) is None else self._running_of(name)
         if running is not None:
-            planned = explain_pipeline(running.share, running.program, running.choice)
-            return "\n\n".join([planned, *explain_changed(running.changed)])
-        share = next(
-            (share for share in self._planned() if name in share.queries),
-            PipelineGroup({name: plan}, partitioning(plan)),
-        )
-        return explain_planned(share, self.catalog.settings, self.catalog.streams)
+            shown = explain_pipeline(running.share, running.program, running.choice)
+            return "\n\n".join([shown, *explain_changed(running.changed)])
+        alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
+        planned = [] if self._declared(name, plan) is None else self._planned()
+        share = next((share for share in planned if name in share.queries), alone)
+        return explain_planned(share, self.catalog.streams)
 
     def optimized(self, name: str, plan: Node) -> Program:
         # Queries that run do so in graphs of their own.
-        return optimize({name: plan}, self.catalog.settings.options)
+        return optimize({name: plan}, self._options_of(name, plan))
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """By query that is declared, what its pipeline runs, or would if it were started now."""
+        running = [(each.share, each.program) for each in self._running]
+        planned = [(share, share.program()) for share in self._planned()]
+        known = {name: program for share, program in running + planned for name in share.queries}
+        return {entry.name: known[entry.name] for entry in self.catalog.queries}
 
     # -- running ------------------------------------------------------------------------------
 
@@ -138,15 +146,14 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _planned(self) -> list[PipelineGroup]:
         """The pipelines of all queries that are declared and not running."""
-        waiting = {
-            entry.name: entry.plan
-            for entry in self.catalog.queries
-            if self._running_of(entry.name) is None
-        }
-        alone = self.catalog.settings.lowering == NATIVE
-        together = [{name: plan} for name, plan in waiting.items()] if alone else [waiting]
+        waiting = {entry.name: entry.plan for entry in self._waiting()}
+        options = {entry.name: self.catalog.options_of(entry) for entry in self._waiting()}
         there = [found for place in self._places(waiting) if (found := Continued.at(place))]
-        return [share for queries in together for share in assign_pipelines(queries, there)]
+        return assign_pipelines(waiting, options, there)
+
+    def _waiting(self) -> list[QueryEntry]:
+        """The queries that are declared and not running."""
+        return [each for each in self.catalog.queries if self._running_of(each.name) is None]
 
     def _places(self, queries: Iterable[str]) -> list[Path]:
         """Where checkpoints may lie that these queries continue."""
@@ -369,9 +376,8 @@ class Engine(BaseEngine[SparkQuery]):
 
     # -- following the catalog ----------------------------------------------------------------
 
-    def _check(self, entry: QueryEntry) -> None:
-        queries = self.optimized(entry.name, entry.plan).queries
-        choose(queries, self.catalog.settings)
+    def _check(self, entry: QueryEntry, program: Program) -> None:
+        choose(program.queries, program.options)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
@@ -381,7 +387,7 @@ class Engine(BaseEngine[SparkQuery]):
                 f"INTO {sink.format} needs a path", hint=f"INTO {sink.format} 'a/directory'"
             )
 
-    def _query_declared(self, entry: QueryEntry) -> SparkQuery:
+    def _query_declared(self, entry: QueryEntry, program: Program) -> SparkQuery:
         query = SparkQuery(self, entry.name, entry.plan, entry.sink)
         self._queries[entry.name] = query
         return query
@@ -404,7 +410,12 @@ class Engine(BaseEngine[SparkQuery]):
         self._rejected.pop(name, None)
 
     def _settings_changed(self) -> None:
-        """They hold for pipelines that start from now on."""
+        """What all queries have in common holds for those that start from now on."""
+        common = self.catalog.settings.options_for(Options())
+        if common != self._common:
+            for entry in self._waiting():
+                self._check(entry, self.optimized(entry.name, entry.plan))
+        self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:
         return next((r for r in self._running if name in r.share.queries), None)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.catalog import StreamEntry
-from penstock.catalog.settings import Settings
 from penstock.errors import NotExecutable
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.optimizer.explain import explain_program
@@ -27,14 +26,12 @@ from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
 
 
-def explain_planned(
-    share: PipelineGroup, settings: Settings, streams: Iterable[StreamEntry]
-) -> str:
+def explain_planned(share: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
-        program = share.program(settings.options)
+        program = share.program()
         aside = may_set_aside(entry for entry in streams if entry.name in share.keys)
-        return explain_pipeline(share, program, choose(program.queries, settings, aside))
+        return explain_pipeline(share, program, choose(program.queries, share.options, aside))
     except NotExecutable as error:
         return f"{explain_graph(QueryGraph(share.queries))}\n\n{error.message}"
 

@@ -112,7 +112,7 @@ class SparkQuery(Query):
         return (STOPPED if self.exception() is None else FAILED), message
 
     def _program(self) -> Program | None:
-        return super()._program() if self.pipeline is None else self.pipeline.program
+        return None if self.pipeline is None else self.pipeline.program
 
     def _ets(self) -> Ets:
         return super()._ets() if self.pipeline is None else self.pipeline.enabling.ets

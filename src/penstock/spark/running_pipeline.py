@@ -66,7 +66,6 @@ class RunningPipeline:
         streams: dict[str, Stream] = {}
         for plan in share.queries.values():
             streams |= streams_of(plan)
-        settings = engine.catalog.settings
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
         aside = {
             name: MAY_NOT_FIT.format(name=name)
@@ -77,8 +76,8 @@ class RunningPipeline:
             for name in streams
             if engine.declared_stream(name).late is not None
         }
-        program = share.program(settings.options)
-        self.choice = choose(program.queries, settings, aside)
+        program = share.program()
+        self.choice = choose(program.queries, share.options, aside)
         options = replace(program.options, lowering=self.choice.lowering)
         self.program = replace(program, options=options)
         first_of = frozenset(streams.keys() - engine.streams_read())
@@ -98,7 +97,8 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
-        self.enabling = Enabling(streams, program.queries, settings.ets, program.options.merges)
+        ets = engine.catalog.settings.ets
+        self.enabling = Enabling(streams, program.queries, ets, options.merges)
         self._timer: EnablingTimer | None = None
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
         #: Spark's status and progress, and what it failed with, in the end.

@@ -102,7 +102,7 @@ class Judge:
 def taken(planned: Planned, case: Case, host: Host) -> dict[str, list[Any]]:
     """The rows of each stream that go into a query, in the order in which they are numbered."""
     found = {}
-    late = planned.settings.late == "keep" and not waits(planned.plan, planned.settings.merges)
+    late = planned.options.late == "keep" and not waits(planned.plan, planned.options.merges)
     for name, stream in planned.streams.items():
         steps = [Step(batch.of(stream), batch.promises.get(name)) for batch in case.batches]
         found[name] = taken_in(judge(stream, steps, by_batch=host != "here"), late=late)

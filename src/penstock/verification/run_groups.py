@@ -13,7 +13,6 @@ import pandas as pd
 
 from penstock.model.streams import Stream
 from penstock.model.timestamps import END
-from penstock.optimizer.optimize import optimize
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
 from penstock.spark.delivery.delivery import RESULT
@@ -27,7 +26,7 @@ from penstock.spark.in_memory.micro_batches import (
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.verification.case import Batch, Case, Row, rows_of
-from penstock.verification.script import Planned, Script
+from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
 #: Where a worker may fail, be killed, or do a step twice.
@@ -40,36 +39,25 @@ def run_groups(
     """What each query has put out once all streams have ended."""
     chance = random.Random(f"{way.seed} groups")
     found: dict[str, list[Row]] = {}
-    for planned in _alike(script.declared(way.settings, queries)):
-        plans: dict[str, Node] = {each.name: each.plan for each in planned}
-        for share in assign_pipelines(plans):
-            found |= _run_share(share, planned[0], case, way, chance)
-    return found
-
-
-def _alike(planned: Sequence[Planned]) -> list[list[Planned]]:
-    """Queries whose operators are chosen by the same settings can share a program."""
-    found: list[list[Planned]] = []
-    for each in planned:
-        for others in found:
-            if others[0].settings.options == each.settings.options:
-                others.append(each)
-                break
-        else:
-            found.append([each])
+    planned = script.declared(way.settings, queries)
+    options = {
+        each.name: replace(
+            each.options,
+            strategy=way.strategy,
+            rows_per_step=way.rows_per_step,
+            ets_by=way.ets_by,
+        )
+        for each in planned
+    }
+    for share in assign_pipelines({each.name: each.plan for each in planned}, options):
+        found |= _run_share(share, case, way, chance)
     return found
 
 
 def _run_share(
-    share: PipelineGroup, planned: Planned, case: Case, way: Way, chance: random.Random
+    share: PipelineGroup, case: Case, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
-    options = replace(
-        planned.settings.options,
-        strategy=way.strategy,
-        rows_per_step=way.rows_per_step,
-        ets_by=way.ets_by,
-    )
-    program = optimize(share.queries, options)
+    program = share.program()
     streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
     pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))

@@ -97,7 +97,7 @@ def can_run(planned: Planned, lowering: str) -> bool:
     if lowering != NATIVE:
         return True
     try:
-        choose_lowering({planned.name: planned.plan}, replace(planned.settings, lowering=NATIVE))
+        choose_lowering({planned.name: planned.plan}, replace(planned.options, lowering=NATIVE))
     except NotExecutable:
         return False
     return True

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
-from penstock.catalog.settings import Settings
 from penstock.errors import QueryError
 from penstock.io.static_tables import read_table
 from penstock.model.streams import Origin, Stream, Timing
 from penstock.model.tables import StaticTable
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
@@ -35,11 +36,11 @@ from penstock.sql.parse.statements import (
 
 @dataclass(frozen=True)
 class Planned:
-    """A query as it is declared: its plan, and the settings that choose its operators."""
+    """A query as it is declared: its plan, and the options that choose its operators."""
 
     name: str
     plan: Node
-    settings: Settings
+    options: Options
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -49,15 +50,19 @@ class Planned:
 class _Dry(BaseEngine[Any]):
     """Declares, and runs nothing."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.planned: dict[str, Planned] = {}
+    programs: Mapping[str, Program] = {}
 
-    def _query_declared(self, entry: QueryEntry) -> None:
-        self.planned[entry.name] = Planned(entry.name, entry.plan, self.catalog.settings)
+    @property
+    def planned(self) -> list[Planned]:
+        """The queries, with what they would run by if they were started now."""
+        return [
+            Planned(entry.name, entry.plan, self.catalog.options_of(entry))
+            for entry in self.catalog.queries
+        ]
 
-    def _query_dropped(self, name: str) -> None:
-        del self.planned[name]
+    def _query_declared(self, entry: QueryEntry, program: Program) -> None: ...
+
+    def _query_dropped(self, name: str) -> None: ...
 
     def stop(self) -> None: ...
 
@@ -69,8 +74,6 @@ class _Dry(BaseEngine[Any]):
 
     def _releases(self, query: str) -> None:
         return None
-
-    def _check(self, entry: QueryEntry) -> None: ...
 
     def _check_sink(self, sink: Sink) -> None: ...
 
@@ -105,7 +108,7 @@ class Script:
         if key not in self._declared:
             dry = _Dry()
             self.on(dry, settings or {}, queries=queries)
-            self._declared[key] = list(dry.planned.values())
+            self._declared[key] = dry.planned
         return self._declared[key]
 
     def on(

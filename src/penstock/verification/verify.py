@@ -105,7 +105,7 @@ class Verification:
             if clauses:
                 yield f"{', '.join(clauses)} of {name}: it depends on the clock"
         if not self.takes_late_rows:
-            policies = sorted({f"SET late = {each.settings.late}" for each in self.planned})
+            policies = sorted({f"SET late = {each.options.late}" for each in self.planned})
             yield f"late rows: {', '.join(policies)}"
         if "groups" not in self.runs:
             yield "Spark's host: there is no pyspark"
@@ -128,7 +128,7 @@ class Verification:
     @cached_property
     def takes_late_rows(self) -> bool:
         """Whether a late row's fate is defined: set aside, not an error or merged after all."""
-        return all(each.settings.late in ("keep", "drop") for each in self.planned)
+        return all(each.options.late in ("keep", "drop") for each in self.planned)
 
     def _limits_on_spark(self) -> Iterator[str]:
         for each in self.planned:

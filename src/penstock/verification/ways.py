@@ -97,7 +97,7 @@ _HOSTS = {
 
 def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
     """Settings that choose other operators for these queries than the file does."""
-    if any(each.settings.options.uses_late_rows for each in planned):
+    if any(each.options.uses_late_rows for each in planned):
         return []  # only some operators can take late rows, and they are chosen already
     kinds = {type(node) for each in planned for node in walk(each.plan)}
     found: list[dict[str, str]] = []

@@ -67,8 +67,10 @@ def test_streams_in_other_places_are_refused(tmp_path: Path) -> None:
 def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_path: Path) -> None:
     claimed(tmp_path, ONE)
     both = {"p": COUNT.format(s=1), "q": COUNT.format(s=5)}
-    [group] = assign_pipelines({name: plan(text) for name, text in both.items()}, found(tmp_path))
-    second = group.program(Options())
+    [group] = assign_pipelines(
+        {name: plan(text) for name, text in both.items()}, continued=found(tmp_path)
+    )
+    second = group.program()
     assert list(second.queries) == ["q", "p"]
     assert second.plans["q"] == ONE.plans["q"]
     checkpoint = Checkpoint(tmp_path, second)
@@ -78,9 +80,9 @@ def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_pat
     [kept] = found(tmp_path)
     assert kept.plans == second.plans
     assert "query p gone" in refused(tmp_path, ONE)
-    [again] = assign_pipelines(group.queries, [kept])
-    assert again.program(Options()).plans == second.plans
-    checkpoint = Checkpoint(tmp_path, again.program(Options()))
+    [again] = assign_pipelines(group.queries, continued=[kept])
+    assert again.program().plans == second.plans
+    checkpoint = Checkpoint(tmp_path, again.program())
     assert checkpoint.added == set()
     checkpoint.release()
 
@@ -91,18 +93,18 @@ def test_a_query_goes_on_by_the_operators_that_it_had(tmp_path: Path) -> None:
     before = replace(optimize(sliding, Options(aggregation="wid")), options=Options())
     assert optimize(sliding).plans != before.plans
     claimed(tmp_path, before)
-    [group] = assign_pipelines(sliding, found(tmp_path))
-    assert group.program(Options()).plans == before.plans
-    claimed(tmp_path, group.program(Options()))
-    wanted = Options(aggregation="wid")
-    assert "setting aggregation changed" in refused(tmp_path, group.program(wanted))
+    [group] = assign_pipelines(sliding, continued=found(tmp_path))
+    assert group.program().plans == before.plans
+    claimed(tmp_path, group.program())
+    wanted = replace(group, options=Options(aggregation="wid"))
+    assert "setting aggregation changed" in refused(tmp_path, wanted.program())
 
 
 def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:
     texts = {"q": plan("SELECT a.k, t.n FROM a JOIN t ON a.k = t.k")}
     claimed(tmp_path, optimize(texts))
-    [group] = assign_pipelines(texts, found(tmp_path))
-    specs = (each.spec for each in walk(group.program(Options()).plans.values()))
+    [group] = assign_pipelines(texts, continued=found(tmp_path))
+    specs = (each.spec for each in walk(group.program().plans.values()))
     [join] = [spec.join for spec in specs if isinstance(spec, StaticJoinSpec)]
     assert join.table.content
 
@@ -114,7 +116,9 @@ def test_a_query_over_another_stream_gets_a_pipeline_of_its_own(tmp_path: Path) 
         "r": COUNT.format(s=5).replace(" GROUP BY k", "").replace("k, ", ""),  # other keys
         "q": COUNT.format(s=5),
     }
-    groups = assign_pipelines({name: plan(text) for name, text in texts.items()}, found(tmp_path))
+    groups = assign_pipelines(
+        {name: plan(text) for name, text in texts.items()}, continued=found(tmp_path)
+    )
     first, *others = groups
     assert list(first.queries) == ["q"]
     assert first.continued is not None
@@ -127,7 +131,7 @@ def test_the_checkpoint_that_has_all_of_its_queries_is_continued_first(tmp_path:
     claimed(tmp_path / "q", program(texts))
     claimed(tmp_path / "x", program({"p": texts["p"], "x": COUNT.format(s=2)}))
     plans = {name: plan(text) for name, text in texts.items()}
-    [group] = assign_pipelines(plans, found(*(tmp_path / name for name in "pqx")))
+    [group] = assign_pipelines(plans, continued=found(*(tmp_path / name for name in "pqx")))
     assert group.continued is not None
     assert group.continued.folder == tmp_path / "q"
 

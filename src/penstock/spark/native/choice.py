@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.catalog.settings import Settings
+from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable
+from penstock.optimizer.options import Options
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Union
 from penstock.spark.native.folding import source_of
@@ -31,20 +32,20 @@ class Choice:
 
 
 def choose(
-    queries: Mapping[str, Node], settings: Settings, aside: Mapping[str, str] | None = None
+    queries: Mapping[str, Node], options: Options, aside: Mapping[str, str] | None = None
 ) -> Choice:
     """The lowering for queries that share a pipeline.
 
     `aside` says of streams why their rows may be set aside: only the kernel keeps those to be seen.
     """
-    wanted = settings.lowering
+    wanted = options.lowering
     if wanted == KERNEL:
         return Choice(KERNEL, "as set by SET lowering")
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
     against = next(iter(aside.values())) if aside else objection(plan)
-    against = against or _not_honoured(plan, settings)
+    against = against or _not_honoured(plan, options)
     if against is None and wanted == NATIVE:
         return Choice(NATIVE, "as set by SET lowering")
     if against is None and slides(plan):
@@ -64,10 +65,12 @@ def choose(
     return Choice(KERNEL, against)
 
 
-def _not_honoured(plan: Node, settings: Settings) -> str | None:
+def _not_honoured(plan: Node, options: Options) -> str | None:
     """What is set and would do nothing if Spark SQL alone computed the query."""
     unites = any(isinstance(node, Union) for node in walk(plan))
-    for each in settings.changed():
-        if each.not_native is not None and (each.name != "union" or (unites and settings.merges)):
+    for each in SETTINGS.values():
+        if each.not_native is None or (each.name == "union" and not (unites and options.merges)):
+            continue
+        if getattr(options, each.name) != each.default:
             return f"`SET {each.name}` needs the kernel ({each.not_native})"
     return None

@@ -1,8 +1,9 @@
 """Which queries run together in one pipeline.
 
 Queries over the same streams share the reading, the exchange and equal operators, as long as one
-partitioning suits them all. Two queries that could only agree on a single
-group, where each alone could use many, stay apart.
+partitioning suits them all. Two queries that could only agree on a single group, where each alone
+could use many, stay apart; so do queries that were declared under different settings, and those
+that are to run as Spark SQL alone, where there is nothing to share.
 
 A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
 A query that is new joins them only if nothing changes for those that were there: the same streams
@@ -12,7 +13,7 @@ in the same order, partitioned by the same keys; else it gets a pipeline of its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.optimizer.optimize import go_on, optimize
 from penstock.optimizer.options import Options
@@ -25,17 +26,25 @@ from penstock.spark.state.checkpoint import Continued
 
 @dataclass(frozen=True)
 class PipelineGroup:
-    """Queries of one pipeline, and by what each of their streams is partitioned."""
+    """Queries of one pipeline, by what each of their streams is partitioned, and their options."""
 
     queries: Mapping[str, Node]
     keys: Mapping[str, PartitionKeys]
+    options: Options = field(default_factory=Options)
     continued: Continued | None = None  # the checkpoint that it goes on from
 
-    def program(self, options: Options) -> Program:
+    @classmethod
+    def of(
+        cls, queries: Mapping[str, Node], options: Options, continued: Continued | None = None
+    ) -> PipelineGroup:
+        """Queries that go together, spread by what they have in common."""
+        return cls(queries, partitioning(*queries.values()), options, continued)
+
+    def program(self) -> Program:
         """What the pipeline runs: queries that were there go on as they did, others beside them."""
         if self.continued is None:
-            return optimize(self.queries, options)
-        program = go_on(self.queries, options, self.continued.plans, self.continued.asked)
+            return optimize(self.queries, self.options)
+        program = go_on(self.queries, self.options, self.continued.plans, self.continued.asked)
         # Spark knows its sources by their places.
         places = {name: place for place, name in enumerate(self.continued.streams)}
         streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
@@ -43,22 +52,32 @@ class PipelineGroup:
 
 
 def assign_pipelines(
-    queries: Mapping[str, Node], continued: Sequence[Continued] = ()
+    queries: Mapping[str, Node],
+    options: Mapping[str, Options] | None = None,
+    continued: Sequence[Continued] = (),
 ) -> list[PipelineGroup]:
-    """All queries, distributed over as few pipelines as suit them; those that continue first."""
+    """All queries, distributed over as few pipelines as suit them; those that continue first.
+
+    `options` are those of each query, where they are not what they are by themselves.
+    """
+    by_name = {name: (options or {}).get(name, Options()) for name in queries}
     found: list[PipelineGroup] = []
     left = dict(queries)
     # A checkpoint of which a query is gone is refused, unless others have all that are declared.
     whole = [each for each in continued if each.plans.keys() <= queries.keys()]
     others = [each for each in continued if each not in whole]
     for each in (*sorted(whole, key=lambda each: -len(each.plans)), *others):
-        mine = {name: left.pop(name) for name in each.plans if name in left}
-        if mine:
-            found.append(replace(_group(mine), continued=each))
+        there = [name for name in each.plans if name in left]
+        alike = [name for name in there if by_name[name] == by_name[there[0]]]
+        if alike:
+            mine = {name: left.pop(name) for name in alike}
+            found.append(PipelineGroup.of(mine, by_name[there[0]], each))
     for name, plan in left.items():
-        new = _group({name: plan})
+        new = PipelineGroup.of({name: plan}, by_name[name])
         for place, group in enumerate(found):
-            together = replace(_group({**group.queries, name: plan}), continued=group.continued)
+            together = PipelineGroup.of(
+                {**group.queries, name: plan}, group.options, group.continued
+            )
             if group.keys.keys() & new.keys.keys() and _suits(together, group, new):
                 found[place] = together
                 break
@@ -67,12 +86,10 @@ def assign_pipelines(
     return found
 
 
-def _group(queries: Mapping[str, Node]) -> PipelineGroup:
-    return PipelineGroup(queries, partitioning(*queries.values()))
-
-
 def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) -> bool:
-    """Whether no stream that could be spread has come down to a single group."""
+    """Whether all want it alike, and no stream that could be spread comes down to one group."""
+    if new.options != there.options or new.options.lowering == NATIVE:
+        return False
     if there.continued is not None:
         return together.keys == there.keys and there.continued.lowering != NATIVE
     return all(

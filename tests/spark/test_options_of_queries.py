@@ -1,0 +1,79 @@
+"""Each query keeps the settings that it was declared with; nothing is started here."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import NotExecutable
+from penstock.spark.engine import Engine
+
+STREAM = """
+CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM parquet 'x' TIMESTAMP BY ts;
+"""
+SLIDING = "SELECT src, count(*) AS n FROM packets [RANGE 9 SECONDS, SLIDE 3 SECONDS] GROUP BY src"
+TUMBLING = "SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src"
+
+
+def engine_with(script: str) -> Engine:
+    engine = Engine()
+    engine.sql(STREAM + script)
+    return engine
+
+
+def operator(engine: Engine, query: str) -> str:
+    return engine.plans[query].spec.name
+
+
+def test_a_setting_is_for_queries_that_are_declared_after_it() -> None:
+    engine = engine_with(
+        f"SET aggregation = wid; CREATE QUERY a AS {SLIDING};"
+        f"SET aggregation = paned; CREATE QUERY b AS {SLIDING};"
+        "SET aggregation = buffering"
+    )
+    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    for name, expected in (("a", "WidAggregate"), ("b", "PanedWid")):
+        assert operator(engine, name) == expected
+        assert f"> {expected}: " in engine.query(name).explain()
+
+
+def test_queries_of_equal_settings_run_together() -> None:
+    engine = engine_with(
+        f"CREATE QUERY a AS {SLIDING}; SET join = oa; CREATE QUERY b AS {SLIDING};"
+        f"SET join = auto; CREATE QUERY c AS {SLIDING}"
+    )
+    assert [set(share.queries) for share in engine._planned()] == [{"a", "c"}, {"b"}]
+    assert engine.programs["a"].plans == engine.programs["c"].plans
+
+
+def test_what_all_queries_have_in_common_is_what_is_set_last() -> None:
+    engine = engine_with(
+        f"CREATE QUERY a AS {SLIDING}; SET late = drop; CREATE QUERY b AS {SLIDING};"
+        "SET late = generous; SET strategy = bfs"
+    )
+    [share] = engine._planned()
+    assert (share.options.late, share.options.strategy) == ("generous", "bfs")
+    assert operator(engine, "a") == "WidAggregate"  # closed panes take no late rows
+
+
+def test_what_a_query_that_waits_cannot_follow_is_refused_and_not_set() -> None:
+    engine = engine_with(
+        "CREATE QUERY pairs AS SELECT l.src FROM packets l JOIN packets r ON l.src = r.src "
+        "WITHIN 3 SECONDS"
+    )
+    with pytest.raises(NotExecutable, match="would violate the punctuation"):
+        engine.sql("SET late = generous")
+    assert engine.catalog.settings.late == "keep"
+
+
+def test_each_query_has_its_own_lowering() -> None:
+    engine = engine_with(
+        f"SET lowering = native; CREATE QUERY a AS {TUMBLING};"
+        f"SET lowering = kernel; CREATE QUERY b AS {TUMBLING};"
+    )
+    assert "native: as set by SET lowering" in engine.query("a").explain()
+    assert "kernel: as set by SET lowering" in engine.query("b").explain()
+
+
+def test_explain_of_a_replacement_shows_the_replacement() -> None:
+    engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
+    assert "RANGE 1 minute" in engine.sql(f"EXPLAIN CREATE OR REPLACE QUERY a AS {TUMBLING}")
