@@ -7,16 +7,14 @@ import pytest
 from penstock.errors import NotExecutable
 from penstock.spark.engine import Engine
 
-STREAM = """
-CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM parquet 'x' TIMESTAMP BY ts;
-"""
+STREAM = "CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM {} TIMESTAMP BY ts;"
 SLIDING = "SELECT src, count(*) AS n FROM packets [RANGE 9 SECONDS, SLIDE 3 SECONDS] GROUP BY src"
 TUMBLING = "SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src"
 
 
-def engine_with(script: str) -> Engine:
+def engine_with(script: str, source: str = "parquet 'x'") -> Engine:
     engine = Engine()
-    engine.sql(STREAM + script)
+    engine.sql(STREAM.format(source) + script)
     return engine
 
 
@@ -72,6 +70,15 @@ def test_each_query_has_its_own_lowering() -> None:
     )
     assert "native: as set by SET lowering" in engine.query("a").explain()
     assert "kernel: as set by SET lowering" in engine.query("b").explain()
+
+
+@pytest.mark.parametrize("source", ["csv 'x'", "json 'x'", "kafka OPTIONS (lines 'csv')"])
+def test_native_over_rows_that_may_be_rejected_is_refused_at_declaration(source: str) -> None:
+    engine = engine_with("SET lowering = native", source)
+    with pytest.raises(NotExecutable, match="per-row error handling") as refused:
+        engine.sql(f"CREATE QUERY a AS {TUMBLING}")
+    assert refused.value.hint == "SET lowering = auto runs it in the kernel"
+    assert engine.queries == []
 
 
 def test_explain_of_a_replacement_shows_the_replacement() -> None:

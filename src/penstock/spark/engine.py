@@ -54,6 +54,7 @@ from penstock.spark.session import local_session, ship_package
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
+from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.sources.sources import columns_of, is_finite, read_stream
 from penstock.spark.state.checkpoint import Continued
 from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
@@ -377,7 +378,8 @@ class Engine(BaseEngine[SparkQuery]):
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry, program: Program) -> None:
-        choose(program.queries, program.options)
+        read = (self.declared_stream(stream.name) for stream in program.streams)
+        choose(program.queries, program.options, rejecting(read))
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:

@@ -9,29 +9,22 @@ from typing import Any
 
 from penstock.catalog.catalog import StreamEntry
 from penstock.errors import NotExecutable
-from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph
-from penstock.spark.native.choice import (
-    LATE_INTO,
-    MAY_NOT_FIT,
-    NATIVE,
-    Choice,
-    choose,
-)
+from penstock.spark.native.choice import NATIVE, Choice, choose
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
-from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
+from penstock.spark.sources.rejecting import rejecting
 
 
 def explain_planned(share: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
         program = share.program()
-        aside = may_set_aside(entry for entry in streams if entry.name in share.keys)
-        return explain_pipeline(share, program, choose(program.queries, share.options, aside))
+        read = rejecting(entry for entry in streams if entry.name in share.keys)
+        return explain_pipeline(share, program, choose(program.queries, share.options, read))
     except NotExecutable as error:
         return f"{explain_graph(QueryGraph(share.queries))}\n\n{error.message}"
 
@@ -53,19 +46,6 @@ def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         of = f"{count} group{'s' * (count > 1)}"
         shown = explain_program(dict(sorted(each, key=lambda found: found[0])))
         yield f"Chosen again while running, by {of}:\n\n{shown}"
-
-
-def may_set_aside(streams: Iterable[StreamEntry]) -> dict[str, str]:
-    """Streams whose rows may be rejected, as far as their declaration tells, and why."""
-    found = {}
-    for entry in streams:
-        if entry.late is not None:
-            found[entry.name] = LATE_INTO.format(name=entry.name)
-        elif entry.stream.origin.format == ITERABLE or (
-            entry.stream.origin.format in TEXT_FORMATS and sets_rows_aside(entry.stream)
-        ):
-            found[entry.name] = MAY_NOT_FIT.format(name=entry.name)
-    return found
 
 
 def _spread(keys: PartitionKeys) -> str:

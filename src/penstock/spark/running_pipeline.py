@@ -34,13 +34,13 @@ from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.totals import query_counts
 from penstock.spark.delivery.uncommitted import remove_uncommitted
 from penstock.spark.failures import translated
-from penstock.spark.native.choice import LATE_INTO, MAY_NOT_FIT, NATIVE, choose
+from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup
-from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.directories import place_of
+from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.segment_cache import forget_shared, forget_stale
 
@@ -67,17 +67,9 @@ class RunningPipeline:
         for plan in share.queries.values():
             streams |= streams_of(plan)
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
-        aside = {
-            name: MAY_NOT_FIT.format(name=name)
-            for name, frame in frames.items()
-            if MALFORMED_COLUMN in frame.columns
-        } | {
-            name: LATE_INTO.format(name=name)
-            for name in streams
-            if engine.declared_stream(name).late is not None
-        }
+        read = rejecting((e for e in engine.catalog.streams if e.name in streams), frames)
         program = share.program()
-        self.choice = choose(program.queries, share.options, aside)
+        self.choice = choose(program.queries, share.options, read)
         options = replace(program.options, lowering=self.choice.lowering)
         self.program = replace(program, options=options)
         first_of = frozenset(streams.keys() - engine.streams_read())

@@ -15,10 +15,6 @@ from penstock.spark.native.lowering import aggregate_of, objection, slides
 
 NATIVE, KERNEL = "native", "kernel"
 
-#: Why rows of a stream may have to be set aside.
-MAY_NOT_FIT = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
-LATE_INTO = "`{name}` is declared LATE INTO, which only the kernel writes"
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -32,11 +28,11 @@ class Choice:
 
 
 def choose(
-    queries: Mapping[str, Node], options: Options, aside: Mapping[str, str] | None = None
+    queries: Mapping[str, Node], options: Options, rejecting: Mapping[str, str] | None = None
 ) -> Choice:
     """The lowering for queries that share a pipeline.
 
-    `aside` says of streams why their rows may be set aside: only the kernel keeps those to be seen.
+    `rejecting` says of streams why their rows may be rejected (`sources/rejecting.py`).
     """
     wanted = options.lowering
     if wanted == KERNEL:
@@ -44,7 +40,7 @@ def choose(
     if len(queries) > 1:
         return Choice(KERNEL, f"{', '.join(queries)} share their streams and operators")
     ((name, plan),) = queries.items()
-    against = next(iter(aside.values())) if aside else objection(plan)
+    against = next(iter(rejecting.values())) if rejecting else objection(plan)
     against = against or _not_honoured(plan, options)
     if against is None and wanted == NATIVE:
         return Choice(NATIVE, "as set by SET lowering")
