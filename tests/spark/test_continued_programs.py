@@ -53,7 +53,7 @@ def group_of(texts: Mapping[str, str], before: Program | None = None) -> Pipelin
 def left_by(program: Program) -> Continued:
     written = json.loads(json.dumps(to_json(program.plans)))
     streams = tuple(stream.name for stream in program.streams)
-    return Continued(Path(), from_json(written), program.asked, streams, "kernel")
+    return Continued(Path(), from_json(written), program.asked, streams, program.options)
 
 
 class Runs:

@@ -96,8 +96,55 @@ def test_a_query_goes_on_by_the_operators_that_it_had(tmp_path: Path) -> None:
     [group] = assign_pipelines(sliding, continued=found(tmp_path))
     assert group.program().plans == before.plans
     claimed(tmp_path, group.program())
-    wanted = replace(group, options=Options(aggregation="wid"))
-    assert "setting aggregation changed" in refused(tmp_path, wanted.program())
+    claimed(tmp_path, replace(group, options=Options(aggregation="wid")).program())
+
+
+def test_a_setting_that_changes_nothing_of_a_query_continues_it(tmp_path: Path) -> None:
+    """It has neither union nor join, and late rows are judged where they come in."""
+    claimed(tmp_path, ONE)
+    for options in (Options(union="merge", join="mjoin"), Options(late="drop", strategy="bfs")):
+        queries = {"q": plan(COUNT.format(s=5))}
+        [group] = assign_pipelines(queries, {"q": options}, found(tmp_path))
+        assert group.program().plans == ONE.plans
+        claimed(tmp_path, group.program())
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "setting"),
+    [
+        (COUNT.format(s=1), Options(aggregation="wid"), "aggregation"),
+        (COUNT.format(s=1), Options(aggregation="two_level"), "aggregation"),
+        (COUNT.format(s=1), Options(late="generous"), "late"),
+        ("SELECT k, ts FROM a UNION b", Options(union="merge"), "union"),
+    ],
+)
+def test_a_setting_by_which_other_operators_are_asked_for_is_refused(
+    tmp_path: Path, text: str, options: Options, setting: str
+) -> None:
+    queries = {"q": plan(text)}
+    claimed(tmp_path, optimize(queries))
+    [group] = assign_pipelines(queries, {"q": options}, found(tmp_path))
+    message = refused(tmp_path, group.program())
+    assert f"operators of query q, setting {setting} changed" in message
+
+
+def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
+    tmp_path: Path,
+) -> None:
+    """Though by costs the same would be chosen today."""
+    sliding = {"q": plan(COUNT.format(s=1))}
+    claimed(tmp_path, replace(optimize(sliding, Options(aggregation="wid")), options=Options()))
+    paned = Options(aggregation="paned")
+    assert optimize(sliding, paned).plans == optimize(sliding).plans
+    [group] = assign_pipelines(sliding, {"q": paned}, found(tmp_path))
+    assert "setting aggregation changed" in refused(tmp_path, group.program())
+
+
+def test_queries_that_want_different_things_by_now_do_not_go_on_together(tmp_path: Path) -> None:
+    texts = {"q": plan(COUNT.format(s=5)), "p": plan(COUNT.format(s=1))}
+    claimed(tmp_path, optimize(texts))
+    first, _ = assign_pipelines(texts, {"p": Options(aggregation="wid")}, found(tmp_path))
+    assert "query p gone" in refused(tmp_path, first.program())
 
 
 def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:

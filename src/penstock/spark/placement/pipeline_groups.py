@@ -21,6 +21,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import PartitionKeys, partitioning
+from penstock.spark.state.changed_settings import goes_on
 from penstock.spark.state.checkpoint import Continued
 
 
@@ -44,9 +45,11 @@ class PipelineGroup:
         """What the pipeline runs: queries that were there go on as they did, others beside them."""
         if self.continued is None:
             return optimize(self.queries, self.options)
-        program = go_on(self.queries, self.options, self.continued.plans, self.continued.asked)
+        before = self.continued
+        kept = goes_on(self.queries, self.options, before.plans, before.options)
+        program = go_on(self.queries, self.options, kept, before.asked)
         # Spark knows its sources by their places.
-        places = {name: place for place, name in enumerate(self.continued.streams)}
+        places = {name: place for place, name in enumerate(before.streams)}
         streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
         return replace(program, streams=tuple(streams))
 
@@ -91,7 +94,7 @@ def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) ->
     if new.options != there.options or new.options.lowering == NATIVE:
         return False
     if there.continued is not None:
-        return together.keys == there.keys and there.continued.lowering != NATIVE
+        return together.keys == there.keys and there.continued.options.lowering != NATIVE
     return all(
         together.keys[stream] != () or keys == ()
         for group in (there, new)

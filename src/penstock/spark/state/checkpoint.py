@@ -10,7 +10,8 @@
 
 State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is
 continued by the same queries in whatever order they are declared, and by others beside them, which
-begin anew. What has changed is refused: a query that computes something else or is gone, a stream
+begin anew; under other settings too, if these change no operators (`changed_settings.py`). What has
+changed is refused: a query that computes something else, by other operators, or is gone, a stream
 that brings something else. And it is continued by one driver at a time, which the lock sees to.
 Files of ours are sealed: one that was changed or is missing is refused, with its name. The folder
 is its owner's alone, so nobody else reads what Spark writes into it either.
@@ -24,7 +25,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -35,6 +36,7 @@ from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
+from penstock.spark.state.changed_settings import changed_settings
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
 
 PROGRAM = "program.json"
@@ -48,7 +50,7 @@ class Continued:
     plans: Plans
     asked: Mapping[str, str]  # digests of the queries as declared
     streams: tuple[str, ...]  # by their places
-    lowering: str
+    options: Options
 
     @classmethod
     def at(cls, folder: Path) -> Continued | None:
@@ -58,8 +60,8 @@ class Continued:
         program = read_sealed(folder / PROGRAM)["program"]
         if not _is_ours(program):
             return None  # it is refused where it is claimed
-        streams, lowering = tuple(program["stream"]), program["setting"]["lowering"]
-        return cls(folder, from_json(program["plans"]), program["query"], streams, lowering)
+        streams, options = tuple(program["stream"]), Options(**program["setting"])
+        return cls(folder, from_json(program["plans"]), program["query"], streams, options)
 
 
 class Checkpoint:
@@ -170,7 +172,7 @@ def describe(program: Program) -> dict[str, Any]:
         "stream": {s.name: encode(SourceSpec.of(s).stream) for s in program.streams},
         "table": {table.name: encode(table) for table in tables},
         "query": dict(program.asked),
-        "setting": _settings(program.options),
+        "setting": asdict(program.options),
         "plans": to_json(program.plans),
     }
 
@@ -179,27 +181,30 @@ def _is_ours(program: Mapping[str, Any]) -> bool:
     return {"stream", "table", "query", "setting", "plans"} <= program.keys()
 
 
-def _settings(options: Options) -> dict[str, Any]:
-    """The settings by which operators were chosen, and those of the algorithms that were."""
-    found = ["union", "join", "aggregation", "mode", "late", "lowering"]
-    found += ["join_alpha"] if options.join == "adaptive" else []
-    two_level = ["table_size", "flush", "flush_windows", "flush_rows"]
-    found += two_level if options.aggregation == "two_level" else []
-    return {name: getattr(options, name) for name in found} | {"union": options.merges}
-
-
 def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
     """What has changed so that state would not fit; empty: nothing."""
     found: dict[str, list[str]] = {"gone": [], "new": [], "changed": []}
-    for kind in ("stream", "table", "query", "setting"):
+    for kind in ("stream", "table", "query"):
         before, now = theirs[kind], mine[kind]
         found["gone"] += [f"{kind} {name}" for name in before if name not in now]
         found["new"] += [f"{kind} {name}" for name in now if name not in before]
         found["changed"] += [
             f"{kind} {name}" for name in now if name in before and before[name] != now[name]
         ]
+    found["changed"] += _changed_operators(theirs, mine)
     adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
     if not found["gone"] and not found["changed"] and adds_only_queries:
         places = [name for name in mine["stream"] if name in theirs["stream"]]
         return "" if places == list(theirs["stream"]) else "the streams are in another order"
     return "; ".join(f"{', '.join(names)} {what}" for what, names in found.items() if names)
+
+
+def _changed_operators(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
+    """Queries that ask for the same and are to be computed otherwise, and what was set for that."""
+    before, now = theirs["plans"]["queries"], mine["plans"]["queries"]
+    asked = [name for name in now if theirs["query"].get(name) == mine["query"][name]]
+    changed = [f"operators of query {name}" for name in asked if before[name] != now[name]]
+    then, set_now = Options(**theirs["setting"]), Options(**mine["setting"])
+    if then.lowering != set_now.lowering:
+        return [*changed, "setting lowering"]
+    return changed + [f"setting {each}" for each in changed_settings(then, set_now) if changed]
