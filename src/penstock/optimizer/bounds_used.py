@@ -15,11 +15,13 @@ from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
 from penstock.optimizer.build import build
 from penstock.optimizer.physical import PhysicalPlan
-from penstock.optimizer.specs import SourceSpec
+from penstock.optimizer.specs import NativeSpec, SourceSpec
 
 
 def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
-    """A line for each stream of the plan."""
+    """A line for each stream of the plan; where Spark computes it, bounds are its watermark."""
+    if any(isinstance(each.spec, NativeSpec) for each in plan.walk()):
+        return []
     graph, sources = Graph(), dict[Stream, Node]()
 
     def source(spec: SourceSpec) -> Node:

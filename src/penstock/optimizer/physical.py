@@ -114,7 +114,8 @@ def rewritten(
 class Program:
     """The queries that run together: as they were rewritten, and the operators chosen for them.
 
-    `streams` are what they read, by number; `asked` are digests of the queries as declared.
+    `streams` are what they read, by number; `asked` are digests of the queries as declared;
+    `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice.
     """
 
     streams: tuple[Stream, ...]
@@ -122,6 +123,7 @@ class Program:
     plans: Plans
     options: Options
     asked: Mapping[str, str]
+    reason: str = ""
 
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""

@@ -1,4 +1,4 @@
-"""Specs: an operator of the kernel as a value, with all that it is built from.
+"""Specs: an operator as a value, with all that it is built from.
 
 A spec holds expressions, windows, aggregates and join conditions, and nothing that runs. Whatever
 an operator needs to know stands in its spec, also what other operators ask of it: which panes and
@@ -133,6 +133,18 @@ class WindowSpec(Spec):
     @property
     def name(self) -> str:
         return self.algorithm
+
+
+@dataclass(frozen=True)
+class NativeSpec(Spec):
+    """An operator of Spark SQL, or one in front of it; `of` is what it computes."""
+
+    operator: str
+    of: Spec
+
+    @property
+    def name(self) -> str:
+        return self.operator
 
 
 @dataclass(frozen=True)

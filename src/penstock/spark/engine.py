@@ -113,7 +113,7 @@ class Engine(BaseEngine[SparkQuery]):
         """The pipeline of a query: its operators, and how it runs on Spark."""
         running = None if self._declared(name, plan) is None else self._running_of(name)
         if running is not None:
-            shown = explain_pipeline(running.share, running.program, running.choice)
+            shown = explain_pipeline(running.share, running.program)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
         planned = [] if self._declared(name, plan) is None else self._planned()
@@ -128,7 +128,11 @@ class Engine(BaseEngine[SparkQuery]):
     def programs(self) -> dict[str, Program]:
         """By query that is declared, what its pipeline runs, or would if it were started now."""
         running = [(each.share, each.program) for each in self._running]
-        planned = [(share, share.program()) for share in self._planned()]
+        streams = self.catalog.streams
+        planned = [
+            (share, share.program(rejecting(s for s in streams if s.name in share.keys)))
+            for share in self._planned()
+        ]
         known = {name: program for share, program in running + planned for name in share.queries}
         return {entry.name: known[entry.name] for entry in self.catalog.queries}
 

@@ -13,7 +13,7 @@ from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
 from penstock.plan.graph import QueryGraph
-from penstock.spark.native.choice import NATIVE, Choice, choose
+from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.sources.rejecting import rejecting
@@ -22,20 +22,20 @@ from penstock.spark.sources.rejecting import rejecting
 def explain_planned(share: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
-        program = share.program()
         read = rejecting(entry for entry in streams if entry.name in share.keys)
-        return explain_pipeline(share, program, choose(program.queries, share.options, read))
+        return explain_pipeline(share, share.program(read))
     except NotExecutable as error:
         return f"{explain_graph(QueryGraph(share.queries))}\n\n{error.message}"
 
 
-def explain_pipeline(share: PipelineGroup, program: Program, choice: Choice) -> str:
+def explain_pipeline(share: PipelineGroup, program: Program) -> str:
     """What a pipeline runs, and how."""
-    lines = [f"Pipeline of {', '.join(share.queries)}", f"  {choice}"]
-    if choice.lowering == NATIVE:
+    lowering = program.options.lowering
+    lines = [f"Pipeline of {', '.join(share.queries)}", f"  {lowering}: {program.reason}"]
+    if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
-        return "\n\n".join([explain_graph(QueryGraph(program.queries)), "\n".join(lines)])
-    lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
+    else:
+        lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 

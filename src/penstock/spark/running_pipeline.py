@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,7 @@ from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.totals import query_counts
 from penstock.spark.delivery.uncommitted import remove_uncommitted
 from penstock.spark.failures import translated
-from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
@@ -68,10 +67,7 @@ class RunningPipeline:
             streams |= streams_of(plan)
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
         read = rejecting((e for e in engine.catalog.streams if e.name in streams), frames)
-        program = share.program()
-        self.choice = choose(program.queries, share.options, read)
-        options = replace(program.options, lowering=self.choice.lowering)
-        self.program = replace(program, options=options)
+        self.program = share.program(read)
         first_of = frozenset(streams.keys() - engine.streams_read())
         place = engine.checkpoint_of(share)
         check_is_not_read(place, streams.values())
@@ -90,7 +86,7 @@ class RunningPipeline:
             self._let_go()
             raise
         ets = engine.catalog.settings.ets
-        self.enabling = Enabling(streams, program.queries, ets, options.merges)
+        self.enabling = Enabling(streams, self.program.queries, ets, self.program.options.merges)
         self._timer: EnablingTimer | None = None
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
         #: Spark's status and progress, and what it failed with, in the end.
@@ -98,9 +94,13 @@ class RunningPipeline:
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
         spark, hands = self._engine.session, (self.checkpoint, self._deliver, self._report)
-        if self.choice.lowering == NATIVE:
+        if self._is_native:
             return NativePipeline(spark, self.program, frames, *hands)
         return Pipeline(spark, self.program, self.share.keys, frames, *hands)
+
+    @property
+    def _is_native(self) -> bool:
+        return self.program.options.lowering == NATIVE
 
     def start(self, interval: str) -> None:
         is_continued = not self.checkpoint.is_new
@@ -170,7 +170,7 @@ class RunningPipeline:
         return [dict(self._shown(progress)) for progress in self.query.recentProgress]
 
     def _shown(self, progress: Any) -> Any:
-        return shown(progress) if self.choice.lowering == NATIVE else progress
+        return shown(progress) if self._is_native else progress
 
     @property
     def last_batch(self) -> BatchStatus | None:
@@ -215,7 +215,7 @@ class RunningPipeline:
 
     def check_punctuation(self, stream: str, bound: int, where: Where) -> None:
         """Refuse punctuation from the program that this pipeline cannot take."""
-        if where and self.choice.lowering == NATIVE:
+        if where and self._is_native:
             queries = ", ".join(self.share.queries)
             raise NotExecutable(
                 f"`{queries}` runs as Spark SQL alone, which cannot punctuate only some rows of "

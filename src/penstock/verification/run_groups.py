@@ -23,6 +23,7 @@ from penstock.spark.in_memory.micro_batches import (
     MicroBatch,
     Worker,
 )
+from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.verification.case import Batch, Case, Row, rows_of
@@ -43,6 +44,7 @@ def run_groups(
     options = {
         each.name: replace(
             each.options,
+            lowering=KERNEL,
             strategy=way.strategy,
             rows_per_step=way.rows_per_step,
             ets_by=way.ets_by,

@@ -15,7 +15,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, walk
 from penstock.optimizer.specs import StaticJoinSpec
 from penstock.plan.nodes import Project, TableJoin
-from penstock.spark.placement.pipeline_groups import assign_pipelines
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.state.checkpoint import Checkpoint, Continued, describe
 from tests.spark.placement.plans import plan
 from tests.spark.state.programs import COUNT, ONE, program
@@ -122,7 +122,7 @@ def test_a_setting_by_which_other_operators_are_asked_for_is_refused(
     tmp_path: Path, text: str, options: Options, setting: str
 ) -> None:
     queries = {"q": plan(text)}
-    claimed(tmp_path, optimize(queries))
+    claimed(tmp_path, PipelineGroup.of(queries, Options()).program())
     [group] = assign_pipelines(queries, {"q": options}, found(tmp_path))
     message = refused(tmp_path, group.program())
     assert f"operators of query q, setting {setting} changed" in message
@@ -133,7 +133,8 @@ def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
 ) -> None:
     """Though by costs the same would be chosen today."""
     sliding = {"q": plan(COUNT.format(s=1))}
-    claimed(tmp_path, replace(optimize(sliding, Options(aggregation="wid")), options=Options()))
+    chosen = optimize(sliding, Options(aggregation="wid"))
+    claimed(tmp_path, replace(chosen, options=Options(lowering="kernel")))
     paned = Options(aggregation="paned")
     assert optimize(sliding, paned).plans == optimize(sliding).plans
     [group] = assign_pipelines(sliding, {"q": paned}, found(tmp_path))

@@ -41,6 +41,7 @@ from penstock.spark.native import sliding
 from penstock.spark.native.books import Books, Standing, lateness_after, standing_after
 from penstock.spark.native.folding import folded, source_of
 from penstock.spark.native.lowering import aggregate_of, aggregated_rows, lowered
+from penstock.spark.native.physical import figures
 from penstock.spark.native.promises import promising
 from penstock.spark.native.times import SHIFT, bound_of, watched
 from penstock.spark.session import changed
@@ -64,6 +65,7 @@ class NativePipeline:
         report: Callable[[BatchReport], None],
     ) -> None:
         ((self._name, self._plan),) = program.queries.items()
+        self._physical = program.plans[self._name]
         self._spark = spark
         self._streams = program.streams
         self._checkpoint = checkpoint
@@ -199,7 +201,10 @@ class NativePipeline:
         kept = sum(int(part["numRowsTotal"]) for part in state)
         size = sum(int(part["memoryUsedBytes"]) for part in state)
         dropped = sum(int(part["numRowsDroppedByWatermark"]) for part in state)
-        operators = (OperatorStatus("Spark SQL", (self._name,), 0, 0, kept, size),)
+        operators = tuple(
+            OperatorStatus(name, (self._name,), 0, 0, *state)
+            for name, state in figures(self._physical, kept, size).items()
+        )
         names = [stream.name for stream in self._streams]
         awaited = names if kept else ()
         if self._books is not None:

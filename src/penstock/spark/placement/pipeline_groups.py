@@ -19,7 +19,8 @@ from penstock.optimizer.optimize import go_on, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
-from penstock.spark.native.choice import NATIVE
+from penstock.spark.native.choice import NATIVE, choose
+from penstock.spark.native.physical import is_native, native_plan
 from penstock.spark.placement.partitioning import PartitionKeys, partitioning
 from penstock.spark.state.changed_settings import goes_on
 from penstock.spark.state.checkpoint import Continued
@@ -41,15 +42,34 @@ class PipelineGroup:
         """Queries that go together, spread by what they have in common."""
         return cls(queries, partitioning(*queries.values()), options, continued)
 
-    def program(self) -> Program:
-        """What the pipeline runs: queries that were there go on as they did, others beside them."""
+    def program(self, rejecting: Mapping[str, str] | None = None) -> Program:
+        """What the pipeline runs, natively or in the kernel.
+
+        `rejecting` says of streams why their rows may be rejected (`sources/rejecting.py`).
+        """
+        program = optimize(self.queries, self.options)
+        choice = choose(program.queries, self.options, rejecting)
+        if choice.lowering == NATIVE:
+            queries = program.queries.items()
+            plans = {name: native_plan(query, choice.reason) for name, query in queries}
+            program = replace(program, plans=plans)
+        elif self.continued is not None:
+            program = self._going_on(self.continued)
+        options = replace(program.options, lowering=choice.lowering)
+        return self._in_place(replace(program, options=options, reason=choice.reason))
+
+    def _going_on(self, before: Continued) -> Program:
+        """Queries that were there go on as they did, others beside them."""
+        in_kernel = {name: plan for name, plan in before.plans.items() if not is_native(plan)}
+        kept = goes_on(self.queries, self.options, in_kernel, before.options)
+        return go_on(self.queries, self.options, kept, before.asked)
+
+    def _in_place(self, program: Program) -> Program:
+        """The program with its streams where a checkpoint has them."""
         if self.continued is None:
-            return optimize(self.queries, self.options)
-        before = self.continued
-        kept = goes_on(self.queries, self.options, before.plans, before.options)
-        program = go_on(self.queries, self.options, kept, before.asked)
+            return program
         # Spark knows its sources by their places.
-        places = {name: place for place, name in enumerate(before.streams)}
+        places = {name: place for place, name in enumerate(self.continued.streams)}
         streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
         return replace(program, streams=tuple(streams))
 

@@ -204,7 +204,5 @@ def _changed_operators(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> li
     before, now = theirs["plans"]["queries"], mine["plans"]["queries"]
     asked = [name for name in now if theirs["query"].get(name) == mine["query"][name]]
     changed = [f"operators of query {name}" for name in asked if before[name] != now[name]]
-    then, set_now = Options(**theirs["setting"]), Options(**mine["setting"])
-    if then.lowering != set_now.lowering:
-        return [*changed, "setting lowering"]
-    return changed + [f"setting {each}" for each in changed_settings(then, set_now) if changed]
+    settings = changed_settings(Options(**theirs["setting"]), Options(**mine["setting"]))
+    return changed + [f"setting {each}" for each in settings if changed]
