@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 from penstock.catalog.catalog import StreamEntry
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.model.streams import Stream
-from penstock.spark.exchange.messages import LINES
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
+from penstock.spark.sources.text_lines import LINES
 
 _MAY_NOT_CONFORM = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
 _LATE_INTO = "`{name}` is declared LATE INTO, which only the kernel writes"

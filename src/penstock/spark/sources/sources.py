@@ -23,12 +23,12 @@ from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
-from penstock.spark.exchange.messages import LINES, read_lines
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import is_direct, new_files
 from penstock.spark.sources.directories import check_names, place_of, reading_all
 from penstock.spark.sources.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
+from penstock.spark.sources.text_lines import LINES, read_lines
 from penstock.spark.sources.workload_source import WorkloadSource, made_of
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
