@@ -17,7 +17,7 @@ from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.types import common_type
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, check_refs
-from penstock.plan.nodes.spread import Bands, spread
+from penstock.plan.nodes.spread import Bands, spreads
 from penstock.windows import JoinBand
 
 
@@ -91,9 +91,8 @@ class Join(Node):
         for time in () if self.kind.is_one_sided else self.times:
             number, on = self._origins[time]
             child = self.inputs[number]
-            for column in sorted(child.schema.progressing - {on}):
-                bands = spread(child, on, column)
-                if bands is not None:
+            for column, bands in spreads(child, on).items():
+                if column != on and column in child.schema.progressing:
                     found[qualified(self.names[number], column)] = bands
         return found
 

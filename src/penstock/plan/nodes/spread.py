@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from penstock.model.joins import qualified
 from penstock.plan.nodes.node import Node
 from penstock.windows import JoinBand
 
@@ -22,32 +23,40 @@ Bands = tuple[tuple[JoinBand, int], ...]
 """Bands in the order in which a bound goes through them, each with the side that it comes out."""
 
 
-def spread(node: Node, known: str, asked: str) -> Bands | None:
-    """The bands from a column whose bound is known to another; None: nothing is said of it."""
-    if known == asked:
-        return ()
+def spreads(node: Node, known: str) -> dict[str, Bands]:
+    """The columns that lie within bands of one whose bound is known, and these bands.
+
+    Found once for a node: joins stand on joins, and each of them asks.
+    """
+    found: dict[str, dict[str, Bands]] = node.__dict__.setdefault("_spreads", {})
+    if known not in found:
+        found[known] = _found(node, known)
+    return found[known]
+
+
+def _found(node: Node, known: str) -> dict[str, Bands]:
     if hasattr(node, "edges"):
-        return _in_join(node, known, asked)  # type: ignore[arg-type]
-    if len(node.children) != 1:
-        return None
-    below = [next(iter(node.lineage(column)), None) for column in (known, asked)]
-    if below[0] is None or below[1] is None:
-        return None
-    return spread(node.children[0], below[0].column, below[1].column)
+        return _in_join(node, known)  # type: ignore[arg-type]
+    origins = node.lineage(known) if len(node.children) == 1 else ()
+    below = spreads(node.children[0], origins[0].column) if origins else {}
+    if len(below) < 2:
+        return {known: ()}
+    columns = {name: node.lineage(name)[:1] for name in node.schema.names}
+    return {n: below[o[0].column] for n, o in columns.items() if o and o[0].column in below}
 
 
-def _in_join(join: Join, known: str, asked: str) -> Bands | None:
+def _in_join(join: Join, known: str) -> dict[str, Bands]:
     found: dict[str, Bands] = {known: ()}
     reached = [known]
     for column in reached:
-        for other, bands in _next(join, column, asked):
+        for other, bands in _next(join, column):
             if other not in found:
                 found[other] = (*found[column], *bands)
                 reached.append(other)
-    return found.get(asked)
+    return found
 
 
-def _next(join: Join, column: str, asked: str) -> Iterator[tuple[str, Bands]]:
+def _next(join: Join, column: str) -> Iterator[tuple[str, Bands]]:
     """Columns that lie within a band of one, or within those of the input that both are of."""
     for edge in join.edges:
         if column == edge.left:
@@ -55,9 +64,6 @@ def _next(join: Join, column: str, asked: str) -> Iterator[tuple[str, Bands]]:
         if column == edge.right:
             yield edge.left, ((edge.band, 0),)
     child, own = join.origin(column)
-    for other in dict.fromkeys((*(e.left for e in join.edges), *join.times, asked)):
-        of, name = join.origin(other)
-        if of == child:
-            bands = spread(join.inputs[child], own, name)
-            if bands is not None:
-                yield other, bands
+    below = spreads(join.inputs[child], own)
+    if len(below) > 1:
+        yield from ((qualified(join.names[child], name), bands) for name, bands in below.items())
