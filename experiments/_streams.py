@@ -14,7 +14,7 @@ from statistics import fmean, median
 import numpy as np
 import polars as pl
 
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.select import Select
@@ -46,7 +46,7 @@ def stream(name: str, *, latent: bool = False, heartbeat: int | None = None) -> 
     return Stream(name, TIMED, TimestampKind.INTERNAL, "ts", timing=timing)
 
 
-def select(host: GraphHost, node: Node) -> Node:
+def select(host: GraphHost, node: GraphNode) -> GraphNode:
     return host.graph.add(Select(Ref("keep", Type.BOOLEAN)), [node], cost=COST)
 
 

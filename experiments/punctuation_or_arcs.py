@@ -21,7 +21,7 @@ from _streams import COST, poisson, select, stream, virtual_host
 
 from penstock.kernel.aggregation.wid.bucket import Bucket
 from penstock.kernel.aggregation.wid.wid import WidAggregate
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.scheduling.executor import Step
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
@@ -48,7 +48,7 @@ def nested_unions(host: GraphHost) -> GraphHost:
     """Query `q` is what comes out of the last union; `counts` the aggregate behind it."""
     graph = host.graph
 
-    def union(*nodes: Node) -> Node:
+    def union(*nodes: GraphNode) -> GraphNode:
         return graph.add(Merge(2, "ts"), nodes, cost=COST)
 
     a, b, c, d, e = (select(host, host.add_stream(stream(name))) for name in RATES)

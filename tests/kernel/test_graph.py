@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockBug
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import from_ipc
@@ -30,7 +30,7 @@ from tests.kernel.scheduling.graphs import (
 A: Plan = ("source", "a")
 
 
-def names(nodes: list[Node] | dict[str, Node]) -> list[str]:
+def names(nodes: list[GraphNode] | dict[str, GraphNode]) -> list[str]:
     return [node.name for node in nodes] if isinstance(nodes, list) else list(nodes)
 
 

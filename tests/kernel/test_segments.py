@@ -8,21 +8,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from penstock.kernel.segments import FEW, MANY, Segment, Table, where
+from penstock.kernel.segments import FEW, MANY, Segment, SegmentTable, where
 
 
 def rows(*times: int) -> pl.DataFrame:
     return pl.DataFrame({"ts": list(times)}, schema={"ts": pl.Int64})
 
 
-def table(*segments: tuple[int, ...]) -> Table:
-    made = Table(on="ts")
+def table(*segments: tuple[int, ...]) -> SegmentTable:
+    made = SegmentTable(on="ts")
     for times in segments:
         made.append(rows(*times))
     return made
 
 
-def times(found: Table | list[pl.DataFrame]) -> list[list[int]]:
+def times(found: SegmentTable | list[pl.DataFrame]) -> list[list[int]]:
     return [part.get_column("ts").to_list() for part in found]
 
 
@@ -56,7 +56,7 @@ def test_rows_that_are_going_leave_wherever_they_stand() -> None:
 
 
 def test_a_condition_that_is_null_keeps_the_row() -> None:
-    made = Table()
+    made = SegmentTable()
     made.append(pl.DataFrame({"x": [1, None, 3]}))
     made.take_where(where(pl.col("x") < 2))
     assert [part.get_column("x").to_list() for part in made] == [[None, 3]]
@@ -64,7 +64,7 @@ def test_a_condition_that_is_null_keeps_the_row() -> None:
 
 @pytest.mark.parametrize("fan_in", [FEW, MANY])
 def test_rows_are_copied_a_logarithmic_number_of_times(fan_in: int) -> None:
-    made, copied = Table(), 0
+    made, copied = SegmentTable(), 0
 
     def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
         nonlocal copied
@@ -86,7 +86,7 @@ def test_only_segments_that_are_alike_are_merged() -> None:
     def alike(found: Sequence[Segment]) -> list[Segment]:
         return [s for s in found if s.rows.item(0, 0) % 2 == found[-1].rows.item(0, 0) % 2]
 
-    made = Table(on="ts")
+    made = SegmentTable(on="ts")
     for time in range(8):
         made.append(rows(time))
         made.compact(pl.concat, 4, alike)
@@ -94,13 +94,13 @@ def test_only_segments_that_are_alike_are_merged() -> None:
 
 
 def test_a_sorted_table_knows_its_first_row_and_every_table_its_extent() -> None:
-    made = Table(on="ts")
+    made = SegmentTable(on="ts")
     made.append_sorted(rows(5, 3))
     made.append_sorted(rows(4, 9))
     assert made.lowest() == 3
     assert made.extent() == (3, 9)
-    assert Table(on="ts").lowest() is None
-    assert Table([*made.segments]).extent() is None
+    assert SegmentTable(on="ts").lowest() is None
+    assert SegmentTable([*made.segments]).extent() is None
 
 
 def test_what_replaces_other_rows_has_an_id_of_its_own() -> None:

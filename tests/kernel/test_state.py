@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State, TableDescription
 from tests.kernel.moving import move, restore, saved
 
@@ -16,18 +16,18 @@ from tests.kernel.moving import move, restore, saved
 class Counted(State):
     total: int = 0
     bounds: dict[str, list[int]] = field(default_factory=dict)
-    rows: Table = table("x")
+    rows: SegmentTable = table("x")
 
 
 def example() -> Counted:
-    rows = Table(on="x")
+    rows = SegmentTable(on="x")
     rows.append(pl.DataFrame({"x": [1, 2], "s": ["a", None]}))
     rows.append(pl.DataFrame({"x": [3], "s": ["é"]}))
     return Counted(7, {"ts": [1, 2]}, rows)
 
 
 def test_an_empty_segment_is_not_kept() -> None:
-    table = Table()
+    table = SegmentTable()
     table.append(pl.DataFrame({"x": []}))
     assert table.segments == []
 

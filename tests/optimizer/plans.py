@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.catalog.catalog import Catalog
-from penstock.kernel.graph import Graph
-from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.optimizer.build import build
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
@@ -56,16 +55,16 @@ class Built:
         for entry in declared().streams:
             self.graph.add_source(entry.name)
 
-    def all(self, *texts: str, **options: Any) -> list[KernelNode]:
+    def all(self, *texts: str, **options: Any) -> list[GraphNode]:
         queries = {text: plan(text) for text in texts}
         plans = optimize(queries, Options(**options)).plans.values()
         return [build(each, self.graph, self._source) for each in plans]
 
-    def one(self, text: str, **options: Any) -> KernelNode:
+    def one(self, text: str, **options: Any) -> GraphNode:
         [node] = self.all(text, **options)
         return node
 
-    def _source(self, spec: SourceSpec) -> KernelNode:
+    def _source(self, spec: SourceSpec) -> GraphNode:
         return self.graph.nodes[spec.stream.name]
 
     @property

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from penstock.kernel.graph import Graph
-from penstock.kernel.graph import Node as KernelNode
+from penstock.kernel.graph import GraphNode as KernelNode
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.explain import explain, explain_program
 from penstock.optimizer.physical import PhysicalPlan, walk

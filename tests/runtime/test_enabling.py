@@ -9,7 +9,7 @@ import pytest
 
 from penstock.kernel.aggregation.wid.bucket import Bucket
 from penstock.kernel.aggregation.wid.wid import WidAggregate
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.project import Project
@@ -47,7 +47,7 @@ def make(ets: Ets = ON_DEMAND, start: int = 0, **options: Any) -> GraphHost:
     return GraphHost(clock=VirtualClock(start), ets=ets, **options)
 
 
-def count(host: GraphHost, source: Node, on: str = "ts", length: int = 10) -> Node:
+def count(host: GraphHost, source: GraphNode, on: str = "ts", length: int = 10) -> GraphNode:
     window = Sliding(on, length, length)
     bucket = host.graph.add(Bucket(window), [source])
     return host.graph.add(WidAggregate([], [("n", Aggregate("count", None))], window), [bucket])

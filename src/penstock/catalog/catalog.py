@@ -34,7 +34,7 @@ from penstock.sql.parse.statements import (
     CreateView,
     Declare,
     Drop,
-    Query,
+    ParsedQuery,
     Set,
     Sink,
     Statement,
@@ -219,7 +219,7 @@ class Catalog:
         bound = self._bind(statement.name, statement.select)
         return ViewEntry(statement.name, bound.plan, bound.reads, statement.sql)
 
-    def _bind(self, name: str, select: Query) -> BoundQuery:
+    def _bind(self, name: str, select: ParsedQuery) -> BoundQuery:
         bound = bind(select, self, defining=name)
         through = self._all_read_by(bound.reads)
         if name.lower() in through:

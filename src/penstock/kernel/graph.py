@@ -22,15 +22,19 @@ from penstock.model.punctuation import Punctuation
 
 
 @dataclass(eq=False)
-class Node:
+class GraphNode:
     """A place in the graph. `cost` is what one row costs here on a virtual clock."""
 
     name: str
     operator: Operator | None  # None: a source
     output: Buffer
     inputs: list[Cursor] = field(default_factory=list)
-    producers: list[Node] = field(default_factory=list)  # one per input; through a Fork, the Fork
-    consumers: list[Node] = field(default_factory=list)  # operators only; sinks are not scheduled
+    producers: list[GraphNode] = field(
+        default_factory=list
+    )  # one per input; through a Fork, the Fork
+    consumers: list[GraphNode] = field(
+        default_factory=list
+    )  # operators only; sinks are not scheduled
     sinks: dict[str, Cursor] = field(default_factory=dict)
     cost: int = 0
     is_fork: bool = field(init=False)
@@ -50,7 +54,7 @@ class Node:
             return False
         return bool(self.active) or self.operator.more(self.inputs)
 
-    def yields(self, consumer: Node) -> bool:
+    def yields(self, consumer: GraphNode) -> bool:
         """Whether its output holds something unread by `consumer`."""
         if consumer.is_fork:
             return any(self.yields(branch) for branch in consumer.consumers)
@@ -77,7 +81,7 @@ class Node:
             sum(size.bytes for size in sizes),
         )
 
-    def tsm_successor(self) -> Node | None:
+    def tsm_successor(self) -> GraphNode | None:
         """An operator whose register this one has written and that has not used it yet."""
         for arc in self.arcs:
             if arc.target.active:
@@ -92,28 +96,30 @@ class Graph:
     """Nodes by name, in an order in which producers come before consumers."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, GraphNode] = {}
 
-    def add_source(self, name: str) -> Node:
-        return self._place(Node(name, None, Buffer()))
+    def add_source(self, name: str) -> GraphNode:
+        return self._place(GraphNode(name, None, Buffer()))
 
     def add(
         self,
         operator: Operator,
-        producers: Sequence[Node],
+        producers: Sequence[GraphNode],
         *,
         name: str | None = None,
         cost: int = 0,
-    ) -> Node:
+    ) -> GraphNode:
         """Put an operator behind its producers; it sees what they put out from now on."""
         if len(producers) != operator.ports:
             raise PenstockBug(f"{operator.name} has {operator.ports} inputs, not {len(producers)}")
-        node = self._place(Node(self._unused(name or operator.name), operator, Buffer(), cost=cost))
+        node = self._place(
+            GraphNode(self._unused(name or operator.name), operator, Buffer(), cost=cost)
+        )
         for producer in producers:
             self._connect(producer, node)
         return node
 
-    def add_sink(self, name: str, node: Node) -> Cursor:
+    def add_sink(self, name: str, node: GraphNode) -> Cursor:
         """A cursor for what `node` puts out from now on."""
         cursor = node.output.reader(f"query {name}")
         node.sinks[name] = cursor
@@ -139,7 +145,7 @@ class Graph:
         """Take everything away, to be built anew."""
         self.nodes.clear()
 
-    def sources(self) -> list[Node]:
+    def sources(self) -> list[GraphNode]:
         return [node for node in self.nodes.values() if node.is_source]
 
     def state_sizes(self) -> Iterator[tuple[str, str, int, int]]:
@@ -166,7 +172,7 @@ class Graph:
 
     # -- shape --------------------------------------------------------------------------------
 
-    def _place(self, node: Node) -> Node:
+    def _place(self, node: GraphNode) -> GraphNode:
         if node.name in self.nodes:
             raise PenstockBug(f"node `{node.name}` exists already")
         self.nodes[node.name] = node
@@ -180,7 +186,7 @@ class Graph:
             number += 1
         return f"{name}_{number}"
 
-    def _connect(self, producer: Node, consumer: Node) -> None:
+    def _connect(self, producer: GraphNode, consumer: GraphNode) -> None:
         if producer.consumers and not producer.is_fork:
             if producer.consumers[0].is_fork:
                 producer = producer.consumers[0]
@@ -191,10 +197,10 @@ class Graph:
         if consumer not in producer.consumers:
             producer.consumers.append(consumer)
 
-    def _fork(self, producer: Node) -> Node:
+    def _fork(self, producer: GraphNode) -> GraphNode:
         """Put a Fork between a producer and its only consumer."""
         [branch] = producer.consumers
-        fork = Node(self._unused(f"Fork {producer.name}"), Fork(), producer.output)
+        fork = GraphNode(self._unused(f"Fork {producer.name}"), Fork(), producer.output)
         # Behind its producer, so that the order of the nodes stays that of the arcs.
         nodes = list(self.nodes.values())
         nodes.insert(nodes.index(producer) + 1, fork)
@@ -206,7 +212,7 @@ class Graph:
         branch.producers = [fork if p is producer else p for p in branch.producers]
         return fork
 
-    def _prune(self, node: Node) -> None:
+    def _prune(self, node: GraphNode) -> None:
         if node.is_source or node.sinks or node.consumers:
             return
         del self.nodes[node.name]
@@ -222,7 +228,7 @@ class Graph:
             else:
                 self._prune(producer)
 
-    def _unfork(self, fork: Node) -> None:
+    def _unfork(self, fork: GraphNode) -> None:
         [branch], [producer] = fork.consumers, fork.producers
         producer.consumers = [branch]
         branch.producers = [producer if p is fork else p for p in branch.producers]

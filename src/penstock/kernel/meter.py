@@ -7,7 +7,7 @@ touched are counted again.
 from __future__ import annotations
 
 from penstock.kernel.buffer import Buffer
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 
 
 class QueueMeter:
@@ -20,7 +20,7 @@ class QueueMeter:
         for node in graph.nodes.values():
             self.touch(node)
 
-    def touch(self, node: Node) -> None:
+    def touch(self, node: GraphNode) -> None:
         """Count again what `node` reads and writes."""
         for buffer in {node.output, *(cursor.buffer for cursor in node.inputs)}:
             length = buffer.length

@@ -49,7 +49,7 @@ class Segment:
 
 
 @dataclass
-class Table:
+class SegmentTable:
     """Immutable segments, oldest first; `on` is the column that tells the rows' time, if any."""
 
     segments: list[Segment] = field(default_factory=list)
@@ -189,7 +189,7 @@ class Table:
 
 def table(on: str | None = None) -> Any:
     """A field of a state: a table, empty at first."""
-    return field(default_factory=lambda: Table(on=on))
+    return field(default_factory=lambda: SegmentTable(on=on))
 
 
 def where(condition: pl.Expr) -> Callable[[pl.DataFrame], Mask]:

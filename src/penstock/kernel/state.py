@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from penstock.kernel.segments import Segment, Table
+from penstock.kernel.segments import Segment, SegmentTable
 
 
 @dataclass(frozen=True)
@@ -58,23 +58,25 @@ class State:
         As other tables: whoever has computed something from one can tell that it is gone.
         """
         for name, segments in tables.items():
-            setattr(self, name, Table(segments, getattr(self, name).on))
+            setattr(self, name, SegmentTable(segments, getattr(self, name).on))
 
     def facts(self) -> dict[str, Any]:
         """The small values, by name."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in named.items() if not isinstance(value, Table)}
+        return {name: value for name, value in named.items() if not isinstance(value, SegmentTable)}
 
-    def tables(self) -> Iterator[tuple[str, Table]]:
+    def tables(self) -> Iterator[tuple[str, SegmentTable]]:
         """The tables, by name."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if isinstance(value, Table):
+            if isinstance(value, SegmentTable):
                 yield name, value
 
     def holds_rows(self) -> bool:
         """Whether a table has any; operators are asked at every turn what they hold."""
-        return any(isinstance(value, Table) and value.segments for value in vars(self).values())
+        return any(
+            isinstance(value, SegmentTable) and value.segments for value in vars(self).values()
+        )
 
 
 def to_ipc(

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.kernel.buffer import Cursor, Item
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain
 from penstock.model.punctuation import Punctuation
@@ -69,7 +69,7 @@ class Delayed(Operator):
         return self._inside[0][0] <= self._clock.now()
 
 
-def delay(node: Node, clock: Clock, ticks: int) -> Delayed:
+def delay(node: GraphNode, clock: Clock, ticks: int) -> Delayed:
     """Let a node's operator, which must have one input, work beside the others from now on."""
     assert node.operator is not None
     delayed = Delayed(node.operator, clock, ticks)

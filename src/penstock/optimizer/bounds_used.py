@@ -6,7 +6,7 @@ Spec: window-queries 1.4.
 
 from __future__ import annotations
 
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.describe import grain_behind
 from penstock.kernel.progress.grain import UNUSED, Grain
 from penstock.model.schema import ROW_NUM
@@ -22,9 +22,9 @@ def bounds_used(plan: PhysicalPlan, indent: str = "") -> list[str]:
     """A line for each stream of the plan; where Spark computes it, bounds are its watermark."""
     if any(isinstance(each.spec, NativeSpec) for each in plan.walk()):
         return []
-    graph, sources = Graph(), dict[Stream, Node]()
+    graph, sources = Graph(), dict[Stream, GraphNode]()
 
-    def source(spec: SourceSpec) -> Node:
+    def source(spec: SourceSpec) -> GraphNode:
         if spec.stream not in sources:
             sources[spec.stream] = graph.add_source(spec.stream.name)
         return sources[spec.stream]

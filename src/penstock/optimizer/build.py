@@ -28,7 +28,7 @@ from penstock.kernel.aggregation.wid.bucket import Bucket
 from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate
 from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLandmark, RevisingWid
 from penstock.kernel.aggregation.wid.wid import WidAggregate
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.joins.baselines.global_order import GlobalOrder
 from penstock.kernel.joins.table_join import TableJoin
 from penstock.kernel.joins.tactics.adaptive import Adaptive
@@ -63,7 +63,9 @@ _TACTICS: dict[str, type[Tactic]] = {
 }
 
 
-def build(plan: PhysicalPlan, graph: Graph, source: Callable[[specs.SourceSpec], Node]) -> Node:
+def build(
+    plan: PhysicalPlan, graph: Graph, source: Callable[[specs.SourceSpec], GraphNode]
+) -> GraphNode:
     """The node that gives the plan's answer, built or found; `source` are those of the streams."""
     if isinstance(plan.spec, specs.SourceSpec):
         return source(plan.spec)
@@ -74,7 +76,7 @@ def build(plan: PhysicalPlan, graph: Graph, source: Callable[[specs.SourceSpec],
     return graph.add(operator_of(plan.spec, inputs), inputs, name=plan.id)
 
 
-def operator_of(spec: specs.Spec, inputs: Sequence[Node]) -> Operator:
+def operator_of(spec: specs.Spec, inputs: Sequence[GraphNode]) -> Operator:
     """The operator that a spec describes; those that read a store are told which."""
     match spec:
         case specs.SelectSpec():

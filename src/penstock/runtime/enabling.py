@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
@@ -49,8 +49,8 @@ class Enabling:
         self._by_arcs = by_arcs
         self._given: set[str] = set()  # streams that gave one since the last consumed row
         self._due: dict[str, int] = {}
-        self._behind: dict[str, list[Node]] = {}  # operators that may wait for a stream
-        self._streams: dict[Node, StreamInput] = {}
+        self._behind: dict[str, list[GraphNode]] = {}  # operators that may wait for a stream
+        self._streams: dict[GraphNode, StreamInput] = {}
 
     # -- following the host -------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class Enabling:
 
     # -- on demand ----------------------------------------------------------------------------
 
-    def ask(self, source: Node) -> bool:
+    def ask(self, source: GraphNode) -> bool:
         """Have an empty source make an enabling timestamp; whether it did."""
         stream = self._streams.get(source)
         if stream is None or self._ets is None or self._ets.kind is not EtsKind.ON_DEMAND:

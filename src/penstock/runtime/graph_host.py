@@ -26,7 +26,7 @@ import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
 from penstock.kernel.conform import Rows
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
 from penstock.kernel.scheduling.executor import Executor, Step
@@ -69,7 +69,7 @@ class GraphHost:
     def __init__(
         self,
         graph: Graph | None = None,
-        streams: Mapping[str, tuple[Node, Stream]] | None = None,
+        streams: Mapping[str, tuple[GraphNode, Stream]] | None = None,
         *,
         clock: Clock | None = None,
         table: SchedulingTable | None = None,
@@ -96,7 +96,7 @@ class GraphHost:
         self._rejected = rejected or self.rejected_rows.append
         self._punctuation_cost = punctuation_cost
         self._how = {"by_batch": by_batch, "reopens": reopens}
-        self._fed: list[Node] = []  # sources that got rows since the last step
+        self._fed: list[GraphNode] = []  # sources that got rows since the last step
         self._inputs: dict[str, StreamInput] = {}
         self._outputs: dict[str, QueryOutput] = {}
         self._progress = Enabling(self.graph, self._inputs, self.clock, ets, by_arcs=ets_by_arcs)
@@ -109,7 +109,7 @@ class GraphHost:
 
     # -- streams and queries ------------------------------------------------------------------
 
-    def add_stream(self, stream: Stream) -> Node:
+    def add_stream(self, stream: Stream) -> GraphNode:
         """The source that the stream's rows will come out of."""
         if stream.name in self._inputs:
             raise DuplicateName(f"stream `{stream.name}` exists already")
@@ -118,7 +118,7 @@ class GraphHost:
         self._rebuild()
         return node
 
-    def source_of_all(self, stream: str) -> Node:
+    def source_of_all(self, stream: str) -> GraphNode:
         """A source of the stream's rows with the late ones among them; it has no bounds."""
         found = self._stream(stream)
         if found.node_of_all is None:
@@ -135,7 +135,7 @@ class GraphHost:
         del self._inputs[name]
         self._rebuild()
 
-    def add_query(self, name: str, node: Node) -> None:
+    def add_query(self, name: str, node: GraphNode) -> None:
         """Hand out what `node` puts out from now on."""
         self._add_queries({name: node})
 
@@ -143,11 +143,11 @@ class GraphHost:
         """Build the operators of queries, where they are not there already, and run them."""
         self._add_queries({n: build(plan, self.graph, self._source) for n, plan in plans.items()})
 
-    def _source(self, spec: SourceSpec) -> Node:
+    def _source(self, spec: SourceSpec) -> GraphNode:
         name = spec.stream.name
         return self.source_of_all(name) if spec.with_late else self.source(name)
 
-    def _add_queries(self, nodes: Mapping[str, Node]) -> None:
+    def _add_queries(self, nodes: Mapping[str, GraphNode]) -> None:
         for name, node in nodes.items():
             if name in self._outputs:
                 raise DuplicateName(f"query `{name}` exists already")
@@ -291,7 +291,7 @@ class GraphHost:
     def streams(self) -> list[str]:
         return list(self._inputs)
 
-    def source(self, stream: str) -> Node:
+    def source(self, stream: str) -> GraphNode:
         return self._stream(stream).node
 
     def counts(self, stream: str) -> StreamCounts:
@@ -355,7 +355,7 @@ class GraphHost:
             self._progress.begin()
         self._drain(step.node)
 
-    def _asked(self, source: Node) -> bool:
+    def _asked(self, source: GraphNode) -> bool:
         return self._progress.ask(source)
 
     def _rebuild(self) -> None:
@@ -368,12 +368,12 @@ class GraphHost:
         for node in fed:
             self._drain(node)
 
-    def _drain(self, node: Node) -> None:
+    def _drain(self, node: GraphNode) -> None:
         for name in list(node.sinks):  # a subscriber may stop a query
             if name in self._outputs:
                 self._outputs[name].drain()
 
-    def _input(self, stream: Stream, node: Node) -> StreamInput:
+    def _input(self, stream: Stream, node: GraphNode) -> StreamInput:
         return StreamInput(stream, node, self._late, self._rejected, **self._how)
 
     def _stream(self, name: str) -> StreamInput:
@@ -385,7 +385,7 @@ class GraphHost:
 
 def operator_statuses(graph: Graph) -> tuple[OperatorStatus, ...]:
     """What all operators of a graph have come to since it was built or restored."""
-    working: dict[Node, list[str]] = {}  # operator -> queries
+    working: dict[GraphNode, list[str]] = {}  # operator -> queries
     for node in graph.nodes.values():
         for name in node.sinks:
             for each in _upstream(node):
@@ -402,7 +402,7 @@ def _with_late(stream: str) -> str:
     return f"{stream} and late rows"
 
 
-def _upstream(*nodes: Node) -> set[Node]:
+def _upstream(*nodes: GraphNode) -> set[GraphNode]:
     """Nodes and everything that feeds them."""
     found, frontier = set(nodes), list(nodes)
     while frontier:

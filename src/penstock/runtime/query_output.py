@@ -13,7 +13,7 @@ import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
 
 
@@ -23,7 +23,7 @@ class OutputState(State):
     what they keep."""
 
     rows: int = 0
-    waiting: Table = table()
+    waiting: SegmentTable = table()
 
 
 class QueryOutput:

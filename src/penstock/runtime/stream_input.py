@@ -22,7 +22,7 @@ import polars as pl
 from penstock.errors import BadPunctuation
 from penstock.kernel.block import Block
 from penstock.kernel.conform import Conformed, Rows, as_text, conform, timeless_as_text
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.generate import Generator
@@ -44,7 +44,7 @@ class StreamInput:
     def __init__(
         self,
         stream: Stream,
-        node: Node,
+        node: GraphNode,
         policy: LatePolicy,
         rejected: Callable[[RejectedRows], None],
         *,
@@ -54,7 +54,7 @@ class StreamInput:
         self.stream = stream
         self.node = node
         #: A second source, of late rows too, for queries that have nothing to be late for.
-        self.node_of_all: Node | None = None
+        self.node_of_all: GraphNode | None = None
         self.tally = Tally()
         self.policy = policy
         self.generator = Generator(stream)
@@ -267,6 +267,6 @@ class StreamInput:
             self._rejected(RejectedRows(self.stream.name, reason, rows))
 
 
-def is_read(node: Node | None) -> bool:
+def is_read(node: GraphNode | None) -> bool:
     """Whether anybody reads what a node puts out."""
     return node is not None and bool(node.consumers or node.sinks)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.kernel.joins.run import CELL_BITS, CODE, Needles, Run, encode, epochs, merge
 from penstock.kernel.joins.store import Store
-from penstock.kernel.segments import Table
+from penstock.kernel.segments import SegmentTable
 from penstock.windows import TumblingBand
 
 
@@ -55,7 +55,7 @@ def test_a_merged_run_is_sorted_and_has_all_rows() -> None:
 
 
 def test_runs_of_a_tumbling_join_keep_to_a_window_so_nothing_is_held_for_longer() -> None:
-    store, table = Store("ts", 0, TumblingBand(100, origin=30)), Table()
+    store, table = Store("ts", 0, TumblingBand(100, origin=30)), SegmentTable()
     rng = np.random.default_rng(4)
     most = 0
     for start in range(1000):
@@ -71,14 +71,14 @@ def test_runs_of_a_tumbling_join_keep_to_a_window_so_nothing_is_held_for_longer(
 
 
 def test_a_block_of_many_windows_is_not_cut_up() -> None:
-    store, table = Store("ts", 0, TumblingBand(10)), Table()
+    store, table = Store("ts", 0, TumblingBand(10)), SegmentTable()
     run = run_of(np.zeros(1000, np.uint64), np.arange(1000), 0)
     store.add(table, run.rows, run.times)
     assert len(table.segments) == 1
 
 
 def test_a_store_keeps_rows_of_different_epochs_apart() -> None:
-    store, table = Store("ts", 0), Table()
+    store, table = Store("ts", 0), SegmentTable()
     times = np.array([5, 6, (1 << CELL_BITS) + 5, (1 << CELL_BITS) + 6])
     run = run_of(np.zeros(4, np.uint64), times, 0)
     store.add(table, run.rows, run.times)
@@ -89,7 +89,7 @@ def test_a_store_keeps_rows_of_different_epochs_apart() -> None:
 
 
 def test_many_small_blocks_make_few_runs_and_copy_a_row_a_few_times() -> None:
-    store, table = Store("ts", 0), Table()
+    store, table = Store("ts", 0), SegmentTable()
     written = 0
     for block in range(400):
         before = {segment.id for segment in table.segments}
@@ -105,7 +105,7 @@ def test_many_small_blocks_make_few_runs_and_copy_a_row_a_few_times() -> None:
 
 
 def test_a_run_that_would_linger_with_most_rows_forgotten_is_halved() -> None:
-    store, table = Store("ts", 0), Table()
+    store, table = Store("ts", 0), SegmentTable()
     # Two links in one block, one of them 100 behind the other.
     times = np.concatenate((np.arange(0, 60), np.arange(140, 180)))
     run = run_of((times % 7).astype(np.uint64), times, 0)
@@ -120,7 +120,7 @@ def test_a_run_that_would_linger_with_most_rows_forgotten_is_halved() -> None:
 
 
 def test_a_new_run_is_halved_before_anybody_writes_it() -> None:
-    table, store = Table(), Store("ts", 0)
+    table, store = SegmentTable(), Store("ts", 0)
     for start in (0, 1000):
         run = run_of(np.zeros(100, np.uint64), np.arange(start, start + 100), 0)
         store.add(table, run.rows, run.times)

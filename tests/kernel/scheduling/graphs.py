@@ -17,7 +17,7 @@ import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.meld import Meld
 from penstock.model.punctuation import Punctuation
@@ -40,7 +40,7 @@ class KeepUnlessMultiple(Operator):
         out.punctuation(punctuation)
 
 
-def build(graph: Graph, plan: Plan, known: dict[Plan, Node] | None = None) -> Node:
+def build(graph: Graph, plan: Plan, known: dict[Plan, GraphNode] | None = None) -> GraphNode:
     """The node that computes a plan; plans in `known` are not built again."""
     if known and plan in known:
         return known[plan]

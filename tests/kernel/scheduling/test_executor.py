@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from penstock.errors import BadSetting
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.scheduling.batched import batched
@@ -58,7 +58,7 @@ plans = st.recursive(
 @dataclass
 class Query:
     plan: Plan
-    node: Node
+    node: GraphNode
     sink: Cursor
     pushed: list[tuple[str, int]] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class World:
         table = SchedulingTable(graph, strategy)
         return cls(Executor(graph, table, rows_per_step=limit), graph)
 
-    def add(self, plan: Plan, known: dict[Plan, Node] | None = None) -> None:
+    def add(self, plan: Plan, known: dict[Plan, GraphNode] | None = None) -> None:
         self.added += 1
         name = f"q{self.added}"
         node = build(self.graph, plan, known)
@@ -324,7 +324,7 @@ def test_an_empty_source_may_be_filled_on_demand() -> None:
     sink = graph.add_sink("sink", graph.add(Merge(2, "x"), [a, b]))
     asked: list[str] = []
 
-    def promise(source: Node) -> bool:
+    def promise(source: GraphNode) -> bool:
         asked.append(source.name)
         if source is a or len(asked) > 1:
             return False
@@ -339,7 +339,7 @@ def test_an_empty_source_may_be_filled_on_demand() -> None:
 
 
 def test_nobody_is_asked_for_a_promise_while_nothing_waits() -> None:
-    def never(source: Node) -> bool:
+    def never(source: GraphNode) -> bool:
         raise AssertionError(source)
 
     graph = path("S1")

@@ -14,7 +14,14 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind, Timing
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
-from penstock.spark.exchange.exchange import DDL, MALFORMED_ROWS, NOW, PROGRESS, SCHEMA, Packer
+from penstock.spark.exchange.exchange import (
+    DDL,
+    MALFORMED_ROWS,
+    NOW,
+    SCHEMA,
+    STREAM_PROGRESS,
+    Packer,
+)
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.placement.partitioning import PartitionKeys
 
@@ -104,6 +111,6 @@ def test_rows_from_the_future_are_set_aside_and_promise_nothing() -> None:
     ]
     [good] = [from_ipc(line["payload"]) for line in lines if line["seq"] >= 0]
     assert good.rows() == [(5, 1), (110, 3), (None, 4)]
-    assert {(line["newest"], line["rows"]) for line in lines if line["seq"] == PROGRESS} == {
+    assert {(line["newest"], line["rows"]) for line in lines if line["seq"] == STREAM_PROGRESS} == {
         (110, 4)
     }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction
 from penstock.model.types import Type
-from penstock.sql.bind.conditions import Bound, bound_of, conjuncts
+from penstock.sql.bind.conditions import Distance, bound_of, conjuncts
 
 A, B = Ref("a", Type.BIGINT), Ref("b", Type.BIGINT)
 OPERATORS = {
@@ -70,9 +70,9 @@ def test_what_two_bounds_say_together_is_what_both_say(
     def inside(low: int | None, high: int | None) -> bool:
         return (low is None or low <= distance) and (high is None or distance <= high)
 
-    together = Bound("a", "b", None, None)
+    together = Distance("a", "b", None, None)
     for low, high in bounds:
-        together = together.narrowed(Bound("a", "b", low, high))
+        together = together.narrowed(Distance("a", "b", low, high))
     assert inside(together.low, together.high) == all(inside(*bound) for bound in bounds)
 
 

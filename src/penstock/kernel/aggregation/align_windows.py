@@ -21,7 +21,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table, where
+from penstock.kernel.segments import SegmentTable, table, where
 from penstock.kernel.state import State
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
@@ -36,7 +36,7 @@ from penstock.windows.sliding import Sliding
 class AlignWindowsState(State):
     """Results that wait for those of other inputs, and the bound of each input."""
 
-    waiting: Table = table(WINDOW_END)
+    waiting: SegmentTable = table(WINDOW_END)
     bounds: list[int] = field(default_factory=list)
     sent: int = BEGINNING
 

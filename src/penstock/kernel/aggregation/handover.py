@@ -20,7 +20,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -34,7 +34,7 @@ FIRST, SECOND = 0, 1
 class HandoverState(State):
     """Results of the second that wait for the first to end, and the bound of each input."""
 
-    waiting: Table = table(WINDOW_END)
+    waiting: SegmentTable = table(WINDOW_END)
     bounds: list[int] = field(default_factory=lambda: [BEGINNING, BEGINNING])
     sent: int = BEGINNING
 

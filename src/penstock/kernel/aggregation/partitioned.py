@@ -26,7 +26,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.model.punctuation import Where
 from penstock.model.timestamps import END
 from penstock.windows.partitioned import Partitioned
@@ -38,9 +38,9 @@ _PANE, _COUNT = "__pane", "__count"
 class PartitionedState(WindowState):
     """Rows without a rank yet (those below `closed` have one), counts of partitions, and panes."""
 
-    waiting: Table = table()
-    counts: Table = table()
-    panes: Table = table()
+    waiting: SegmentTable = table()
+    counts: SegmentTable = table()
+    panes: SegmentTable = table()
 
 
 class PartitionedAggregate(WindowDriver):

@@ -29,7 +29,7 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.segments import where as where_holds
 from penstock.model.punctuation import Where
 from penstock.model.schema import WINDOW_END
@@ -46,7 +46,7 @@ MOST_PIECES = 1 << 12
 class SessionState(WindowState):
     """Pieces of sessions that are open."""
 
-    pieces: Table = table(_DUE)
+    pieces: SegmentTable = table(_DUE)
 
 
 class SessionAggregate(WindowDriver):

@@ -22,7 +22,7 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import Grain, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table, where
+from penstock.kernel.segments import SegmentTable, table, where
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
@@ -36,7 +36,7 @@ RESULTS, ROWS = 0, 1
 class UpToLastRowState(State):
     """Results that no row has come to yet, the number of the last row, and the bound received."""
 
-    waiting: Table = table(WINDOW_END)
+    waiting: SegmentTable = table(WINDOW_END)
     counted: int = BEGINNING
     over: bool = False  # whether no row comes any more
     received: int = BEGINNING  # about the results

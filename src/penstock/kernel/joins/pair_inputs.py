@@ -26,7 +26,7 @@ from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.progress.release import Need, Times, Waiting
-from penstock.kernel.segments import Mask, Table
+from penstock.kernel.segments import Mask, SegmentTable
 from penstock.model.joins import JoinKind
 
 NAMES = ["left", "right"]
@@ -57,10 +57,10 @@ class PairInputs(Inputs):
         }
         return dict(zip(NAMES, self.times, strict=True)) | waiting
 
-    def stored(self, side: int) -> Table:
+    def stored(self, side: int) -> SegmentTable:
         return self.state.table(NAMES[side])
 
-    def _waiting(self, side: int) -> tuple[Table, Table]:
+    def _waiting(self, side: int) -> tuple[SegmentTable, SegmentTable]:
         """Rows without a partner so far, and numbers of those that have met one."""
         name = NAMES[side]
         return self.state.table(f"{name}_waiting"), self.state.table(f"{name}_met")

@@ -16,7 +16,7 @@ from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER
-from penstock.kernel.segments import Table
+from penstock.kernel.segments import SegmentTable
 from penstock.kernel.types import polars_type
 
 
@@ -46,7 +46,7 @@ class Pairing:
             for side in spec.sides
         ]
 
-    def find(self, port: int, arrived: Arrived, stored: Table) -> Pairs | None:
+    def find(self, port: int, arrived: Arrived, stored: SegmentTable) -> Pairs | None:
         """New rows of a side with their partners among the other side's stored ones."""
         other = self._sides[1 - port]
         found = list(other.store.candidates(stored, arrived.needles))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
 from penstock.kernel.joins.keys import HASHED_BY
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.timestamps import BEGINNING
 
@@ -36,8 +36,8 @@ class JoinState(State):
     latest: list[dict[str, int]] = field(default_factory=list)
     latest_sent: dict[str, int] = field(default_factory=dict)
 
-    def table(self, name: str) -> Table:
-        found: Table = getattr(self, name)
+    def table(self, name: str) -> SegmentTable:
+        found: SegmentTable = getattr(self, name)
         return found
 
     @property
@@ -48,7 +48,7 @@ class JoinState(State):
 
 def join_state(ports: int, tables: Mapping[str, str]) -> JoinState:
     """A state with these tables: name -> the column that tells its rows' time."""
-    fields = [(name, Table, table(on)) for name, on in tables.items()]
+    fields = [(name, SegmentTable, table(on)) for name, on in tables.items()]
     made: JoinState = make_dataclass("JoinState", fields, bases=(JoinState,))(
         *([BEGINNING] * ports for _ in range(3)), *([{} for _ in range(ports)] for _ in range(2))
     )

@@ -21,7 +21,7 @@ import polars as pl
 
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import CELL_BITS, Index, Needles, Run, epochs, merge
-from penstock.kernel.segments import FEW, Segment, Table
+from penstock.kernel.segments import FEW, Segment, SegmentTable
 from penstock.windows import TumblingBand
 
 #: A merged run spans at most this fraction of the store's time, or has at most so many rows.
@@ -43,7 +43,7 @@ class Store:
         self._runs: dict[int, Run] = {}
         self._new: set[int] = set()  # segments that came since the last purge
 
-    def runs(self, table: Table) -> list[Run]:
+    def runs(self, table: SegmentTable) -> list[Run]:
         """The table's segments, as runs."""
         return self._as_runs(table.segments)
 
@@ -54,7 +54,7 @@ class Store:
         }
         return list(self._runs.values())
 
-    def add(self, table: Table, rows: pl.DataFrame, times: Times) -> None:
+    def add(self, table: SegmentTable, rows: pl.DataFrame, times: Times) -> None:
         """Store rows that are sorted by code."""
         before = {segment.id for segment in table.segments}
         for part in _apart(rows, self._pieces(times)):
@@ -62,7 +62,9 @@ class Store:
             table.compact(merge, FEW, self._alike)
         self._new |= {segment.id for segment in table.segments} - before
 
-    def candidates(self, table: Table, needles: Needles) -> Iterator[tuple[Run, Index, Index]]:
+    def candidates(
+        self, table: SegmentTable, needles: Needles
+    ) -> Iterator[tuple[Run, Index, Index]]:
         """Runs, and in each the pairs of a needle and a row that may be partners."""
         if not table.segments:
             return
@@ -73,7 +75,7 @@ class Store:
                 if len(mine):
                     yield run, mine, theirs
 
-    def purge(self, table: Table, keep_from: int) -> None:
+    def purge(self, table: SegmentTable, keep_from: int) -> None:
         """Forget runs of which no row is at or behind `keep_from`.
 
         A run that is new, or would stay for long with most of its rows forgotten, is halved: where

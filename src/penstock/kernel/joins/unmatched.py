@@ -20,7 +20,7 @@ import polars as pl
 from penstock.kernel.joins.partners import Times
 from penstock.kernel.joins.run import CODE, Index
 from penstock.kernel.joins.store import Store
-from penstock.kernel.segments import Mask, Table
+from penstock.kernel.segments import Mask, SegmentTable
 
 #: A stored row's number; NOBODY where nobody asks whether it met a partner.
 NUMBER = "__number"
@@ -38,7 +38,7 @@ class Unmatched:
         self._on = on
         self._met = Store(on, 0)
 
-    def meet(self, met: Table, numbers: Index, times: Times) -> Index:
+    def meet(self, met: SegmentTable, numbers: Index, times: Times) -> Index:
         """Note rows that met a partner; gives the positions of those that had not before."""
         first: Index
         numbers, first = np.unique(numbers, return_index=True)
@@ -51,13 +51,15 @@ class Unmatched:
             self._met.add(met, rows, times[first])
         return first
 
-    def leave(self, waiting: Table, met: Table, keep_from: int) -> pl.DataFrame | None:
+    def leave(
+        self, waiting: SegmentTable, met: SegmentTable, keep_from: int
+    ) -> pl.DataFrame | None:
         """Take the rows below `keep_from` that never met a partner."""
         alone = self._lone(waiting.take_below(keep_from), met)
         self._met.purge(met, keep_from)
         return alone
 
-    def first(self, waiting: Table, met: Table) -> tuple[int, bool] | None:
+    def first(self, waiting: SegmentTable, met: SegmentTable) -> tuple[int, bool] | None:
         """The time of the first row that has not met a partner.
 
         And whether that is certain: after many that have met one, it is the first not looked at.
@@ -81,18 +83,20 @@ class Unmatched:
         return min(found, default=None)
 
     def leave_where(
-        self, waiting: Table, met: Table, over: Callable[[pl.DataFrame], Mask]
+        self, waiting: SegmentTable, met: SegmentTable, over: Callable[[pl.DataFrame], Mask]
     ) -> pl.DataFrame | None:
         """Take the rows for which a condition holds and that never met a partner."""
         return self._lone(waiting.take_where(over), met)
 
-    def _lone(self, taken: list[pl.DataFrame], met: Table) -> pl.DataFrame | None:
+    def _lone(self, taken: list[pl.DataFrame], met: SegmentTable) -> pl.DataFrame | None:
         if not taken:
             return None
         rows = pl.concat(taken)
         return rows.filter(~self._has_met(met, rows.get_column(NUMBER).to_numpy()))
 
-    def _has_met(self, met: Table, numbers: Index) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _has_met(
+        self, met: SegmentTable, numbers: Index
+    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         found = np.zeros(len(numbers), np.bool_)
         asked = numbers.astype(np.uint64)
         for run in self._met.runs(met):

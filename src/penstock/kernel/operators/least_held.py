@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.kernel.segments import Segment, Table
+from penstock.kernel.segments import Segment, SegmentTable
 from penstock.model.timestamps import END
 
 
@@ -21,11 +21,11 @@ class LeastHeld:
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], npt.NDArray[np.int64]] = {}
 
-    def of(self, table: Table, column: str) -> int:
+    def of(self, table: SegmentTable, column: str) -> int:
         """The least value of a column, NULLs left out; END: there is none.
 
         >>> import polars as pl
-        >>> held, table = LeastHeld(), Table(on="ts")
+        >>> held, table = LeastHeld(), SegmentTable(on="ts")
         >>> table.append_sorted(pl.DataFrame({"ts": [1, 2, 3], "at": [0, 9, 5]}))
         >>> before, _ = held.of(table, "at"), table.take_below(2)
         >>> before, held.of(table, "at")

@@ -23,7 +23,7 @@ from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.least_held import LeastHeld
 from penstock.kernel.progress.grain import Grain
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
@@ -33,7 +33,7 @@ from penstock.model.timestamps import BEGINNING
 class OrderState(State):
     """Rows that wait, and the bound below which none do; bounds of others, and what was sent."""
 
-    waiting: Table = table()
+    waiting: SegmentTable = table()
     bound: int = BEGINNING
     others: dict[str, int] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Order(Operator):
 
     def __init__(self, on: str, others: Sequence[str] = ()) -> None:
         super().__init__()
-        self.state = OrderState(Table(on=on))
+        self.state = OrderState(SegmentTable(on=on))
         self._on = on
         self._others = others
         self._least = LeastHeld()

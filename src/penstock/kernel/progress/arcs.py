@@ -20,7 +20,7 @@ from penstock.kernel.buffer import Buffer, Cursor
 from penstock.model.punctuation import Punctuation
 
 if TYPE_CHECKING:
-    from penstock.kernel.graph import Node
+    from penstock.kernel.graph import GraphNode
 
 Translate = Callable[[Punctuation], Iterable[Punctuation]]
 
@@ -29,7 +29,7 @@ Translate = Callable[[Punctuation], Iterable[Punctuation]]
 class Arc:
     """The way to one register: the readers on it, and what a bound becomes at its end."""
 
-    target: Node
+    target: GraphNode
     port: int
     readers: tuple[Cursor, ...]
     translations: tuple[Translate, ...]  # of operators that change a promise; most do not

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.grain import UNUSED, Grain, both, rolled
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.timestamps import BEGINNING
@@ -23,7 +23,7 @@ from penstock.model.timestamps import BEGINNING
 class Describe:
     """What passes one buffer; it remembers what has passed, so that nothing is sent twice."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GraphNode) -> None:
         self._node = node
         self._grains: dict[str, Grain] = {}
         self._said: dict[str, int] = {}
@@ -67,7 +67,7 @@ def describe(graph: Graph) -> None:
             node.output.describe = Describe(node)
 
 
-def grain_behind(node: Node, on: str) -> Grain:
+def grain_behind(node: GraphNode, on: str) -> Grain:
     """How finely promises about an attribute of what `node` puts out are used."""
     found = UNUSED
     for consumer in node.consumers:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.arcs import Arc, Translate
 
@@ -27,14 +27,14 @@ def erase_arcs(graph: Graph) -> None:
         node.arcs = []
 
 
-def _has_arcs(node: Node) -> bool:
+def _has_arcs(node: GraphNode) -> bool:
     if node.is_fork:
         return False
     return node.operator is None or node.operator.idle_waiting_prone
 
 
 def _arcs(
-    node: Node, readers: tuple[Cursor, ...], translations: tuple[Translate, ...]
+    node: GraphNode, readers: tuple[Cursor, ...], translations: tuple[Translate, ...]
 ) -> Iterator[Arc]:
     """The arcs that lead on from `node`; `readers` and `translations` are those before it."""
     for consumer in node.consumers:

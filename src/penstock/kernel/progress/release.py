@@ -27,7 +27,7 @@ from penstock.model.timestamps import BEGINNING, END
 
 if TYPE_CHECKING:
     from penstock.kernel.buffer import Cursor, Item
-    from penstock.kernel.graph import Node
+    from penstock.kernel.graph import GraphNode
 
 Times: TypeAlias = Mapping[str, int | None]
 """Of a row to come: its values in columns that progress, or less; None: it has NULL there."""
@@ -87,7 +87,7 @@ def _at_most(one: int | None, other: int | None) -> bool:
 
 
 def releases(
-    node: Node, streams: Mapping[Node, str], standing: Callable[[str, str], int]
+    node: GraphNode, streams: Mapping[GraphNode, str], standing: Callable[[str, str], int]
 ) -> Releases:
     """What lets the next row of a node out.
 
@@ -101,12 +101,12 @@ def releases(
 
 @dataclass
 class _Search:
-    streams: Mapping[Node, str]
+    streams: Mapping[GraphNode, str]
     standing: Callable[[str, str], int]
     known: bool = True
     _found: dict[int, list[_Outcome]] = field(default_factory=dict)
 
-    def outcomes(self, node: Node) -> list[_Outcome]:
+    def outcomes(self, node: GraphNode) -> list[_Outcome]:
         """Rows that a node would put out, each with the bounds that let it."""
         while node.is_fork:
             [node] = node.producers
@@ -114,7 +114,7 @@ class _Search:
             self._found[id(node)] = self._least(self._outcomes(node))
         return self._found[id(node)]
 
-    def _outcomes(self, node: Node) -> list[_Outcome]:
+    def _outcomes(self, node: GraphNode) -> list[_Outcome]:
         operator = node.operator
         if operator is None:
             return []
@@ -134,7 +134,7 @@ class _Search:
         return found
 
     def _outcome(
-        self, node: Node, waiting: Waiting, before: Bounds, certain: bool
+        self, node: GraphNode, waiting: Waiting, before: Bounds, certain: bool
     ) -> list[_Outcome]:
         needs = Needs(waiting.needs, waiting.certain and certain)
         return [
@@ -142,7 +142,7 @@ class _Search:
             for bounds, certain in self._resolve(node, needs)
         ]
 
-    def _resolve(self, node: Node, needs: Needs | None) -> list[tuple[Bounds, bool]]:
+    def _resolve(self, node: GraphNode, needs: Needs | None) -> list[tuple[Bounds, bool]]:
         """Needs of an operator as bounds of streams, any of which will do; none: no bounds will."""
         if needs is None:
             return []
@@ -155,7 +155,7 @@ class _Search:
             ]
         return found + self._resolve(node, needs.instead)
 
-    def _resolve_one(self, node: Node, need: Need) -> list[tuple[Bounds, bool]]:
+    def _resolve_one(self, node: GraphNode, need: Need) -> list[tuple[Bounds, bool]]:
         assert node.operator is not None
         if node.operator.known(need.port, need.on) >= need.bound:
             return [({}, True)]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 
 
-def useful(node: Node) -> frozenset[str] | None:
+def useful(node: GraphNode) -> frozenset[str] | None:
     """The attributes of what `node` puts out whose promises are of use; None: all of them."""
     found: frozenset[str] = frozenset()
     for consumer in node.consumers:
@@ -24,9 +24,9 @@ def useful(node: Node) -> frozenset[str] | None:
     return found
 
 
-def downstream(node: Node) -> list[Node]:
+def downstream(node: GraphNode) -> list[GraphNode]:
     """Everything that a node feeds, directly or not, each once."""
-    found: dict[Node, None] = {}
+    found: dict[GraphNode, None] = {}
     frontier = [node]
     while frontier:
         for consumer in frontier.pop().consumers:
@@ -36,7 +36,7 @@ def downstream(node: Node) -> list[Node]:
     return list(found)
 
 
-def waiting_prone(source: Node) -> list[Node]:
+def waiting_prone(source: GraphNode) -> list[GraphNode]:
     """The operators that may hold something until a stream says how far it is."""
     return [
         node
@@ -45,6 +45,6 @@ def waiting_prone(source: Node) -> list[Node]:
     ]
 
 
-def is_awaited(behind: Iterable[Node]) -> bool:
+def is_awaited(behind: Iterable[GraphNode]) -> bool:
     """Whether one of these operators holds something now."""
     return any(node.operator is not None and node.operator.waits(node.inputs) for node in behind)

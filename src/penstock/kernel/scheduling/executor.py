@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from penstock.errors import BadSetting
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.scheduling.row import Backtrack, Control, Execute
 from penstock.kernel.scheduling.strategy import Strategy
@@ -29,11 +29,11 @@ from penstock.kernel.scheduling.table import SchedulingTable
 class Step(NamedTuple):
     """One execution step: who, and how many rows it consumed (0: a punctuation)."""
 
-    node: Node
+    node: GraphNode
     rows: int
 
 
-def wait_for_rows(source: Node) -> bool:
+def wait_for_rows(source: GraphNode) -> bool:
     """What to do when control has come back to a source that has nothing: leave it alone."""
     return False
 
@@ -53,7 +53,7 @@ class Executor:
         *,
         rows_per_step: int | None = None,
         after_step: Callable[[Step], None] | None = None,
-        at_empty_source: Callable[[Node], bool] = wait_for_rows,
+        at_empty_source: Callable[[GraphNode], bool] = wait_for_rows,
     ) -> None:
         if rows_per_step is not None and rows_per_step < 1:
             raise BadSetting(
@@ -64,7 +64,7 @@ class Executor:
         self.rows_per_step = rows_per_step
         self._after_step = after_step
         self._at_empty_source = at_empty_source
-        self._last: Node | None = None  # who was executed last and has not given control back
+        self._last: GraphNode | None = None  # who was executed last and has not given control back
         self._processed = 0  # rows it consumed since control came to it
         self._turn = -1  # the unit served last; one past the units: what they left behind
         self._looked = 0  # where to look first for that
@@ -100,18 +100,18 @@ class Executor:
         if self._last not in self.table.rows:
             self._last = None
 
-    def set_strategy(self, strategy: Strategy, nodes: Iterable[Node] | None = None) -> None:
+    def set_strategy(self, strategy: Strategy, nodes: Iterable[GraphNode] | None = None) -> None:
         self.table.set_strategy(strategy, nodes)
 
-    def add_break(self, node: Node) -> None:
+    def add_break(self, node: GraphNode) -> None:
         self.table.add_break(node)
 
-    def remove_break(self, node: Node) -> None:
+    def remove_break(self, node: GraphNode) -> None:
         self.table.remove_break(node)
 
     # -- choosing -----------------------------------------------------------------------------
 
-    def _choose(self, at: Control) -> Node | None:
+    def _choose(self, at: Control) -> GraphNode | None:
         """The operator that the rules give control to; None: they give it back."""
         backtracked = False
         # Two operators that wait for each other's other input could send control in circles.
@@ -132,12 +132,12 @@ class Executor:
                 at = Control(self.table.rows[source])
         return None
 
-    def _count_turn(self, at: Control, branch: Node) -> None:
+    def _count_turn(self, at: Control, branch: GraphNode) -> None:
         fork = at.rows[0].state.operator
         if isinstance(fork, Fork):
             fork.turn = [row.succ for row in at.rows].index(branch) + 1
 
-    def _serve_units(self) -> Node | None:
+    def _serve_units(self) -> GraphNode | None:
         units = self.table.entries
         for _ in range(len(units) + 1):
             self._turn = (self._turn + 1) % (len(units) + 1)
@@ -149,7 +149,7 @@ class Executor:
                 return node
         return None
 
-    def _left_behind(self) -> Node | None:
+    def _left_behind(self) -> GraphNode | None:
         """An operator that can move; those nearer to the sinks first, each in its turn."""
         nodes = list(self._graph.nodes.values())[::-1]
         start = min(self._looked, len(nodes))

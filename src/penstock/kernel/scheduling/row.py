@@ -21,20 +21,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from penstock.kernel.graph import Node
+from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.fork import Fork
 
 
 class Execute(NamedTuple):
     """Run `node` next. If it cannot consume anything, its own rule decides instead."""
 
-    node: Node
+    node: GraphNode
 
 
 class Backtrack(NamedTuple):
     """Decide again at `node`, without executing it."""
 
-    node: Node
+    node: GraphNode
 
 
 class Exit(NamedTuple):
@@ -44,7 +44,7 @@ class Exit(NamedTuple):
     demand.
     """
 
-    source: Node | None = None
+    source: GraphNode | None = None
 
 
 Move: TypeAlias = Execute | Backtrack | Exit
@@ -62,9 +62,9 @@ class Rule:
 class Row:
     """(state, pred, succ, rule). None stands where there is nobody, or a break in between."""
 
-    state: Node
-    preds: tuple[Node | None, ...]  # one per input; none at all for a source
-    succ: Node | None
+    state: GraphNode
+    preds: tuple[GraphNode | None, ...]  # one per input; none at all for a source
+    succ: GraphNode | None
     rule: Rule
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class Control(NamedTuple):
     stuck: bool = False
 
     @property
-    def node(self) -> Node:
+    def node(self) -> GraphNode:
         return self.rows[0].state
 
 
@@ -123,5 +123,5 @@ def leave(at: Control) -> Exit:
     return Exit(at.node if at.node.is_source else None)
 
 
-def _name(node: Node | None) -> str:
+def _name(node: GraphNode | None) -> str:
     return "-" if node is None else node.name

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.errors import PenstockBug
-from penstock.kernel.graph import Graph, Node
+from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.row import Row
 from penstock.kernel.scheduling.strategy import Role, Strategy
@@ -37,13 +37,13 @@ class SchedulingTable:
     def __init__(self, graph: Graph, default: Strategy = DEPTH_FIRST) -> None:
         self._graph = graph
         self.default = default
-        self._chosen: dict[Node, Strategy] = {}
-        self._breaks: set[Node] = set()
-        self.rows: dict[Node, tuple[Row, ...]] = {}
-        self.entries: list[Node] = []  # first operator of every fragment: a unit of scheduling
+        self._chosen: dict[GraphNode, Strategy] = {}
+        self._breaks: set[GraphNode] = set()
+        self.rows: dict[GraphNode, tuple[Row, ...]] = {}
+        self.entries: list[GraphNode] = []  # first operator of every fragment: a unit of scheduling
         self.rebuild()
 
-    def set_strategy(self, strategy: Strategy, nodes: Iterable[Node] | None = None) -> None:
+    def set_strategy(self, strategy: Strategy, nodes: Iterable[GraphNode] | None = None) -> None:
         """Schedule these nodes, or all there are and will be, by another strategy."""
         if nodes is None:
             self.default = strategy
@@ -52,22 +52,22 @@ class SchedulingTable:
             self._chosen |= dict.fromkeys(map(self._known, nodes), strategy)
         self.rebuild()
 
-    def add_break(self, node: Node) -> None:
+    def add_break(self, node: GraphNode) -> None:
         """Declare the buffer behind `node` a break point."""
         self._breaks.add(self._known(node))
         self.rebuild()
 
-    def remove_break(self, node: Node) -> None:
+    def remove_break(self, node: GraphNode) -> None:
         """Join what is before and behind the buffer of `node` again."""
         self._breaks.discard(node)
         self.rebuild()
 
     @property
-    def breaks(self) -> list[Node]:
+    def breaks(self) -> list[GraphNode]:
         """The break points that were declared, in the order of the graph."""
         return [node for node in self._graph.nodes.values() if node in self._breaks]
 
-    def strategy_of(self, node: Node) -> Strategy:
+    def strategy_of(self, node: GraphNode) -> Strategy:
         """Its own; a Fork's is its producer's unless it was given one."""
         if node.is_fork and node not in self._chosen:
             return self.strategy_of(node.producers[0])
@@ -83,9 +83,9 @@ class SchedulingTable:
         self.rows = {node: rows for node in nodes if (rows := self._rows_of(node, broken))}
         self.entries = [node for node, rows in self.rows.items() if _is_entry(rows[0])]
 
-    def _cut_for_paths(self) -> set[Node]:
+    def _cut_for_paths(self) -> set[GraphNode]:
         """Where the graph must be broken so that strategies for paths find paths."""
-        cut: set[Node] = set()
+        cut: set[GraphNode] = set()
         for node in self._graph.nodes.values():
             if self.strategy_of(node).paths_only:
                 if node.is_fork:
@@ -94,7 +94,7 @@ class SchedulingTable:
                     cut.update(node.producers)
         return cut
 
-    def _rows_of(self, node: Node, broken: set[Node]) -> tuple[Row, ...]:
+    def _rows_of(self, node: GraphNode, broken: set[GraphNode]) -> tuple[Row, ...]:
         preds = tuple(None if pred in broken else pred for pred in node.producers)
         strategy = self.strategy_of(node)
         if node.is_fork:
@@ -108,7 +108,7 @@ class SchedulingTable:
         role = Role.of(first=not any(preds), last=succ is None)
         return (Row(node, preds, succ, strategy.rule(role)),)
 
-    def _known(self, node: Node) -> Node:
+    def _known(self, node: GraphNode) -> GraphNode:
         if self._graph.nodes.get(node.name) is not node:
             raise PenstockBug(f"`{node.name}` is not in the graph")
         return node

@@ -12,7 +12,7 @@ Lines of the exchange have one shape, whatever the stream:
     g        the group's key   the group's key            some group's key     the group's key
     stream   number of it      number of it               number of it         number of it
     task     who packed it     who sends it               who packed them      who packed it
-    seq      its number        PROGRESS; NEWEST_OF        MALFORMED_ROWS       PROMISES
+    seq      its number        STREAM_PROGRESS; NEWEST_OF        MALFORMED_ROWS       PROMISES
     newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
                                BEGINNING: none
     rows     rows in it        rows the task saw; which   rows in it           how many, for one
@@ -49,7 +49,7 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-PROGRESS, MALFORMED_ROWS, PROMISES, NEWEST_OF = -1, -2, -3, -4
+STREAM_PROGRESS, MALFORMED_ROWS, PROMISES, NEWEST_OF = -1, -2, -3, -4
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -165,7 +165,7 @@ class Packer:
 
     def _progress(self, task: int, newest: int, count: int, foremost: pl.Series) -> pa.RecordBatch:
         payload = to_ipc(foremost.to_frame()) if foremost.len() else None
-        fixed = {"stream": self.number, "task": task, "seq": PROGRESS, "payload": payload}
+        fixed = {"stream": self.number, "task": task, "seq": STREAM_PROGRESS, "payload": payload}
         lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
         return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
 

@@ -29,7 +29,7 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 @dataclass(frozen=True)
-class Bound:
+class Distance:
     """`low <= second - first <= high`; None: no limit on that side."""
 
     first: str
@@ -37,25 +37,25 @@ class Bound:
     low: int | None
     high: int | None
 
-    def mirrored(self) -> Bound:
+    def mirrored(self) -> Distance:
         """The same, seen from the other column."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
-        return Bound(self.second, self.first, low, high)
+        return Distance(self.second, self.first, low, high)
 
-    def narrowed(self, other: Bound) -> Bound:
+    def narrowed(self, other: Distance) -> Distance:
         """What both say together."""
         lows = [low for low in (self.low, other.low) if low is not None]
         highs = [high for high in (self.high, other.high) if high is not None]
-        return Bound(self.first, self.second, max(lows, default=None), min(highs, default=None))
+        return Distance(self.first, self.second, max(lows, default=None), min(highs, default=None))
 
 
-def bound_of(condition: Expression) -> Bound | None:
+def bound_of(condition: Expression) -> Distance | None:
     """What a comparison says about the distance of two columns, if it says that.
 
     >>> a, b = Ref("a", Type.BIGINT), Ref("b", Type.BIGINT)
     >>> bound_of(Call(">", (a, Call("-", (b, Literal(5, Type.INT))))))
-    Bound(first='b', second='a', low=-4, high=None)
+    Distance(first='b', second='a', low=-4, high=None)
     """
     if not isinstance(condition, Call) or condition.function not in _COMPARISONS:
         return None
@@ -72,7 +72,7 @@ def bound_of(condition: Expression) -> Bound | None:
     # Ticks are integers: more than 5 is at least 6.
     low = limit + (function == ">") if function in (">", ">=", "=") else None
     high = limit - (function == "<") if function in ("<", "<=", "=") else None
-    return Bound(first, second, low, high)
+    return Distance(first, second, low, high)
 
 
 _Linear = tuple[dict[str, int], int]

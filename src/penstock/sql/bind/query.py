@@ -25,7 +25,7 @@ from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.order import ordered
 from penstock.sql.bind.select import bind_select
 from penstock.sql.bind.window.emit import emitting
-from penstock.sql.parse.statements import Query
+from penstock.sql.parse.statements import ParsedQuery
 
 #: Plans that are deeper than this would exhaust the stack of whoever walks them.
 DEEPEST = 150
@@ -39,12 +39,12 @@ class BoundQuery:
     reads: frozenset[str]
 
 
-def bind_query(query: Query, names: Names) -> Node:
+def bind_query(query: ParsedQuery, names: Names) -> Node:
     """The plan of a query."""
     return bind(query, names).plan
 
 
-def bind(query: Query, names: Names, defining: str | None = None) -> BoundQuery:
+def bind(query: ParsedQuery, names: Names, defining: str | None = None) -> BoundQuery:
     """The plan of a query that becomes the view or query `defining`."""
     context = Context(query.text, names, _bind_tree, defining)
     with context.located(query.span):

@@ -31,7 +31,7 @@ from penstock.sql.parse.statements import (
     Declare,
     Drop,
     Explain,
-    Query,
+    ParsedQuery,
     Set,
     Statement,
 )
@@ -116,7 +116,7 @@ class StatementParser(StreamParser):
             hint=suggest(start.text.upper(), STATEMENT_STARTS),
         )
 
-    def _query(self) -> Query:
+    def _query(self) -> ParsedQuery:
         start = self._curr
         tree = self._parse_ddl_select()
         if tree is None:
@@ -125,7 +125,7 @@ class StatementParser(StreamParser):
         span = self.span_since(start)
         if _depth(tree) > DEEPEST:
             self.refuse("this is nested too deeply", span, hint="split it into views")
-        return Query(tree, self.sql, span, emit)
+        return ParsedQuery(tree, self.sql, span, emit)
 
     def _emit(self) -> EmitClause | None:
         """`EMIT ON WINDOW CLOSE`, which is what happens anyway, `EMIT EVERY d`, `EMIT CHANGES`."""

@@ -26,7 +26,7 @@ from penstock.sql.parse.syntax import EmitClause, Span
 
 
 @dataclass(frozen=True)
-class Query:
+class ParsedQuery:
     """A SELECT, or a union of several, not yet bound."""
 
     ast: exp.Expr
@@ -98,7 +98,7 @@ class CreateQuery(Statement):
     """Declare a continuous query; without a sink its results are only subscribed to."""
 
     name: str
-    select: Query
+    select: ParsedQuery
     sink: Sink | None = None
     replace: bool = False
 
@@ -108,7 +108,7 @@ class CreateView(Statement):
     """Give a query a name under which others can read it."""
 
     name: str
-    select: Query
+    select: ParsedQuery
     replace: bool = False
 
 
@@ -142,7 +142,7 @@ class Declare(Statement):
 class BareSelect(Statement):
     """A query to run without giving it a name."""
 
-    select: Query
+    select: ParsedQuery
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState, layers_o
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.tag import SOURCE
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
@@ -58,8 +58,8 @@ Flags = npt.NDArray[np.bool_]
 class AdaptState(WidState):
     """Partials of eager groups, rows of lazy ones, and what is watched of the stream."""
 
-    buffer: Table = table()
-    transitional: Table = table()  # keys of groups
+    buffer: SegmentTable = table()
+    transitional: SegmentTable = table()  # keys of groups
     uncounted: int = 0  # rows that came since groups were counted
     row_bytes: float = 0.0
     entry_bytes: float = 0.0
@@ -87,7 +87,7 @@ class AdaptWid(WidAggregate):
         consistent: bool = False,
     ) -> None:
         super().__init__(groups, results, window, consistent=consistent)
-        self.state = AdaptState(buffer=Table(on=window.on), duration=float(window.range))
+        self.state = AdaptState(buffer=SegmentTable(on=window.on), duration=float(window.range))
         self._slide = window.slide
         self._range = window.range
         self._thresholds = thresholds
@@ -357,7 +357,7 @@ def _level(segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return _in_order(pl.concat(segments))
 
 
-def _concat(table: Table) -> pl.DataFrame | None:
+def _concat(table: SegmentTable) -> pl.DataFrame | None:
     """All rows of a table; None: there are none."""
     found = list(table)
     if len(found) <= 1:

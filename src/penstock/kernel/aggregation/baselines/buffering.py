@@ -27,7 +27,7 @@ from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.windows.sliding import Sliding
 
 
@@ -35,7 +35,7 @@ from penstock.windows.sliding import Sliding
 class BufferingState(WidState):
     """Rows of open windows; there are no partials."""
 
-    buffer: Table = table()
+    buffer: SegmentTable = table()
 
 
 class Buffering(WidAggregate):
@@ -49,7 +49,7 @@ class Buffering(WidAggregate):
         self, groups: Sequence[str], results: Results, window: Sliding, *, consistent: bool = False
     ) -> None:
         super().__init__(groups, results, window, consistent=consistent)
-        self.state.buffer = Table(on=window.on)
+        self.state.buffer = SegmentTable(on=window.on)
         self._on = window.on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:

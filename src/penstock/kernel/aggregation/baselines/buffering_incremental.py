@@ -26,7 +26,7 @@ from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.pane_grid import ROWS, keep_counts, restore_nulls
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.windows.sliding import Sliding
 
 
@@ -34,7 +34,7 @@ from penstock.windows.sliding import Sliding
 class IncrementalState(BufferingState):
     """Also the groups of the rows that have entered and are in the buffer."""
 
-    running: Table = table()
+    running: SegmentTable = table()
 
 
 class BufferingIncremental(Buffering):

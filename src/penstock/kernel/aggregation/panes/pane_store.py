@@ -27,7 +27,7 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class PaneState(State):
     """Panes that are complete, in order, and those that still get rows."""
 
-    panes: Table = table(PANE)
-    filling: Table = table(PANE)
+    panes: SegmentTable = table(PANE)
+    filling: SegmentTable = table(PANE)
     complete: int = BEGINNING  # panes below are
     late: int = 0
     unplaced: int = 0

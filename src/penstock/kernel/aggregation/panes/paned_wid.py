@@ -42,7 +42,7 @@ from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.progress.patterns import below, matching
 from penstock.kernel.progress.release import Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.model.punctuation import Punctuation, Where, from_json, to_json
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
@@ -53,7 +53,7 @@ from penstock.windows.sliding import Sliding
 class PanedState(WindowState):
     """The last window that is out, where windows follow from each other."""
 
-    running: Table = table()
+    running: SegmentTable = table()
     begun: bool = False  # whether the window before is known
     early: list[tuple[list[Any], int]] = field(default_factory=list)  # groups that are out further
 

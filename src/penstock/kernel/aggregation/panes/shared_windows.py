@@ -23,7 +23,7 @@ from penstock.kernel.aggregates import Ids
 from penstock.kernel.aggregation.driver import present
 from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, PaneGrid, counts_for
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
-from penstock.kernel.segments import Table
+from penstock.kernel.segments import SegmentTable
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
 
@@ -50,7 +50,7 @@ class SharedWindows:
     def __init__(self, store: PaneStore) -> None:
         self._store = store
         self._grid: PaneGrid | None = None
-        self._table: Table | None = None  # of panes that the grid was made of
+        self._table: SegmentTable | None = None  # of panes that the grid was made of
         self._below = BEGINNING  # panes below are in it
         self._sparse_until = BEGINNING  # panes below which no grid is tried
         self._ready: WeakKeyDictionary[PanedWid, Slice] = WeakKeyDictionary()

@@ -23,7 +23,7 @@ from penstock.kernel.aggregates import Ids, frame, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_integers
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.segments import Segment, Table, table
+from penstock.kernel.segments import Segment, SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.timestamps import END
 
@@ -38,7 +38,7 @@ NOBODY = -1
 class FixedTableState(State):
     """The log, and how many entries have been dropped from its front."""
 
-    entries: Table = table(WID_START)
+    entries: SegmentTable = table(WID_START)
     dropped: int = 0
 
 

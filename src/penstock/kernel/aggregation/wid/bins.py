@@ -33,7 +33,7 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Times, Waiting
-from penstock.kernel.segments import Table, table
+from penstock.kernel.segments import SegmentTable, table
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 
 _END = "end"
@@ -43,7 +43,7 @@ _END = "end"
 class BinsState(WidState):
     """Times at which a window may end, and how many rows are ranked already."""
 
-    ends: Table = table(_END)
+    ends: SegmentTable = table(_END)
     ranked: int = 0
 
 

@@ -31,7 +31,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.patterns import matching
 from penstock.kernel.progress.release import Times, Waiting
-from penstock.kernel.segments import Segment, Table, table
+from penstock.kernel.segments import Segment, SegmentTable, table
 from penstock.kernel.segments import where as where_holds
 from penstock.model.punctuation import Where
 from penstock.model.timestamps import BEGINNING
@@ -45,7 +45,7 @@ FAN_IN = 32
 class WidState(WindowState):
     """Partials of windows that are open, and how many rows came in how many blocks."""
 
-    partials: Table = table(WID_START)
+    partials: SegmentTable = table(WID_START)
     rows_in: int = 0
     blocks_in: int = 0
 

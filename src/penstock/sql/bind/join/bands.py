@@ -15,7 +15,7 @@ from penstock.errors import CannotJoin
 from penstock.model.expressions import Call, Expression, Literal, Ref
 from penstock.model.schema import ROW_NUM
 from penstock.model.types import Type
-from penstock.sql.bind.conditions import Bound, bound_of
+from penstock.sql.bind.conditions import Distance, bound_of
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.scope import Field, Scope
@@ -36,7 +36,7 @@ _WAY_OUT = (
 
 
 @dataclass(frozen=True)
-class Pairing:
+class TimePairing:
     """A band on two timestamps, the conditions it stands for, and those it adds."""
 
     on: tuple[str, str]
@@ -54,7 +54,7 @@ def find_pairing(
     inputs: list[Input],
     absent: frozenset[str],
     context: Context,
-) -> Pairing:
+) -> TimePairing:
     """The band between what is joined already and the next input.
 
     `absent` are the inputs of which there may be no row: outer joins leave NULL in their place.
@@ -87,7 +87,7 @@ class _Finder:
         self.absent = absent
         self.context = context
 
-    def within(self, length: AnyLength) -> Pairing:
+    def within(self, length: AnyLength) -> TimePairing:
         distance = resolve_length(length, self.context)
         with self.context.located(distance.span):
             band = sliding_band(distance.value, distance.value)
@@ -97,7 +97,7 @@ class _Finder:
             )
         return self._pairing([(end, band) for end in ends], mine)
 
-    def sliding(self) -> Pairing:
+    def sliding(self) -> TimePairing:
         """RANGE on both sides: how long a row of its own side stays joinable."""
         if self.right.clause is None:
             self._lonely(self.right)
@@ -112,7 +112,7 @@ class _Finder:
             self._lonely(self.left[-1])
         return self._pairing(bands, mine)
 
-    def tumbling(self, inputs: list[Input]) -> Pairing:
+    def tumbling(self, inputs: list[Input]) -> TimePairing:
         """One bracket for all inputs, written behind the last."""
         clause = inputs[-1].clause
         for other in inputs[:-1]:
@@ -130,11 +130,11 @@ class _Finder:
         # To lie in one window with the first is to lie in one with all.
         return self._pairing([(ends[0], band)], mine)
 
-    def from_conditions(self, conditions: list[Expression]) -> Pairing:
+    def from_conditions(self, conditions: list[Expression]) -> TimePairing:
         """Bounds that ON and WHERE put on the distance of two timestamps."""
         mine = {f.column for f in self.both.fields if self._is_right(f) and f.progresses}
         theirs = {f.column for f in self.both.fields if not self._is_right(f) and f.progresses}
-        found: dict[tuple[str, str], Bound] = {}
+        found: dict[tuple[str, str], Distance] = {}
         used: dict[tuple[str, str], list[Expression]] = {}
         for condition in conditions:
             bound = bound_of(condition)
@@ -147,7 +147,7 @@ class _Finder:
             used.setdefault(key, []).append(condition)
         for key, bound in found.items():
             if bound.low is not None and bound.high is not None:
-                return Pairing(key, Band(bound.low, bound.high), tuple(used[key]))
+                return TimePairing(key, Band(bound.low, bound.high), tuple(used[key]))
         names = " and ".join(f"`{input_.name}`" for input_ in (*self.left, self.right))
         if found:
             (first, second), bound = next(iter(found.items()))
@@ -166,7 +166,7 @@ class _Finder:
     def _is_right(self, field: Field) -> bool:
         return field.qualifier == self.right.name
 
-    def _pairing(self, bands: Sequence[tuple[Field, JoinBand]], mine: Field) -> Pairing:
+    def _pairing(self, bands: Sequence[tuple[Field, JoinBand]], mine: Field) -> TimePairing:
         """The first pair as the band, the others as conditions."""
         right = self.both.resolve(mine.name, mine.qualifier)
         lefts = [self.both.resolve(field.name, field.qualifier) for field, _ in bands]
@@ -181,7 +181,7 @@ class _Finder:
             for left, (_, band) in zip(lefts[1:], bands[1:], strict=True)
             for condition in _conditions(left, right, band, left.qualifier in self.absent)
         ]
-        return Pairing((lefts[0].column, right.column), bands[0][1], residual=tuple(residual))
+        return TimePairing((lefts[0].column, right.column), bands[0][1], residual=tuple(residual))
 
     def _range(self, input_: Input, clause: WindowClause | None = None) -> tuple[Field, Length]:
         """The attribute and length of an input's window, which may stand behind another input."""
