@@ -95,10 +95,10 @@ def test_a_directory_in_which_nothing_was_written_may_be_taken_over(tmp_path: Pa
 
 def test_another_place_is_refused_with_the_old_one(ran: Path) -> None:
     message = refused(ran / "c", ran / "other")
-    assert f"query q went into csv `{ran / 'out'}` until now" in message
+    assert f"query q was written into csv `{ran / 'out'}` so far" in message
     assert "move that directory as a whole" in message
-    assert "went into csv" in refused(ran / "c", ran / "out", format="parquet")
-    assert "query p went nowhere until" in refused(ran / "c", ran / "out", whose="query p")
+    assert "was written into csv" in refused(ran / "c", ran / "out", format="parquet")
+    assert "query p was written nowhere so far" in refused(ran / "c", ran / "out", whose="query p")
     Run(ran / "c", ran / "out").stop()
 
 
@@ -108,7 +108,7 @@ def test_a_directory_that_was_moved_is_followed(ran: Path) -> None:
     run.write(2)
     run.stop()
     Run(ran / "c", ran / "moved").stop()
-    assert f"went into csv `{ran / 'moved'}` until now" in refused(ran / "c", ran / "out")
+    assert f"was written into csv `{ran / 'moved'}` so far" in refused(ran / "c", ran / "out")
     (ran / "moved").rename(ran / "lost")
     assert "part-00000000.csv` is gone" in refused(ran / "c", ran / "moved")
 
