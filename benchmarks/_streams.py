@@ -24,7 +24,7 @@ FIRST = 1_000
 
 _STATE = "spark.sql.streaming.stateStore."
 #: Spark's state stores, each as fast as its settings make it.
-DEFAULT_STORE = {_STATE + "providerClass": ""}
+DEFAULT_STORE = {_STATE + "providerClass": "", _STATE + "checkpointFormatVersion": ""}
 ROCKSDB = {key: value for key, value in TUNING.items() if key.startswith(_STATE)}
 
 
