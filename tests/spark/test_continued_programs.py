@@ -57,10 +57,11 @@ def left_by(program: Program) -> Continued:
 
 
 class Runs:
-    """One run after the other, over the same state."""
+    """One run after the other, over the same state, on a worker that stays alive."""
 
     def __init__(self) -> None:
         self._before: FakePipeline | None = None
+        self._worker = Worker(None)
         self.answers: dict[str, list[Row]] = {}
 
     def run(self, group: PipelineGroup, given: Sequence[MicroBatch]) -> Program:
@@ -68,9 +69,8 @@ class Runs:
         pipeline = FakePipeline(Exchange(program, group.keys, (2, 0, 14)))
         if self._before is not None:
             pipeline.stores = self._before.stores
-        worker = Worker(None)
         for batch in given:
-            pipeline.process(batch, lambda group: worker)
+            pipeline.process(batch, lambda group: self._worker)
         for name in program.queries:
             self.answers.setdefault(name, []).extend(pipeline.rows("result", name))
         self._before = pipeline

@@ -81,12 +81,23 @@ class GroupProcessor(StatefulProcessor):
 
     def _host(self, group: int, before: dict[str, Any] | None) -> GroupHost:
         token, host = _ALIVE.pop((self._query, group), ("", None))
-        if host is not None and before is not None and before["token"] == token:
+        # A query that was started again may have another program, and find its worker alive.
+        if (
+            host is not None
+            and before is not None
+            and before["token"] == token
+            and _is_same(host.program, self._program)
+        ):
             return host
         host = GroupHost(self._program, before and before["changed"])
         if before is not None:
             self._kept.restore(host, before)
         return host
+
+
+def _is_same(one: Program, other: Program) -> bool:
+    """Whether two programs run the same operators in the same way."""
+    return (one.plans, one.options, one.streams) == (other.plans, other.options, other.streams)
 
 
 def arrivals(program: Program, lines: Iterator[pd.DataFrame]) -> list[Arrivals]:
