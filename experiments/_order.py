@@ -114,7 +114,8 @@ def late_input(mode: str) -> dict[str, tuple[int, int]]:
             engine.push(name, [{"k": 1, "ts": minute * MINUTE}])
         if minute < 20:
             continue
-        tables = {table: rows for name, table, rows, _ in engine.state() if name == "OAJoin"}
+        # Those of the join, whichever it is: where order is kept it is another one.
+        tables = {table: rows for _, table, rows, _ in engine.state() if table in ("left", "right")}
         now = (held(engine, "Order"), tables["left"], tables["right"])
         for rows, count in zip(seen.values(), now, strict=True):
             rows.append(count)
