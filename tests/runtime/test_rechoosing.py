@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -37,14 +38,20 @@ from tests.spark.random_batches import as_numbered, micro_batches
 AUTO = ("auto",)
 
 
-@pytest.fixture
-def restless() -> Iterator[None]:
+@contextmanager
+def changing_all_the_time() -> Iterator[None]:
     """Whatever is looked at is changed, and everything is looked at all the time."""
     with (
         patch.object(rechoose, "PAYS", 0),
         patch.object(rechoosing, "WINDOWS", 1),
         patch.object(rechoosing, "RANGES", 0),
     ):
+        yield
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    with changing_all_the_time():
         yield
 
 
@@ -104,12 +111,7 @@ def test_groups_change_by_themselves_over_restarts_and_failed_attempts(data, gro
     kinds = (window_queries, nested_queries)
     texts = several(draw, 1, 2, lambda draw: draw.choose(kinds)(draw, unit))
     batches = data.draw(micro_batches(arrivals(draw, declared, blocks=12)))
-    changes = (
-        patch.object(rechoose, "PAYS", 0),
-        patch.object(rechoosing, "WINDOWS", 1),
-        patch.object(rechoosing, "RANGES", 0),
-    )
-    with changes[0], changes[1], changes[2]:
+    with changing_all_the_time():
         for share in assign_pipelines(plans_of(declared, texts)):
             pipeline = run(data, share, groups, batches, "meld", aggregations=[Options()])
             streams = pipeline.exchange.program.streams

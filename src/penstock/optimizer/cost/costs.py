@@ -139,6 +139,12 @@ def folder(environ: Mapping[str, str], prefix: Path) -> Path:
 
 
 def _file() -> Path:
+    return folder(os.environ, Path(sys.prefix)) / f"costs-{_machine()}.json"
+
+
+@cache  # groups ask in every micro-batch, and versions are read from disk
+def _machine() -> str:
+    """Names this machine, and what runs on it."""
     machine = (platform.node(), platform.machine(), platform.processor(), os.cpu_count())
-    key = hashlib.sha256(repr((*machine, __version__, version("polars"))).encode()).hexdigest()[:16]
-    return folder(os.environ, Path(sys.prefix)) / f"costs-{key}.json"
+    what = repr((*machine, __version__, version("polars")))
+    return hashlib.sha256(what.encode()).hexdigest()[:16]
