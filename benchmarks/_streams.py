@@ -6,14 +6,17 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.lab.benchmarking import Timed
 from penstock.spark.engine import Engine
 from penstock.spark.session import TUNING, changed
 
@@ -21,11 +24,29 @@ START = 1_700_000_000_000_000
 SECOND = 1_000_000
 #: Rows of the first file.
 FIRST = 1_000
+#: The key of the row that closes everything.
+_NO_KEY = MappingProxyType({"k": -1})
+
+#: Spark's side is run once where a run takes longer, in seconds.
+ONCE_ABOVE = 60.0
+
+#: How each side reads and writes, by where rows come from.
+OURS_IO = {
+    "parquet": "parquet, read in our tasks by Arrow → parquet by Polars",
+    "csv": "CSV, read in our tasks by Arrow, checked → parquet by Polars",
+    "spark-rows": "parquet, read by Spark, rows handed to Python → parquet by Polars",
+}
+RIVAL_IO = {
+    "parquet": "parquet, read by Spark → parquet by Spark",
+    "csv": "CSV, read by Spark with the schema declared, unchecked → parquet by Spark",
+    "spark-rows": "parquet, read by Spark → parquet by Spark",
+}
 
 _STATE = "spark.sql.streaming.stateStore."
 #: Spark's state stores, each as fast as its settings make it.
 DEFAULT_STORE = {_STATE + "providerClass": "", _STATE + "checkpointFormatVersion": ""}
 ROCKSDB = {key: value for key, value in TUNING.items() if key.startswith(_STATE)}
+STORES: dict[str, dict[str, str]] = {"default": DEFAULT_STORE, "rocksdb": ROCKSDB}
 
 
 def arrivals(
@@ -38,22 +59,39 @@ def arrivals(
     return ordered
 
 
-def write_files(folder: Path, rows: pl.DataFrame, files: int) -> None:
-    """The rows as parquet files, in order of age; all but the first wait until `release`.
+def write_files(
+    folder: Path,
+    rows: pl.DataFrame,
+    files: int,
+    format_: str = "parquet",
+    *,
+    first: int = FIRST,
+    timestamp: str = "ts",
+    ahead_by: str = "1h",
+    keys: Mapping[str, int] = _NO_KEY,
+) -> None:
+    """The rows as parquet or CSV files, in order of age; all but the first wait until `release`.
 
-    The first is small: it starts the query. The last is one row far ahead, which closes everything
-    before it.
+    The first has `first` rows: it starts the query. The last is one row far ahead, which closes
+    everything before it; `keys` are its values in columns where it must not meet other rows. CSV
+    files have a header, and times as both sides read them without being told how.
     """
     folder.mkdir(parents=True)
     waiting = folder.with_name(f"{folder.name}-waiting")
     waiting.mkdir()
-    shown = rows.with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))
-    ahead = shown[-1:].with_columns(pl.lit(-1).alias("k"), pl.col("ts").dt.offset_by("1h"))
-    step = -(-(rows.height - FIRST) // files)
-    parts = [shown[FIRST + n * step : FIRST + (n + 1) * step] for n in range(files)]
-    for number, part in enumerate((shown[:FIRST], *parts, ahead)):
-        file = (waiting if number else folder) / f"{number:05d}.parquet"
-        part.write_parquet(file)
+    shown = rows.with_columns(pl.col(timestamp).cast(pl.Datetime("us", "UTC")))
+    ahead = shown[-1:].with_columns(
+        *(pl.lit(value, dtype=shown.schema[key]).alias(key) for key, value in keys.items()),
+        pl.col(timestamp).dt.offset_by(ahead_by),
+    )
+    step = -(-(rows.height - first) // files)
+    parts = [shown[first + n * step : first + (n + 1) * step] for n in range(files)]
+    for number, part in enumerate((shown[:first], *parts, ahead)):
+        file = (waiting if number else folder) / f"{number:05d}.{format_}"
+        if format_ == "csv":
+            part.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S%.6f")
+        else:
+            part.write_parquet(file)
         os.utime(file, (1_700_000_000 + number,) * 2)
 
 
@@ -64,9 +102,18 @@ def release(*folders: Path) -> None:
             file.rename(folder / file.name)
 
 
-def run_ours(spark: SparkSession, sql: str, *folders: Path) -> float:
-    """Seconds that Penstock takes for all files but the first ones."""
+def run_ours(
+    spark: SparkSession,
+    sql: str,
+    *folders: Path,
+    before: Callable[[Engine], object] = lambda engine: None,
+) -> float:
+    """Seconds that Penstock takes for all files but the first ones.
+
+    `before` declares what `sql` needs and cannot say: streams that are DataFrames.
+    """
     engine = Engine(spark)
+    before(engine)
     engine.sql(sql)
     engine.start()
     engine.process_available()
@@ -108,9 +155,31 @@ def run_rival(
     return seconds
 
 
-def read_files(spark: SparkSession, folder: Path, schema: str, per_trigger: int) -> DataFrame:
-    return (
-        spark.readStream.schema(schema)
-        .option("maxFilesPerTrigger", per_trigger)
-        .parquet(str(folder))
-    )
+def read_files(
+    spark: SparkSession, folder: Path, schema: str, per_trigger: int, format_: str = "parquet"
+) -> DataFrame:
+    """Files as Spark reads them best: with the schema declared, and nothing checked."""
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", per_trigger)
+    if format_ == "csv":
+        return reader.option("header", "true").csv(str(folder))
+    return reader.parquet(str(folder))
+
+
+@dataclass
+class FastestStore:
+    """A rival that tries all of Spark's state stores in its first run, and keeps to the fastest.
+
+    The first run takes the time of the fastest, so that the choice favours the rival if anything.
+    `extra` learns which store it is.
+    """
+
+    run: Callable[[str], Timed]
+    stores: Iterable[str]
+    extra: dict[str, object]
+
+    def __call__(self) -> Timed:
+        if "store" not in self.extra:
+            runs = {store: self.run(store) for store in self.stores}
+            self.extra["store"] = min(runs, key=lambda store: runs[store].seconds)
+            return runs[str(self.extra["store"])]
+        return self.run(str(self.extra["store"]))

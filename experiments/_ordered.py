@@ -104,14 +104,14 @@ def measured(
         pending |= dict.fromkeys((port, ts) for ts in times)
         join.on_batch(port, Block(rows), _Nowhere())
         arrived += len(times)
-        if adaptive is not None and adaptive.orders_output(join):
+        if adaptive is not None and adaptive.orders_output(join.inputs):
             ordering += len(times)
         trigger = join.state.trigger
         for key in [key for key in pending if key[1] <= trigger]:
             del pending[key]
             end = max(clock.joined.pop(key), times[0])
             total, count = total + (end - key[1]) / SECOND, count + 1
-    load = 0.0 if adaptive is None else adaptive.load(join)
+    load = 0.0 if adaptive is None else adaptive.load(join.inputs)
     return Measured(total / count, ordering / arrived, load)
 
 

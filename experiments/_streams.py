@@ -18,7 +18,7 @@ from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.select import Select
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
+from penstock.kernel.scheduling.strategies import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.local.simulation import Arrival
 from penstock.model.ets import NO_ETS, Ets
@@ -64,7 +64,7 @@ def virtual_host(
         punctuation_cost=punctuation_cost,
         ets_by_arcs=by_arcs,
     )
-    host.executor.set_strategy(strategy)
+    host.executor.table.set_strategy(strategy)
     return host
 
 

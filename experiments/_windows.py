@@ -1,8 +1,8 @@
 """Window aggregates run over blocks of rows: the most bytes their state holds, latency and time.
 
-Memory is the most that the operator's tables hold after any block or promise. Latency is measured
-as published: from when a promise arrives to when the results that it sets free are out. It and time
-are processor times: what was published ran from files at full speed.
+Memory is the most that the operator's tables hold after any block or bound. Latency is measured as
+published: from when a bound arrives to when the results that it sets free are out. It and time are
+processor times: what was published ran from files at full speed.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def all_of(result: Aggregate, window: Sliding, items: list[Item]) -> dict[str, C
 
 
 def in_blocks(rows: pl.DataFrame) -> Iterator[Item]:
-    """An ordered link, in blocks of a tenth of a second; each promises its newest time."""
+    """An ordered link, in blocks of a tenth of a second, each after a bound."""
     times = rows.get_column("ts").to_numpy()
     step = SECOND // BLOCKS
     cuts = np.searchsorted(times, np.arange(times[0], times[-1] + step, step))
@@ -207,7 +207,7 @@ def in_blocks(rows: pl.DataFrame) -> Iterator[Item]:
 
 
 def three_links(hosts: int, skew: int, seconds: int, seed: int) -> Iterator[Item]:
-    """Two busy links and a silent one that comes late; the union promises what all three do."""
+    """Two busy links and a silent one that comes late; the union has the least of their bounds."""
     arrivals = []
     for number, (link, rate) in enumerate(LINKS.items()):
         late = skew if link == "quiet" else 0

@@ -18,8 +18,7 @@ import polars as pl
 
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.select import Select
-from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
+from penstock.kernel.scheduling.strategies import BREADTH_FIRST, DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.lab.experimenting import Check, Outcome, Plot, Table
 from penstock.local.simulation import Arrival, simulate
@@ -103,7 +102,7 @@ def average(strategy: Strategy, arrivals: list[Arrival]) -> Fraction:
         for name in ("a", "b")
     ]
     host.add_query("q", host.graph.add(Meld(2), selections, cost=COST))
-    host.executor.set_strategy(strategy)
+    host.executor.table.set_strategy(strategy)
     return simulate(host, arrivals).average_latency("q") / COST
 
 

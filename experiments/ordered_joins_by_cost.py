@@ -3,7 +3,7 @@
 w = 1 minute, l1 = 1/s, l2 = 10/s, c from 1 microsecond to 1 ms, on a virtual clock, with two
 thresholds: the published alpha = 0.3, and the one that Penstock uses.
 Published: Sync-Filter worst and rising, Filter-Order flat, Adaptive switching at c = 0.5 ms, where
-the gain is about 45 % and not the 25 % that the analysis promises. Asked besides: that Adaptive is
+the gain is about 45 % and not the 25 % that the analysis predicts. Asked besides: that Adaptive is
 never more than 10 % above the better of the two.
 
 Below alpha Adaptive is Sync-Filter, for its smaller memory, and by the analysis its response is
@@ -44,7 +44,7 @@ def run(quick: bool, seed: int) -> Outcome:
     slowest, fastest = _times(sync), _times(order)
     at_switch = [measured(name, RATES, SWITCH, seconds, seed).response for name in ALGORITHMS[:2]]
     gain = 1 - at_switch[1] / at_switch[0]
-    promised = ALPHA / (1 + ALPHA)
+    predicted = ALPHA / (1 + ALPHA)
     better = [min(both) for both in zip(slowest, fastest, strict=True)]
     lost = {
         alpha: [a / b for a, b in zip(_times(runs), better, strict=True)]
@@ -86,7 +86,7 @@ def run(quick: bool, seed: int) -> Outcome:
             Check(
                 f"where it switches ({SWITCH * 1000:g} ms) the gain is about 45 %",
                 0.4 <= gain <= 0.5,
-                f"{gain:.0%}; the analysis promises {promised:.0%}",
+                f"{gain:.0%}; the analysis predicts {predicted:.0%}",
                 known="our clock charges what the analysis charges, c w l1 for each row, so its "
                 "gain comes out, and somewhat more, because arrivals are exponential; what else "
                 "the published run charged is not stated",

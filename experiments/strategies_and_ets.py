@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from _streams import poisson, two_streams, virtual_host
 
-from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
+from penstock.kernel.scheduling.strategies import BREADTH_FIRST, DEPTH_FIRST
 from penstock.lab.experimenting import Check, Outcome, Table
 from penstock.local.simulation import simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND

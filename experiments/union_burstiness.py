@@ -5,9 +5,9 @@ A slide aggregate is silent for a SLIDE, and if only rows tell the time, the uni
 as long and lets it out in one burst. Burstiness is (max - min) / mean of the rows put out in each
 0.02 s. Published: it grows with the slide without ETS and is flat with it.
 
-Our aggregates also promise when their next result is due, which by itself keeps the union going
-while a is busy: without ETS it is then as flat as with them. The line *rows only* has these
-promises taken away, as in a system whose registers are set by rows alone: there it grows as
+Our aggregates also punctuate when their next result is due, which by itself keeps the union going
+while a is busy: without ETS it is then as flat as with them. The line *rows only* has this
+punctuation taken away, as in a system whose registers are set by rows alone: there it grows as
 published.  Spec: execution-model 7, X4.
 """
 
@@ -37,13 +37,13 @@ ALIAS = "X4"
 
 RATES = {"a": 200.0, "b": 1000.0}
 SLIDES = (50, 100, 200, 500, 1000)  # milliseconds
-#: How registers are set: by enabling timestamps or not, and with an aggregate's promises or not.
+#: How registers are set: by enabling timestamps or not, and with an aggregate's bounds or not.
 LINES = {"without": (NO_ETS, False), "rows only": (NO_ETS, True), "with": (ON_DEMAND, False)}
 BIN = 20 * MILLISECOND
 
 
 class Mute(Select):
-    """Passes every row and no promise."""
+    """Passes every row and no punctuation."""
 
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         return ()
@@ -114,7 +114,7 @@ def run(quick: bool, seed: int) -> Outcome:
                 "it grows with the slide without ETS",
                 without[last] > 5 * without[first],
                 f"from {without[first]:.1f} to {without[last]:.1f}",
-                known="our aggregates promise when their next result is due, and while their "
+                known="our aggregates punctuate when their next result is due, and while their "
                 "input is busy that tells the union the time without any ETS",
             ),
             Check(

@@ -24,6 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
     os.environ["PENSTOCK_COSTS"] = "reference"
+    os.environ["PENSTOCK_CLASSES"] = "none"  # set-ups in tests have no Spark to run
     settings.load_profile("fixed" if config.getoption("hypothesis_seed") is None else "random")
 
 

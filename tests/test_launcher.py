@@ -101,7 +101,7 @@ class Project:
         return subprocess.run(
             [*shell, str(program or self.root / "penstock"), *arguments],
             cwd=cwd or self.directory,
-            env={"PATH": str(self.bin), **environ},
+            env={"PATH": str(self.bin), "PENSTOCK_CLASSES": "none", **environ},
             capture_output=True,
             text=True,
         )

@@ -11,6 +11,8 @@ that deleting that directory undoes it:
         bin/java              a shim in front of it (see `java`)
         requirements-java.lock    its stamp
     java.choice               the Java home that we chose, and what we chose from
+    java-classes/             an archive of Spark's classes, and RocksDB's library
+        made-for              the Java and the lock it was made for
     costs-….json              how fast this machine computes windows (see `calibrate`)
     setup.lock                held while one call sets up; the others wait
     setup.log                 everything pip said

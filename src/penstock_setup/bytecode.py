@@ -8,13 +8,11 @@ does. Compiled here, they are found whatever that variable says.
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 from penstock_setup.places import Places
 from penstock_setup.progress import Progress
 
-POLL_SECONDS = 0.2
 #: Tests of packages, which nobody runs.
 _TESTS = r"[/\\]tests?[/\\]"
 
@@ -33,14 +31,7 @@ def compile_all(places: Places, progress: Progress) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        while process.poll() is None:
-            progress.step("compiling the packages")
-            time.sleep(POLL_SECONDS)
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
+    progress.wait_for(process, lambda: "compiling the packages")
 
 
 def _there(folders: list[Path]) -> list[Path]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 
 from penstock_setup.places import Places
 from penstock_setup.progress import Progress
 
-POLL_SECONDS = 0.2
 #: It takes five; a machine that takes so much longer is too busy to be measured.
 LIMIT_SECONDS = 60.0
 
@@ -28,7 +26,6 @@ def calibrate(places: Places, progress: Progress) -> None:
         "PENSTOCK_HOME": str(places.home),
         "POLARS_MAX_THREADS": "1",
     }
-    begun = time.monotonic()
     try:
         process = subprocess.Popen(
             [str(places.env_python), "-m", "penstock", "calibrate", "--once"],
@@ -39,14 +36,8 @@ def calibrate(places: Places, progress: Progress) -> None:
         )
     except OSError:
         return _without(progress)
-    try:
-        while process.poll() is None and time.monotonic() - begun < LIMIT_SECONDS:
-            progress.step("measuring how fast this machine computes windows")
-            time.sleep(POLL_SECONDS)
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
+    measuring = "measuring how fast this machine computes windows"
+    progress.wait_for(process, lambda: measuring, LIMIT_SECONDS)
     if process.returncode != 0:
         return _without(progress)
     progress.say(f"measured how fast this machine computes windows, after {progress.seconds} s")

@@ -87,6 +87,12 @@ def settle(
         Choice(install_shim(places, progress, fetch), here).write(places.java_choice)
 
 
+def chosen(places: Places) -> str:
+    """The Java home that was chosen; empty: there is none."""
+    choice = Choice.read(places.java_choice)
+    return choice.home if choice is not None else ""
+
+
 def of_the_system(here: Surroundings) -> Java | None:
     """The first Java of the system that is not too old."""
     if here.java_home:

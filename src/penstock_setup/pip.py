@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from penstock_setup.progress import Progress
 
 TAIL_LINES = 8
 TAIL_WIDTH = 200
-POLL_SECONDS = 0.2
 
 # What pip's words mean for the person who reads them; the first that matches counts.
 REASONS = (
@@ -57,14 +55,7 @@ def install(
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environ
         )
-        try:
-            while process.poll() is None:
-                progress.step(state(read(log)))
-                time.sleep(POLL_SECONDS)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+        progress.wait_for(process, lambda: state(read(log)))
     said = read(log)
     if process.returncode != 0:
         raise SetupFailed(f"{reason(said)}\n  pip's last words (all of them: {log}):\n{tail(said)}")

@@ -54,6 +54,10 @@ class Places:
         return self.home / "java.choice"
 
     @property
+    def java_classes(self) -> Path:
+        return self.home / "java-classes"
+
+    @property
     def setup_lock(self) -> Path:
         return self.home / "setup.lock"
 

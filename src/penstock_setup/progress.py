@@ -6,9 +6,13 @@ hundreds of lines, so there it is repeated only every few seconds.
 
 from __future__ import annotations
 
+import math
+import subprocess
 import time
+from collections.abc import Callable
 from typing import TextIO
 
+POLL_SECONDS = 0.2
 QUIET_SECONDS = 5.0  # between two lines about one step, where lines cannot be rewritten
 
 
@@ -39,6 +43,28 @@ class Progress:
             self._write(self._pending)
         elif time.monotonic() - self._spoken >= QUIET_SECONDS:
             self._write(f"penstock: {text}, {self.seconds} s\n")
+
+    def wait_for(
+        self, process: subprocess.Popen[bytes], state: Callable[[], str], limit: float = math.inf
+    ) -> None:
+        """Tell the state of a process until it ends; one that takes longer is ended, as we are."""
+        begun = time.monotonic()
+        try:
+            while process.poll() is None and time.monotonic() - begun < limit:
+                self.step(state())
+                time.sleep(POLL_SECONDS)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+
+    def wait_until(self, is_so: Callable[[], bool], state: str, limit: float) -> bool:
+        """Tell the state until something is so; gives whether that came about in time."""
+        begun = time.monotonic()
+        while not is_so() and time.monotonic() - begun < limit:
+            self.step(state)
+            time.sleep(POLL_SECONDS)
+        return is_so()
 
     def _erase(self) -> None:
         if self._pending:

@@ -51,16 +51,16 @@ def test_what_is_not_the_default_has_been_changed() -> None:
 
 def test_a_parameter_is_found_whatever_its_case() -> None:
     settings = Settings().with_parameter("n", Duration(3)).with_parameter("M", 5)
-    assert settings.parameter("N") == Duration(3)
-    assert settings.parameter("m") == 5
-    assert settings.parameter("k") is None
+    assert settings.parameters.get("n") == Duration(3)
+    assert settings.parameters.get("m") == 5
+    assert settings.parameters.get("k") is None
 
 
 def test_a_parameter_is_only_replaced_on_purpose() -> None:
     settings = Settings().with_parameter("n", 5)
     with pytest.raises(DuplicateName, match="DECLARE OR REPLACE N"):
         settings.with_parameter("N", 7)
-    assert settings.with_parameter("N", 7, replaces=True).parameter("n") == 7
+    assert settings.with_parameter("N", 7, replaces=True).parameters["n"] == 7
 
 
 @pytest.mark.parametrize(

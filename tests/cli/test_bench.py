@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.checkout import checkout
+from penstock.cli.shared.arguments import checkout
 
 runner = CliRunner()
 
@@ -44,6 +44,24 @@ def cases(quick):
     yield Case("right", ours=lambda: 1, rival=lambda: 1, rival_name="one", repeats=1)
     yield Case("wrong", ours=lambda: 1, rival=lambda: 2, rival_name="two", repeats=1)
 '''
+FILES = '''
+"""Files."""
+from penstock.lab.benchmarking import Case, Timed
+
+def cases(quick):
+    for name, io in (("a", "csv"), ("b", "csv"), ("c", "memory"), ("d", "")):
+        yield Case(
+            name,
+            ours=lambda: 1,
+            rival=lambda: Timed(1, 61.0),
+            rival_name="one",
+            repeats=3,
+            warm_up=0,
+            once_above=60,
+            ours_io=io and f"{io} → memory",
+            rival_io=io and f"{io} by Spark → parquet",
+        )
+'''
 THREADS = '''
 """Threads."""
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
@@ -60,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     (folder / "_numbers.py").write_text("def numbers(n): return list(range(n))\n")
-    for name, text in {"sums": SUMS, "wrong": WRONG, "threads": THREADS}.items():
+    for name, text in {"files": FILES, "sums": SUMS, "wrong": WRONG, "threads": THREADS}.items():
         (folder / f"{name}.py").write_text(text)
     return folder
 
@@ -68,6 +86,7 @@ def folder(tmp_path: Path) -> Path:
 def test_alone_it_lists_names_and_first_lines(folder: Path) -> None:
     done = runner.invoke(app, ["bench", "--from", str(folder)])
     assert [line.split(None, 1) for line in done.stdout.splitlines()] == [
+        ["files", "Files."],
         ["sums", "Adding numbers: a loop against Polars."],
         ["threads", "Threads."],
         ["wrong", "A wrong answer."],
@@ -90,6 +109,46 @@ def test_it_prints_a_table_and_writes_the_result(folder: Path, tmp_path: Path) -
     assert result["rows"] == 1000
     assert len(result["ours_runs_s"]) == len(result["rival_runs_s"]) == 3
     assert result["ratio"] == result["rival_s"] / result["ours_s"]
+
+
+def test_below_the_table_stands_how_both_sides_read_and_write(folder: Path) -> None:
+    done = runner.invoke(app, ["bench", "files", "--from", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-6:] == [
+        "a, b",
+        "  ours:  csv → memory",
+        "  rival: csv by Spark → parquet",
+        "c",
+        "  ours:  memory → memory",
+        "  rival: memory by Spark → parquet",
+    ]
+
+
+def test_where_all_cases_say_nothing_nothing_stands_there(folder: Path) -> None:
+    done = runner.invoke(app, ["bench", "sums", "--from", str(folder)])
+    assert "ours:" not in done.stdout
+
+
+def test_the_table_says_how_many_runs_count(folder: Path) -> None:
+    done = runner.invoke(app, ["bench", "files", "--from", str(folder)])
+    assert "3, rival 1" in done.stdout
+
+
+def test_a_chart_stands_beside_the_result_or_where_it_is_wanted(
+    folder: Path, tmp_path: Path
+) -> None:
+    command = ["bench", "sums", "--from", str(folder), "--json", str(tmp_path / "sums.json")]
+    runner.invoke(app, command)
+    assert (tmp_path / "sums.png").exists()
+    runner.invoke(app, [*command, "--chart", str(tmp_path / "new" / "bars.svg")])
+    assert "all [of them]" in (tmp_path / "new" / "bars.svg").read_text()
+
+
+def test_a_case_can_be_run_alone(folder: Path) -> None:
+    done = runner.invoke(app, ["bench", "wrong", "--from", str(folder), "--case", "right"])
+    assert (done.exit_code, "two" in done.stdout) == (0, False)
+    done = runner.invoke(app, ["bench", "wrong", "--from", str(folder), "--case", "left"])
+    assert (done.exit_code, "no such case: left" in done.stderr) == (2, True)
 
 
 def test_quick_reaches_the_benchmark(folder: Path, tmp_path: Path) -> None:
@@ -131,7 +190,7 @@ def test_a_benchmarks_environment_is_set_before_it_imports(folder: Path, tmp_pat
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     done = runner.invoke(app, ["bench", "sum", "--from", str(folder)], env={"COLUMNS": "200"})
     assert done.exit_code == 2
-    assert "no benchmark `sum`; there are: sums, threads, wrong" in done.stderr
+    assert "no benchmark `sum`; there are: files, sums, threads, wrong" in done.stderr
 
 
 def test_a_result_without_a_benchmark_is_wrong_usage(folder: Path, tmp_path: Path) -> None:

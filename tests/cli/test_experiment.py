@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.checkout import checkout
+from penstock.cli.shared.arguments import checkout
 
 runner = CliRunner()
 

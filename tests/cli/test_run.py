@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
-from penstock.cli.run import seconds_in
+from penstock.cli.run import seconds_in, streams_to_run
 from penstock.errors import HostError
 from penstock.model.timestamps import END
 from penstock.runtime.status import QueryStatus
+from penstock.spark.jvm import SHORT
 from penstock.spark.session import settings_of
 
 STREAM = (
@@ -168,9 +169,11 @@ def test_settings_and_packages_reach_spark(script: Path, monkeypatch: pytest.Mon
         raise HostError("no Spark here")
 
     monkeypatch.setattr("penstock.spark.engine.local_session", refuse)
+    monkeypatch.setattr("penstock.spark.session.begin_session", lambda **given: None)
     options = ["--packages", "org:name:1", "--conf", "spark.ui.enabled=true", "--conf", "a.b=x=y"]
     code, said = call("run", *options, str(script))
     assert (code, "no Spark here" in said) == (1, True)
+    assert begun[0].pop("spark.driver.extraJavaOptions") == SHORT  # the files are small
     assert begun == [
         {"spark.ui.enabled": "true", "a.b": "x=y", "spark.jars.packages": "org:name:1"}
     ]
@@ -236,3 +239,10 @@ def test_a_script_that_is_not_utf_8_is_refused_with_the_way_out(
     code, said = call(command[0], str(script), *command[1:])
     assert code == 1
     assert "is not UTF-8" in said and "iconv" in said
+
+
+def test_what_a_file_reads_is_known_before_anything_starts() -> None:
+    stream = "CREATE STREAM s (k INT, ts TIMESTAMP) FROM rate TIMESTAMP BY ts;"
+    assert streams_to_run(stream) is None
+    assert [each.name for each in streams_to_run(f"{stream} SELECT k FROM s") or ()] == ["s"]
+    assert streams_to_run(f"{stream} SELECT k FROMM s") is None

@@ -1,11 +1,11 @@
 """Streams and what comes on them, at random.
 
-Three streams of the same columns, each with its own promise about order: ordered, with slack, or
+Three streams of the same columns, each with its own kind of order: ordered, with slack, or
 punctuated from outside. Blocks of rows of any size come on them in turn, now and then with a
-promise from outside behind them. Keys and values may be NULL, times may be equal, lie before 1970
+bound from outside behind them. Keys and values may be NULL, times may be equal, lie before 1970
 or far ahead of the last ones; doubles are multiples of 1/4, so that sums are exact in any order.
 
-`arrivals` keeps what each stream has promised. `careless_arrivals` does not: rows may come too
+`arrivals` keeps above each stream's bound. `careless_arrivals` does not: rows may come too
 late or without a time, and `judged` says which ones, row by row, from the definition.
 """
 
@@ -28,14 +28,14 @@ NAMES = ("a", "b", "c")
 MOSTLY_A = ("a", "a", "a", "b", "c")
 #: What the time column may be, and the unit that measures it in SQL.
 UNITS = {"TIMESTAMP": " MICROSECONDS", "BIGINT": ""}
-#: Slack; None stands for no promise of its own.
+#: Slack; None stands for no bounds of its own.
 SLACKS = (0, 0, 1, 5, 20, None)
 #: Where time begins.
 ORIGINS = (0, 0, -1, -25, 1_700_000_000_000_000, -9_000_000_000_000)
 #: How far a row goes on from the newest one.
 AHEAD = (0, 0, 1, 1, 2, 3, 5, 8, 10_000_000)
 #: A bound below everything.
-NO_PROMISE = -(10**18)
+NO_BOUND = -(10**18)
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Declared:
 
     @property
     def sql(self) -> str:
-        promise = "PUNCTUATED" if self.slack is None else f"SLACK {self.slack}{UNITS[self.time]}"
+        order = "PUNCTUATED" if self.slack is None else f"SLACK {self.slack}{UNITS[self.time]}"
         return (
             f"CREATE STREAM {self.name} (k STRING, v INT, d DOUBLE, ts {self.time}) "
-            f"TIMESTAMP BY ts {promise if self.slack != 0 else 'ORDERED'}"
+            f"TIMESTAMP BY ts {order if self.slack != 0 else 'ORDERED'}"
         )
 
     @property
@@ -75,14 +75,14 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Promise:
+class Punctuate:
     """A bound from outside."""
 
     stream: str
     bound: int
 
 
-Event = Push | Promise
+Event = Push | Punctuate
 
 
 def declarations(draw: Draw, *, ordered: bool = False) -> list[Declared]:
@@ -93,7 +93,7 @@ def declarations(draw: Draw, *, ordered: bool = False) -> list[Declared]:
 
 @dataclass
 class Progress:
-    """What one stream has promised so far."""
+    """How far one stream has come."""
 
     slack: int | None
     newest: int
@@ -118,7 +118,7 @@ def row(draw: Draw, time: int | None) -> Row:
 def arrivals(
     draw: Draw, declared: Sequence[Declared], blocks: int = 6, rows: int = 8
 ) -> list[Event]:
-    """What comes, in order; no row breaks its stream's promise."""
+    """What comes, in order; no row lies below its stream's bound."""
     first = draw.choose(ORIGINS)
     progress = {each.name: Progress(each.slack, first, first - 30) for each in declared}
     names = [name for name in MOSTLY_A if name in progress]
@@ -134,7 +134,7 @@ def arrivals(
         events.append(Push(name, block))
         if stream.slack is None or draw.choose([False, True]):
             stream.bound += draw.between(0, 12)
-            events.append(Promise(name, stream.bound))
+            events.append(Punctuate(name, stream.bound))
     return events
 
 
@@ -154,7 +154,7 @@ def careless_arrivals(draw: Draw, declared: Sequence[Declared]) -> list[Event]:
         events.append(Push(name, block))
         if draw.choose([False, True]):
             stream.bound += draw.between(0, 12)
-            events.append(Promise(name, stream.bound))
+            events.append(Punctuate(name, stream.bound))
     return events
 
 
@@ -169,11 +169,11 @@ class Judged:
 
 
 def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, Judged]:
-    """Rows are late when they lie below what their stream has promised at that moment."""
+    """Rows are late when they lie below their stream's bound at that moment."""
     found = {}
     for each in declared:
         steps = [
-            Step((), event.bound) if isinstance(event, Promise) else Step(event.rows)
+            Step((), event.bound) if isinstance(event, Punctuate) else Step(event.rows)
             for event in events
             if event.stream == each.name
         ]
@@ -188,11 +188,11 @@ def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, J
     return found
 
 
-def promised(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, int]:
-    """What each stream has promised in the end, where no row broke a promise."""
-    progress = {each.name: Progress(each.slack, NO_PROMISE, NO_PROMISE) for each in declared}
+def bounds_of(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, int]:
+    """The bound of each stream in the end, where no row lies below one."""
+    progress = {each.name: Progress(each.slack, NO_BOUND, NO_BOUND) for each in declared}
     for event in events:
-        if isinstance(event, Promise):
+        if isinstance(event, Punctuate):
             progress[event.stream].bound = max(progress[event.stream].bound, event.bound)
         else:
             for each in event.rows:

@@ -1,11 +1,11 @@
 """The engine against the slow evaluator, end to end: from SQL text to rows.
 
 Random queries over random streams, in disorder within what was declared, cut into any blocks, with
-promises at any valid place, under every strategy and step size. What a query has put out after
+bounds at any valid place, under every strategy and step size. What a query has put out after
 `finish` must be the oracle's answer, as a multiset. Results are never taken back, so this also says
 that no group and window is put out twice, and that whatever came early was final.
 
-What each law can catch beyond that: results that come later than the promises allow (`prompt`);
+What each law can catch beyond that: results that come later than the bounds allow (`prompt`);
 rows set aside wrongly (`late`); Merge losing order or rows (`merged`); queries that disturb each
 other (`shared`). Each is checked by Hypothesis and over many seeds: see `draw`.
 """
@@ -22,11 +22,11 @@ from tests.engine.random_streams import (
     MOSTLY_A,
     UNITS,
     arrivals,
+    bounds_of,
     careless_arrivals,
     declarations,
     judged,
     numbered,
-    promised,
     pushed,
 )
 from tests.engine.running import PROMPT_AGGREGATIONS, assert_right, feed, how, rows_of, started
@@ -75,7 +75,7 @@ def merged_streams_give_the_oracles_answer_in_order(draw: Draw) -> None:
     assert_right(aggregated, pushed(declared, events), windowed)
 
 
-def a_window_comes_out_as_soon_as_its_streams_have_promised_it(draw: Draw) -> None:
+def a_window_comes_out_as_soon_as_its_streams_have_passed_it(draw: Draw) -> None:
     union = draw.choose(["meld", "merge"])
     declared = declarations(draw, ordered=union == "merge")[:2]
     (range_, slide), unit = lengths(draw), UNITS[declared[0].time]
@@ -88,7 +88,7 @@ def a_window_comes_out_as_soon_as_its_streams_have_promised_it(draw: Draw) -> No
     events = arrivals(draw, declared, blocks=4)
     for happened, event in enumerate(events, start=1):
         feed(engine, [event])
-        low = min(promised(declared, events[:happened]).values())
+        low = min(bounds_of(declared, events[:happened]).values())
         answer = evaluate(query.plan, pushed(declared, events[:happened]))
         over = [row for row in answer if row["window_end"] <= low]
         assert same_rows(rows_of(query.results()), over), (text, event, low)
@@ -128,7 +128,7 @@ LAWS: dict[Law, int] = {
     a_query_gives_the_oracles_answer: 400,
     queries_that_share_sub_plans_all_give_the_oracles_answer: 80,
     merged_streams_give_the_oracles_answer_in_order: 100,
-    a_window_comes_out_as_soon_as_its_streams_have_promised_it: 80,
+    a_window_comes_out_as_soon_as_its_streams_have_passed_it: 80,
     late_rows_are_set_aside_and_the_rest_is_answered: 100,
 }
 (

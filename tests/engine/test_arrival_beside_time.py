@@ -78,7 +78,7 @@ def test_groups_take_the_stamps_of_their_batches(text: str, seed: int) -> None:
     for now, rows in arriving(seed):
         block = [{**row, "arrival_ts": now} for row in rows]
         pipeline.process(MicroBatch({"s": [[block]]}), lambda group: worker)
-    pipeline.process(MicroBatch(promises={"s": END}), lambda group: worker)
+    pipeline.process(MicroBatch(bounds={"s": END}), lambda group: worker)
     assert same_rows(
         pipeline.rows("result", "q"), evaluate(share.queries["q"], {"s": stamped(seed)})
     )
@@ -111,15 +111,15 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     [(_, host)] = worker.alive.values()
     releases = {"q": Releases.from_json(host.progress()["releases"]["q"])}
     enabling.heard(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
-    assert enabling.promises(2 * SECOND) is None  # it would let nothing out
-    made = enabling.promises(3 * SECOND)
+    assert enabling.bounds_at(2 * SECOND) is None  # it would let nothing out
+    made = enabling.bounds_at(3 * SECOND)
     assert made == {key_of("s", "arrival_ts"): 3 * SECOND}
-    pipeline.process(MicroBatch(promises=made), lambda group: worker)
+    pipeline.process(MicroBatch(bounds=made), lambda group: worker)
     assert [row["n"] for row in pipeline.rows("result", "q")] == [1]
     # A clock that was behind what it has said is not believed.
     late = {"v": 2, "ts": 2 * SECOND, "arrival_ts": 2 * SECOND}
     pipeline.process(MicroBatch({"s": [[[late]]]}), lambda group: worker)
-    pipeline.process(MicroBatch(promises={"s": END}), lambda group: worker)
+    pipeline.process(MicroBatch(bounds={"s": END}), lambda group: worker)
     assert [row["window_start"] for row in pipeline.rows("result", "q")] == [0, 3 * SECOND]
 
 

@@ -34,8 +34,8 @@ from tests.engine.random_streams import (
     Push,
     Row,
     arrivals,
+    bounds_of,
     declarations,
-    promised,
     pushed,
 )
 from tests.engine.running import (
@@ -47,6 +47,7 @@ from tests.engine.running import (
     rows_of,
     started,
 )
+from tests.kernel.moving import Snapshot
 
 # --- between pushes, in SQL ---------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ def queries_that_come_and_go_leave_the_others_alone(draw: Draw) -> None:
     engine.finish()
     assert_right(query, pushed(declared, events), text)
     # The guest has answered, over the rows of its time, whatever was over before it left.
-    low = min(promised(declared, events[:goes])[name] for name in streams_of(guest.plan))
+    low = min(bounds_of(declared, events[:goes])[name] for name in streams_of(guest.plan))
     answer = evaluate(guest.plan, between(declared, events, comes, goes))
     over = [row for row in answer if row["window_end"] <= low]
     assert same_rows(rows_of(guest.results()), over), other
@@ -134,6 +135,7 @@ class Hosted:
         self._catalog = Catalog()
         self.declared = declared
         self.happened: list[Event] = []
+        self.put_out: dict[str, list[dict[str, Any]]] = {}  # by hosts that are gone
         for stream in declared:
             self._catalog.apply(*parse(stream.sql))
         self.plans = {f"q{n}": self._plan(text) for n, text in enumerate(texts)}
@@ -177,7 +179,7 @@ class Hosted:
         self.host.add_query(name, node)
 
     def happen(self, event: Event) -> None:
-        """Rows or a promise come in; nothing runs yet."""
+        """Rows or a bound come in; nothing runs yet."""
         self.happened.append(event)
         if isinstance(event, Push):
             self.host.push(event.stream, event.rows)
@@ -185,7 +187,7 @@ class Hosted:
             self.host.punctuate(event.stream, event.bound)
 
     def answer(self, name: str) -> list[dict[str, Any]]:
-        return self.host.results(name).to_dicts()
+        return self.put_out.pop(name, []) + self.host.results(name).to_dicts()
 
 
 def changes_between_steps_lose_and_repeat_nothing(draw: Draw) -> None:
@@ -212,7 +214,7 @@ def change_strategy(hosted: Hosted, draw: Draw) -> None:
     nodes = [node for node in hosted.host.graph.nodes.values() if not node.is_fork]
     part = several(draw, 0, 3, lambda draw: draw.choose(nodes))
     strategy = strategy_named(draw.choose(STRATEGIES))
-    hosted.host.executor.set_strategy(strategy, part or None)
+    hosted.host.executor.table.set_strategy(strategy, part or None)
 
 
 def change_step_size(hosted: Hosted, draw: Draw) -> None:
@@ -223,17 +225,20 @@ def break_or_join(hosted: Hosted, draw: Draw) -> None:
     executor = hosted.host.executor
     node = draw.choose(list(hosted.host.graph.nodes.values()))
     if node in executor.table.breaks:
-        executor.remove_break(node)
+        executor.table.remove_break(node)
     else:
-        executor.add_break(node)
+        executor.table.add_break(node)
 
 
 def save_and_restore(hosted: Hosted, draw: Draw) -> None:
     """Go on in a new host from what the old one saved."""
     if hosted.guest is None:
-        saved = hosted.host.save()
+        before = hosted.host
+        saved = Snapshot.of(before.states(), before.graph)
+        for name in hosted.plans:
+            hosted.put_out.setdefault(name, []).extend(before.results(name).to_dicts())
         hosted.start()
-        hosted.host.restore(saved)
+        saved.put_into(hosted.host.states(), hosted.host.graph)
 
 
 def add_or_remove_a_query(hosted: Hosted, draw: Draw) -> None:

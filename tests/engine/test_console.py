@@ -43,6 +43,13 @@ def test_each_batch_is_shown_with_its_number_and_what_is_left_out(
     assert engine.query("big").results().height == 0
 
 
+def test_its_option_has_its_name_in_whatever_case(capsys: pytest.CaptureFixture[str]) -> None:
+    engine = LocalEngine()
+    engine.sql(f"{STREAM} CREATE QUERY q INTO console OPTIONS (ROWS '0') AS SELECT v FROM s")
+    engine.push("s", rows(1, 2))
+    assert capsys.readouterr().out.splitlines() == ["q, batch 0: 2 rows", "2 more rows"]
+
+
 def test_late_rows_are_shown_under_their_stream(capsys: pytest.CaptureFixture[str]) -> None:
     engine = LocalEngine()
     engine.sql(f"{STREAM} SELECT count(*) AS n FROM s [RANGE 5 ROWS]")

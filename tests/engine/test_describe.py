@@ -1,4 +1,4 @@
-"""Describe: promises that tell nobody anything do not travel, and answers stay what they are."""
+"""Describe: bounds that tell nobody anything do not travel, and answers stay what they are."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from tests.engine.running import assert_right, feed, how, started
 STREAM = "CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts;"
 
 
-def promises_from(query: str, *, settings: str = "", seconds: int = 600) -> list[Punctuation]:
+def punctuation_from(query: str, *, settings: str = "", seconds: int = 600) -> list[Punctuation]:
     """What leaves the source while a row comes every second."""
     engine = LocalEngine(clock=VirtualClock())
     engine.sql(f"{settings}{STREAM}{query}")
     said: list[Punctuation] = []
     source = engine._host.source("s").output
-    promise = source.promise
+    append = source.append_as_is
 
     def noted(punctuation: Punctuation) -> None:
         said.append(punctuation)
-        promise(punctuation)
+        append(punctuation)
 
-    with patch.object(source, "promise", noted):
+    with patch.object(source, "append_as_is", noted):
         for second in range(seconds):
             engine.push("s", [{"k": 1, "ts": second * SECOND}])
     return said
 
 
 @pytest.mark.parametrize("aggregation", ["wid", "paned"])
-def test_a_promise_a_slide_is_enough(aggregation: str) -> None:
-    said = promises_from(
+def test_a_bound_a_slide_is_enough(aggregation: str) -> None:
+    said = punctuation_from(
         "SELECT count(*) AS n FROM s [RANGE 10 MINUTES SLIDE 1 MINUTE]",
         settings=f"SET aggregation = {aggregation};",
     )
@@ -52,7 +52,7 @@ def test_the_smallest_slide_in_use_counts_and_no_finer_pane() -> None:
         "CREATE QUERY a AS SELECT count(*) AS n FROM s [RANGE 9 SECONDS SLIDE 6 SECONDS];"
         "CREATE QUERY b AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
     )
-    said = promises_from(both, seconds=120)
+    said = punctuation_from(both, seconds=120)
     assert [p.bound // SECOND for p in said] == list(range(0, 120, 6))  # not 3, the common pane
 
 
@@ -61,12 +61,12 @@ def test_two_slides_are_served_at_the_ends_of_each() -> None:
         "CREATE QUERY a AS SELECT max(k) AS n FROM s [RANGE 10 SECONDS];"
         "CREATE QUERY b AS SELECT count(*) AS n FROM s [RANGE 15 SECONDS];"
     )
-    said = promises_from("SET aggregation = wid;" + both, seconds=60)
+    said = punctuation_from("SET aggregation = wid;" + both, seconds=60)
     assert [p.bound // SECOND for p in said] == [0, 10, 15, 20, 30, 40, 45, 50]
 
 
 def test_windows_of_rows_hear_of_row_numbers_only() -> None:
-    said = promises_from("SELECT count(*) AS n FROM s [RANGE 100 ROWS SLIDE 50 ROWS]")
+    said = punctuation_from("SELECT count(*) AS n FROM s [RANGE 100 ROWS SLIDE 50 ROWS]")
     assert {p.on for p in said} == {"row_num"}
     # For each step that its windows may close, and that the first row of the next one is there.
     assert len(said) == 2 * (600 // 50)
@@ -75,18 +75,18 @@ def test_windows_of_rows_hear_of_row_numbers_only() -> None:
 def test_a_union_hears_no_more_than_what_stands_behind_it() -> None:
     query = "SELECT k, count(*) AS n FROM (s UNION ALL SELECT * FROM s) [RANGE 1 MINUTE] GROUP BY k"
     for aggregation in ("wid", "adapt", "two_level"):
-        said = promises_from(query, settings=f"SET aggregation = {aggregation};", seconds=180)
+        said = punctuation_from(query, settings=f"SET aggregation = {aggregation};", seconds=180)
         assert [p.bound // SECOND for p in said] == [0, 60, 120]
 
 
-def test_whoever_sorts_needs_every_promise() -> None:
+def test_whoever_sorts_needs_every_bound() -> None:
     ordered = "SELECT k, ts FROM s ORDER BY ts"
     engine_stream = STREAM.replace("BY ts;", "BY ts SLACK 1 SECOND;")
     with patch("tests.engine.test_describe.STREAM", engine_stream):
-        assert len(promises_from(ordered, seconds=60)) == 60
+        assert len(punctuation_from(ordered, seconds=60)) == 60
 
 
-def test_a_promise_about_one_key_is_rolled_up_too() -> None:
+def test_a_bound_on_one_key_is_rolled_up_too() -> None:
     engine = LocalEngine(clock=VirtualClock())
     engine.sql(
         "CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;"
@@ -95,10 +95,10 @@ def test_a_promise_about_one_key_is_rolled_up_too() -> None:
     )
     source = engine._host.source("s").output
     engine.push("s", [{"k": k, "ts": 0} for k in (1, 2)])
-    with patch.object(source, "promise", wraps=source.promise) as promise:
+    with patch.object(source, "append_as_is", wraps=source.append_as_is) as append:
         for second in range(0, 121, 10):
             engine.punctuate("s", second * SECOND, {"k": 1})
-    assert [call.args[0].bound // SECOND for call in promise.call_args_list] == [0, 60, 120]
+    assert [call.args[0].bound // SECOND for call in append.call_args_list] == [0, 60, 120]
     assert engine.query("q").results()["k"].to_list() == [1]
 
 
@@ -122,22 +122,22 @@ def test_explain_says_what_is_used() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_answers_are_the_oracles_and_fewer_promises_travel(seed: int) -> None:
+def test_answers_are_the_oracles_and_fewer_bounds_travel(seed: int) -> None:
     draw = Seeded(seed)
     declared = declarations(draw)
     text, settings = queries(draw, declared[0].time), how(draw)
     events = arrivals(draw, declared)
 
-    def promises(described: bool) -> int:
+    def sent(described: bool) -> int:
         travelled: Counter[str] = Counter()
 
         def count(buffer: Buffer, punctuation: Punctuation) -> None:
             travelled["all"] += 1
             plain(buffer, punctuation)
 
-        plain = Buffer.promise
+        plain = Buffer.append_as_is
         undescribed = patch("penstock.runtime.enabling.describe", lambda graph: None)
-        with patch.object(Buffer, "promise", count):
+        with patch.object(Buffer, "append_as_is", count):
             if not described:
                 undescribed.start()
             try:
@@ -151,4 +151,4 @@ def test_answers_are_the_oracles_and_fewer_promises_travel(seed: int) -> None:
         assert_right(query, pushed(declared, events), text)
         return travelled["all"]
 
-    assert promises(described=True) <= promises(described=False)
+    assert sent(described=True) <= sent(described=False)

@@ -98,7 +98,7 @@ def test_rows_come_as_dicts_or_tables_with_columns_in_any_order(engine: LocalEng
     assert query.results().get_column("ts").to_list() == [NOON] * 3
 
 
-def test_a_promise_from_outside_closes_windows(engine: LocalEngine) -> None:
+def test_a_bound_from_outside_closes_windows(engine: LocalEngine) -> None:
     best = engine.sql(BEST)
     engine.push("bids", [bid(40)])
     engine.punctuate("bids", NOON + timedelta(minutes=10))
@@ -107,7 +107,7 @@ def test_a_promise_from_outside_closes_windows(engine: LocalEngine) -> None:
         engine.punctuate("bids", NOON)
 
 
-def test_a_query_that_comes_later_knows_what_was_promised_before(engine: LocalEngine) -> None:
+def test_a_query_that_comes_later_knows_the_bounds_before_it(engine: LocalEngine) -> None:
     engine.sql(BIDS.replace("bids", "quiet"))
     engine.punctuate("quiet", NOON + timedelta(hours=1))
     late = engine.sql("SELECT count(*) AS n FROM bids UNION quiet [RANGE 1 MINUTE]")

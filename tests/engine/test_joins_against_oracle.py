@@ -2,8 +2,8 @@
 
 Random joins over random streams, in disorder within what was declared, cut into any blocks, under
 every strategy and step size. What can go wrong beyond a wrong condition: pairs within one batch
-found twice or not at all, rows purged or skipped too early, rows kept for ever, promises that later
-results break (an aggregate over the join would lose them), sides that fall silent.
+found twice or not at all, rows purged or skipped too early, rows kept for ever, bounds that later
+results lie below (an aggregate over the join would lose them), sides that fall silent.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def joins_of_several_streams_give_the_oracles_answer_by_mjoin_and_by_trees(draw:
     engine.finish()
     assert ("MJoin" in query.explain()) is (join == "mjoin")
     assert_right(query, pushed(declared, events), text)
-    assert_right(counted, pushed(declared, events), text)  # promises are kept
+    assert_right(counted, pushed(declared, events), text)  # none lies below a bound
     assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
 
 
@@ -156,7 +156,7 @@ def in_order_joins_of_several_streams_give_the_oracles_answer_in_order(draw: Dra
     engine.finish()
     assert "inputs at once" in query.explain()
     assert_right(query, pushed(declared, events), text)
-    assert_right(counted, pushed(declared, events), text)  # promises are kept
+    assert_right(counted, pushed(declared, events), text)  # none lies below a bound
     latest = pl.max_horizontal(pl.col("^.t$"))
     times = query.results().select(latest.alias("t")).get_column("t").to_list()
     assert times == sorted(times)

@@ -1,4 +1,4 @@
-"""Promises about some rows only, from the program and in the data."""
+"""Punctuation for some rows only, from the program and in the data."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_pattern_about_a_column_that_is_gone_or_no_group_says_nothing() -> Non
         assert counts(engine) == []
 
 
-def test_a_row_that_breaks_such_a_promise_is_late_and_others_are_not() -> None:
+def test_a_row_below_such_a_bound_is_late_and_others_are_not() -> None:
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 5 * SECOND, {"k": "w", "x": (0, 3)})
@@ -88,7 +88,7 @@ def test_a_row_that_breaks_such_a_promise_is_late_and_others_are_not() -> None:
     assert aside.rows["k"].to_list() == ["u", "w"]
 
 
-def test_a_promise_about_all_rows_makes_older_ones_about_some_superfluous() -> None:
+def test_a_bound_on_all_rows_makes_older_ones_on_some_superfluous() -> None:
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 15 * SECOND)
@@ -97,7 +97,7 @@ def test_a_promise_about_all_rows_makes_older_ones_about_some_superfluous() -> N
     assert engine._host.inputs["a"].generator.state.patterns == []
 
 
-def test_a_promise_about_a_group_may_not_go_back_or_name_what_is_not_there() -> None:
+def test_a_bound_on_a_group_may_not_go_back_or_name_what_is_not_there() -> None:
     engine = engine_with(COUNT.format("a"))
     engine.punctuate("a", 10 * SECOND, {"k": "u"})
     engine.punctuate("a", 3 * SECOND, {"k": "v"})
@@ -110,7 +110,7 @@ def test_a_promise_about_a_group_may_not_go_back_or_name_what_is_not_there() -> 
 # -- punctuation in the data ------------------------------------------------------------------
 
 
-def test_marked_rows_are_promises_and_no_rows() -> None:
+def test_marked_rows_are_punctuation_and_no_rows() -> None:
     engine = engine_with(COUNT.format("marked"))
     engine.push(
         "marked",
@@ -128,7 +128,7 @@ def test_marked_rows_are_promises_and_no_rows() -> None:
     assert counts(engine) == [("v", 2)]
 
 
-def test_a_marked_row_that_promises_nonsense_is_set_aside() -> None:
+def test_a_marked_row_that_is_no_valid_punctuation_is_set_aside() -> None:
     engine = engine_with(COUNT.format("marked"))
     engine.push("marked", [row(None, 10, x=None, over=True), row(None, 5, x=None, over=True)])
     engine.push("marked", [{"k": None, "x": None, "ts": None, "over": True}])
@@ -145,7 +145,7 @@ def test_what_marks_punctuation_is_a_boolean_column() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_promises_about_groups_bring_answers_earlier_and_change_none(seed: int) -> None:
+def test_bounds_on_groups_bring_answers_earlier_and_change_none(seed: int) -> None:
     draw = random.Random(seed)
     keys = "uvw"
     bounds = dict.fromkeys(keys, 0)

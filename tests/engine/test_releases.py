@@ -68,10 +68,10 @@ class Case:
         before, host = engine.query("q").rows, engine._host
         for (stream, on), bound in bounds.items():
             if bound >= END:
-                host.end(stream)
+                host.inputs[stream].end()
             elif on == ROW_NUM:
                 host.source(stream).output.punctuation(Punctuation(ROW_NUM, bound))
-            elif bound > host.bound(stream):
+            elif bound > host.inputs[stream].bound:
                 host.punctuate(stream, bound)
         engine.advance()
         return engine.query("q").rows - before

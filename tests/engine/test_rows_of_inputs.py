@@ -95,7 +95,7 @@ def test_groups_count_the_rows_of_a_filter(seed: int) -> None:
     pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, (0, 1, 2)))
     worker, events = Worker(None), arrivals(draw, declared)
     blocks = [e.rows for e in events if isinstance(e, Push) and e.stream == "a"]
-    for batch in [*(MicroBatch({"a": [[b]]}) for b in blocks), MicroBatch(promises={"a": END})]:
+    for batch in [*(MicroBatch({"a": [[b]]}) for b in blocks), MicroBatch(bounds={"a": END})]:
         pipeline.process(batch, lambda group: worker)
     inputs = {"a": [row for b in blocks for row in sorted(b, key=lambda row: row["ts"])]}
     assert same_rows(pipeline.rows("result", "q"), evaluate(share.queries["q"], inputs))

@@ -66,7 +66,7 @@ def drawn(seed: int) -> tuple[LocalEngine, Any, list[list[Row]], str]:
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_this_process_takes_in_what_keeps_all_promises_and_answers_it(seed: int) -> None:
+def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     for block in blocks:
         engine.push("f", block)
@@ -84,12 +84,12 @@ def test_this_process_takes_in_what_keeps_all_promises_and_answers_it(seed: int)
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_groups_take_in_what_keeps_all_promises_and_answer_it(seed: int) -> None:
+def test_groups_take_in_what_keeps_above_all_bounds_and_answer_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     [share] = assign_pipelines({"q": query.plan})
     pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, (0, 1, 2)))
     worker = Worker(None)
-    end = MicroBatch(promises={"f": END})
+    end = MicroBatch(bounds={"f": END})
     for batch in [*(MicroBatch({"f": [[block]]}) for block in blocks), end]:
         pipeline.process(batch, lambda group: worker)
     stream = engine.declared_stream("f").stream

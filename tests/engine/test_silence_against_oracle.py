@@ -81,7 +81,7 @@ class Live:
         names = ("busy", "lulled", "silent", "marked", "stamped")
         self.said: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         self._draw = random.Random(seed)
-        self._promised = 0
+        self._bound = 0
 
     def go_on(self) -> None:
         draw, now = self._draw, self.clock.now()
@@ -89,8 +89,8 @@ class Live:
         if name == "lulled" and now // (15 * SECOND) % 2:  # it has its lulls
             name = "busy"
         if name == "marked" and draw.random() < 0.4:
-            self._promised = max(self._promised, now - draw.randint(0, 2) * SECOND)
-            mark = {"k": None, "ts": self._promised, "over": True}
+            self._bound = max(self._bound, now - draw.randint(0, 2) * SECOND)
+            mark = {"k": None, "ts": self._bound, "over": True}
             self.engine.push("marked", [mark])
         else:
             self._speak(name)
@@ -100,9 +100,9 @@ class Live:
     def _speak(self, name: str) -> None:
         now = self.clock.now()
         at = now if name == "stamped" else now - self._draw.randint(0, LAG)
-        # The promise that a row of this time keeps, whatever the stream has said before.
+        # A row keeps above the bound that the stream's marked rows have given.
         if name == "marked":
-            at = max(at, self._promised)
+            at = max(at, self._bound)
         row = {"k": self._draw.randint(0, 2), "ts": at}
         extra = {"over": False} if name == "marked" else {}
         given = {"k": row["k"]} if name == "stamped" else {**row, **extra}

@@ -173,6 +173,16 @@ def test_wrong_columns_are_an_error_that_names_them(
     assert raised.value.stream == "bids"
 
 
+@pytest.mark.parametrize("row", [(1,), ("item", "price", "ts"), ["a", 2, 3], "text"])
+def test_a_row_that_is_not_a_dict_is_an_error_that_names_it(row: Any) -> None:
+    with pytest.raises(MalformedRow) as raised:
+        conform(STREAM, [{"item": "lamp", "price": 1, "ts": 1}, row])
+    columns = ", ".join(column.name for column in STREAM.arriving)
+    assert f"`bids` was given the row {row!r}, which is not a dict of its columns {columns}" in str(
+        raised.value
+    )
+
+
 @pytest.mark.parametrize("rows", [None, 5, [1, 2], [None]])
 def test_what_is_not_rows_is_refused(rows: Any) -> None:
     with pytest.raises(MalformedRow, match="is not rows"):

@@ -16,7 +16,7 @@ from penstock.kernel.scheduling.executor import Executor
 from penstock.kernel.state import from_ipc
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
-from penstock.runtime.snapshot import Snapshot
+from tests.kernel.moving import Snapshot
 from tests.kernel.scheduling.graphs import (
     KeepUnlessMultiple,
     Plan,
@@ -227,9 +227,3 @@ def test_what_is_saved_is_json_and_bytes_and_each_row_once() -> None:
     buffers = json.loads(saved.directory)["buffers"]
     assert {name: len(kept["items"]) for name, kept in buffers.items()} == {"source": 2, "S1": 1}
     assert sorted(from_ipc(data).height for data in saved.segments.values()) == [1, 2]
-
-
-def test_the_state_of_another_graph_is_refused() -> None:
-    one, other = path("S1"), path("S2")
-    with pytest.raises(PenstockBug, match="the operators differ"):
-        Snapshot.of(other.states(), other).put_into(one.states(), one)

@@ -16,7 +16,7 @@ from tests.kernel.transcript_operators import build
 from tests.kernel.transcripts import play, scripts
 
 #: Classes that others are made of.
-BASES = {"IdDriver", "WindowDriver", "ByLeft", "InOrder", "Passing"}
+BASES = {"BehindWindows", "IdDriver", "WindowDriver", "ByLeft", "InOrder", "InStep", "Passing"}
 #: Fork hands out no rows: it only says whose turn it is (tests/kernel/test_graph.py).
 WITHOUT = {"Fork"}
 

@@ -14,10 +14,7 @@ from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
-from penstock.kernel.scheduling.batched import batched
-from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
-from penstock.kernel.scheduling.round_robin import ROUND_ROBIN
+from penstock.kernel.scheduling.strategies import BREADTH_FIRST, DEPTH_FIRST, ROUND_ROBIN, batched
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.local.simulation import Arrival, Report, simulate
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets, periodic
@@ -41,7 +38,7 @@ def two_streams_and_a_union(cost: int, strategy: Strategy, limit: int | None = 1
         for name in ("a", "b")
     ]
     host.add_query("q", host.graph.add(Meld(2), selections, cost=cost))
-    host.executor.set_strategy(strategy)
+    host.executor.table.set_strategy(strategy)
     return host
 
 

@@ -75,7 +75,7 @@ def test_the_ends_of_all_time_stay_where_they_are(expression: Expression) -> Non
     assert found.bound({name: END - 1}) < END
 
 
-def test_only_the_end_of_a_stream_promises_the_end() -> None:
+def test_only_the_end_of_a_stream_has_the_end_as_its_bound() -> None:
     found = monotone(Call("+", (TS, interval(HOUR))))
     assert found is not None and found.bound({"ts": END - 1}) == END - 1
 

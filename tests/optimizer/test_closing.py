@@ -20,8 +20,8 @@ def closed(*texts: str, newest: tuple[int, int] = (25, 10), union: str = "meld")
     engine.sql(STREAMS)
     plans = [engine.sql(text).plan for text in texts]
     times = {(name, "ts"): time for name, time in zip("ab", newest, strict=True)}
-    promised = {name: max(time - 3, BEGINNING) for name, time in times.items()}
-    found = closing_bounds(plans, times, promised, Options(union=union))
+    standing = {name: max(time - 3, BEGINNING) for name, time in times.items()}
+    found = closing_bounds(plans, times, standing, Options(union=union))
     return {name: bound for (name, _), bound in found.items()}
 
 
@@ -44,7 +44,7 @@ TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
         # Pairs leave at once; who has none waits for the last that could be a partner.
         ("SELECT a.k FROM a JOIN b ON a.k = b.k WITHIN 4", {}),
         ("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k WITHIN 4", {"a": 30, "b": 30}),
-        # What is promised behind a join lags behind its inputs.
+        # The bound behind a join lags behind its inputs.
         ("SELECT count(*) [RANGE 10, SLIDE 10, WA a.ts] AS n FROM a JOIN b ON a.k = b.k WITHIN 4",
          {"a": 34, "b": 34}),
     ],
@@ -66,7 +66,7 @@ def test_without_rows_nothing_waits() -> None:
     assert closed(TUMBLING, newest=(BEGINNING, BEGINNING)) == {}
 
 
-def test_what_is_promised_already_is_enough() -> None:
+def test_a_bound_that_is_there_already_is_enough() -> None:
     engine = LocalEngine()
     engine.sql(STREAMS)
     plan = engine.sql(TUMBLING).plan
@@ -79,6 +79,6 @@ def test_each_of_several_times_of_a_stream_is_closed_by_itself() -> None:
     by_time = engine.sql("SELECT count(*) [RANGE 10 SECONDS, WA ts] AS n FROM a").plan
     by_number = engine.sql("SELECT count(*) [RANGE 10, WA seq] AS n FROM a").plan
     newest = {("a", "ts"): 25 * SECOND, ("a", "seq"): 7}
-    promised = {("a", "ts"): 24 * SECOND, ("a", "seq"): 7}
-    assert closing_bounds([by_time], newest, promised, Options()) == {("a", "ts"): 30 * SECOND}
-    assert closing_bounds([by_number], newest, promised, Options()) == {("a", "seq"): 10}
+    standing = {("a", "ts"): 24 * SECOND, ("a", "seq"): 7}
+    assert closing_bounds([by_time], newest, standing, Options()) == {("a", "ts"): 30 * SECOND}
+    assert closing_bounds([by_number], newest, standing, Options()) == {("a", "seq"): 10}

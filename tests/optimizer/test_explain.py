@@ -56,10 +56,10 @@ def test_a_local_engine_runs_what_explain_prints(script: str) -> None:
     engine = LocalEngine()
     engine.sql(script)
     graph = engine._host.graph
-    for name, plan in engine.plans.items():
+    for name, plan in engine._plans.items():
         assert engine.sql(f"EXPLAIN {name}") == explain(plan)
         assert feeding(graph, name) == ids_of([plan])
-    assert running(graph.nodes.values()) == ids_of(engine.plans.values())
+    assert running(graph.nodes.values()) == ids_of(engine._plans.values())
 
 
 @scripts

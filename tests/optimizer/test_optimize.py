@@ -101,7 +101,7 @@ def test_each_node_has_its_operators_and_a_reason() -> None:
 
 WINDOWS_OF_PANES = {
     "SELECT sum(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND]": ("PaneStore", "PanedWid"),
-    "SELECT k, max(v) FROM a [RANGE 1 MINUTE, SLIDE 1 SECOND] GROUP BY k": (
+    "SELECT k, stddev(v) FROM a [RANGE 10 SECONDS, SLIDE 1 SECOND] GROUP BY k": (
         "PaneStore",
         "PanedWid",
     ),

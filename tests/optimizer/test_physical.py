@@ -63,7 +63,7 @@ def test_random_plans_go_to_json_and_back(seed: int) -> None:
         engine.table(name, [], columns=TABLE_COLUMNS)
     make: Any = draw.choose([queries, join_queries, joins_of_three, aggregated_joins, table_joins])
     engine.sql(make(draw, declared[0].time if make is queries else UNITS[declared[0].time]))
-    [program] = engine.programs.values()
+    [program] = engine._programs.values()
     assert_written_and_read(program)
 
 

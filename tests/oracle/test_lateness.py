@@ -50,7 +50,7 @@ def test_slack_in_rows_counts_places_here_and_the_foremost_on_spark() -> None:
     assert late(BY_PLACE, Step([row(5), row(9)]), Step([row(4), row(5)]), by_batch=True) == [4]
 
 
-def test_marked_rows_promise_about_what_they_name() -> None:
+def test_marked_rows_are_bounds_on_what_they_name() -> None:
     steps = [Step([row(9, "x", m=True), row(5, "x"), row(5, "y")]), Step([row(6), row(6, "y")])]
     assert late(MARKED, *steps, by_batch=False) == [5, 6]
     assert late(MARKED, *steps, by_batch=True) == [6]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock_setup import calibrate as module
+from penstock_setup import progress
 from penstock_setup.calibrate import calibrate
 from penstock_setup.places import Places
 from penstock_setup.progress import Progress
@@ -16,7 +17,7 @@ from penstock_setup.progress import Progress
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
     monkeypatch.delenv("PENSTOCK_COSTS", raising=False)
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "POLL_SECONDS", 0.01)
     return Places(root=tmp_path / "root", home=tmp_path / "home")
 
 

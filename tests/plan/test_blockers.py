@@ -29,7 +29,7 @@ def held(why: Blockers) -> dict[str, str]:
     return {fact.stream: fact.release for fact in why.inputs if fact.holds}
 
 
-def test_the_input_that_promised_least_holds_a_window_back() -> None:
+def test_the_input_with_the_least_bound_holds_a_window_back() -> None:
     engine = engine_with(
         "CREATE QUERY q AS SELECT count(*) AS n FROM (busy UNION quiet) [RANGE 1 MINUTE]"
     )

@@ -1,4 +1,4 @@
-"""Equal sub-plans are one node; queries that share nothing are apart."""
+"""Equal sub-plans are one node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.plan.explain import explain_graph
-from penstock.plan.graph import QueryGraph, columns_used, rewrite, trace, walk
+from penstock.plan.graph import columns_used, rewrite, trace, walk
 from penstock.plan.nodes import Node, Project, Select, Source, Union
 from penstock.plan.picture import to_dot, to_svg
 
@@ -31,30 +31,19 @@ def only_x_and_ts(node: Node) -> Node:
 
 
 def test_equal_sub_plans_built_apart_are_one_node() -> None:
-    graph = QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)})
-    assert len(graph.nodes) == 3
-    assert graph.shared() == [above("a", 1)]
-    assert graph.readers(above("a", 1)) == [only_x(above("a", 1)), "q"]
+    met = walk(only_x(above("a", 1)), above("a", 1))
+    assert met == [Source(stream("a")), above("a", 1), only_x(above("a", 1))]
 
 
 def test_a_different_constant_is_a_different_node() -> None:
-    graph = QueryGraph({"p": above("a", 1), "q": above("a", 2)})
-    assert graph.shared() == [Source(stream("a"))]
-
-
-def test_queries_hang_together_through_what_they_share_even_at_second_hand() -> None:
-    bridge = Union((above("a", 1), above("b", 1)))
-    graph = QueryGraph(
-        {"on_a": above("a", 2), "on_b": above("b", 2), "apart": above("c", 1), "bridge": bridge}
-    )
-    assert sorted(map(sorted, graph.components())) == [["apart"], ["bridge", "on_a", "on_b"]]
+    assert len(walk(above("a", 1), above("a", 2))) == 3
 
 
 def test_walking_a_plan_meets_each_node_once_inputs_first() -> None:
     plan: Node = above("a", 1)
     for _ in range(10):  # 2**10 paths, 12 nodes
         plan = Union((plan, plan))
-    met = list(walk(plan))
+    met = walk(plan)
     assert len(met) == 12
     assert isinstance(met[0], Source)
 
@@ -87,7 +76,7 @@ def test_columns_that_any_reader_needs_are_used() -> None:
 
 
 def test_what_is_shared_is_written_once() -> None:
-    text = explain_graph(QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)}))
+    text = explain_graph({"p": only_x(above("a", 1)), "q": above("a", 1)})
     assert text == (
         "Query p\n"
         "  Project x\n"
@@ -100,7 +89,7 @@ def test_what_is_shared_is_written_once() -> None:
 
 
 def test_dot_has_an_arc_for_every_input_and_every_query() -> None:
-    dot = to_dot(QueryGraph({"p": only_x(above("a", 1)), "q": above("a", 1)}))
+    dot = to_dot({"p": only_x(above("a", 1)), "q": above("a", 1)})
     assert dot.count(" -> ") == 4
     assert 'label="Select x > 1"' in dot
 
@@ -108,13 +97,13 @@ def test_dot_has_an_arc_for_every_input_and_every_query() -> None:
 def test_svg_draws_every_node_apart_and_escapes_text() -> None:
     import xml.etree.ElementTree as ET
 
-    graph = QueryGraph({"p <1>": Union((above("a", 1), above("b", 1))), "q": above("a", 1)})
-    root = ET.fromstring(to_svg(graph))
+    queries = {"p <1>": Union((above("a", 1), above("b", 1))), "q": above("a", 1)}
+    root = ET.fromstring(to_svg(queries))
     boxes = [
         tuple(float(r.attrib[k]) for k in ("x", "y", "width", "height"))
         for r in root.iter("{http://www.w3.org/2000/svg}rect")
     ]
-    assert len(boxes) == len(graph.nodes) + len(graph.queries)
+    assert len(boxes) == len(walk(*queries.values())) + len(queries)
     for i, (x, y, w, h) in enumerate(boxes):
         for other_x, other_y, other_w, other_h in boxes[:i]:
             apart_x = x + w <= other_x or other_x + other_w <= x

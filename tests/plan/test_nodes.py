@@ -102,7 +102,7 @@ def test_a_union_widens_types_and_refuses_those_that_do_not_fit() -> None:
         Union((narrow, Project(BIDS, (Named("v", PRICE), Named("w", PRICE)))))
 
 
-def test_behind_a_union_row_numbers_promise_nothing() -> None:
+def test_behind_a_union_row_numbers_do_not_progress() -> None:
     assert Union((BIDS, BIDS)).schema.progressing == {"ts"}
 
 

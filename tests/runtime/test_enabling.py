@@ -26,6 +26,7 @@ from penstock.model.types import Type
 from penstock.runtime.clock import VirtualClock
 from penstock.runtime.graph_host import GraphHost
 from penstock.windows.sliding import Sliding
+from tests.kernel.moving import Snapshot
 
 COLUMNS = (Column("x", Type.INT), Column("ts", Type.TIMESTAMP))
 EVERY_ROW = Literal(True, Type.BOOLEAN)
@@ -74,7 +75,7 @@ def test_a_merge_does_not_wait_for_a_stream_that_has_never_spoken(
         host.graph.add(Select(EVERY_ROW), [host.add_stream(internal(name))]) for name in "ab"
     ]
     host.add_query("q", host.graph.add(Merge(2, "ts"), sources))
-    host.executor.set_strategy(strategy_named(strategy))
+    host.executor.table.set_strategy(strategy_named(strategy))
     host.push("a", [{"x": 1}, {"x": 2}])
     pass_time(host, 0)
     assert xs(host) == [1, 2]
@@ -104,7 +105,7 @@ def test_a_window_over_a_silent_stream_closes_when_its_time_has_come(by_arcs: bo
 
 
 @BY_ARCS
-def test_a_promise_by_arc_goes_through_whatever_lies_between(by_arcs: bool) -> None:
+def test_a_bound_by_arc_goes_through_whatever_lies_between(by_arcs: bool) -> None:
     host = make(ets_by_arcs=by_arcs)
     parts = [host.graph.add(Project(RENAMED), [host.add_stream(internal(name))]) for name in "abc"]
     inner = host.graph.add(Merge(2, "at"), parts[:2])
@@ -129,7 +130,7 @@ def test_arcs_touch_no_buffer_on_the_way() -> None:
     assert "Select" not in stepped
 
 
-def test_a_promise_never_overtakes_rows_that_another_branch_has_not_read() -> None:
+def test_a_bound_never_overtakes_rows_that_another_branch_has_not_read() -> None:
     host = make(ets_by_arcs=True, rows_per_step=1)
     source = host.add_stream(internal("a"))
     slow = host.graph.add(Select(EVERY_ROW), [source])
@@ -150,7 +151,7 @@ def test_nobody_is_asked_while_nobody_waits() -> None:
     host.push("a", [{"x": 1}])
     pass_time(host, 10)
     assert host.results("r").height == 1
-    assert host.bound("b") < 0
+    assert host.inputs["b"].bound < 0
 
 
 def test_a_stream_without_a_tie_to_the_clock_is_waited_for() -> None:
@@ -189,7 +190,7 @@ def test_rows_from_the_future_are_set_aside_and_close_nothing() -> None:
     assert host.counts("a").ahead == 1
     [aside] = host.rejected_rows
     assert (aside.reason, aside.rows["x"].to_list()) == (Reason.AHEAD, [2])
-    assert host.bound("a") == 1050
+    assert host.inputs["a"].bound == 1050
     host.clock.spend(1)
     host.push("a", [{"x": 4, "ts": 1051}])
     assert host.counts("a").rows == 3
@@ -200,21 +201,21 @@ def test_a_heartbeat_and_a_lull_are_made_unasked() -> None:
     host.add_stream(external("beating", skew=SECOND, heartbeat=100))
     host.add_stream(external("lulled", lull=5 * SECOND))
     host.add_stream(internal("quiet"))
-    assert host.next_beat() == 10 * SECOND + 100
+    assert host.enabling.next_beat() == 10 * SECOND + 100
     pass_time(host, 100)
-    assert host.bound("beating") == 9 * SECOND + 100
+    assert host.inputs["beating"].bound == 9 * SECOND + 100
     pass_time(host, SECOND - 100)
-    assert host.bound("lulled") == 6 * SECOND
-    assert host.bound("quiet") < 0
+    assert host.inputs["lulled"].bound == 6 * SECOND
+    assert host.inputs["quiet"].bound < 0
 
 
 def test_no_clock_says_anything_where_somebody_else_asks_the_streams() -> None:
     host = GraphHost(clock=VirtualClock(10 * SECOND), ets=None, by_batch=True)
     for stream in (external("beating", skew=SECOND, heartbeat=100), external("lulled", lull=1)):
         host.add_stream(stream)
-    assert host.next_beat() is None
+    assert host.enabling.next_beat() is None
     pass_time(host, 100 * SECOND)
-    assert host.bound("beating") < 0 and host.bound("lulled") < 0
+    assert host.inputs["beating"].bound < 0 and host.inputs["lulled"].bound < 0
 
 
 def test_the_way_can_be_changed_while_rows_wait() -> None:
@@ -224,7 +225,7 @@ def test_the_way_can_be_changed_while_rows_wait() -> None:
     host.push("a", [{"x": 1}])
     pass_time(host, 10)
     assert xs(host) == []
-    host.set_ets(ON_DEMAND, by_arcs=True)
+    host.enabling.change(ON_DEMAND, by_arcs=True)
     host.run()
     assert xs(host) == [1]
 
@@ -240,12 +241,12 @@ def test_registers_that_are_active_are_saved() -> None:
     host.push("a", [{"x": 1}])
     pass_time(host, 0)
     host.clock.spend(25)
-    host._progress.begin()
+    host.enabling.begin()
     while not any(node.active for node in host.graph.nodes.values()):
-        assert host.step() is not None or host._progress.ask_all()
+        assert host.step() is not None or host.enabling.ask_all()
     other = build()
     other.clock.spend(25)
-    other.restore(host.save())
+    Snapshot.of(host.states(), host.graph).put_into(other.states(), other.graph)
     other.run()
     assert other.results("q")["n"].to_list() == [1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -71,7 +72,7 @@ def run(
     program = optimize(share.queries, options)
     salt = data.draw(st.integers(0, 3))
     pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
-    end = MicroBatch(promises={stream.name: END for stream in program.streams})
+    end = MicroBatch(bounds={stream.name: END for stream in program.streams})
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.object(segment_cache, "WORTH_SHARING", data.draw(st.sampled_from([0, 1 << 20]))),
@@ -83,7 +84,7 @@ def run(
                 batch,
                 worker=lambda group: data.draw(some),
                 failed=lambda group: data.draw(st.lists(some, max_size=2)),
-                shuffled=lambda lines: lines.sample(frac=1, random_state=salt),
+                shuffled=lambda lines: random.Random(salt).sample(lines, len(lines)),
             )
     return pipeline
 

@@ -19,17 +19,17 @@ def micro_batches(draw: st.DrawFn, events: Sequence[Event]) -> list[MicroBatch]:
     batches = []
     for chunk in draw(cuts(events)):
         rows: dict[str, list[Row]] = {}
-        promises: dict[str, int] = {}
+        bounds: dict[str, int] = {}
         for event in chunk:
             if isinstance(event, Push):
                 rows.setdefault(event.stream, []).extend(event.rows)
             else:
-                promises[event.stream] = event.bound
+                bounds[event.stream] = event.bound
         tasks = {name: [draw(cuts(task)) for task in draw(cuts(r))] for name, r in rows.items()}
         for each in tasks.values():
             if draw(st.booleans()):
                 each.reverse()  # tasks run side by side: a later one may hold the earlier rows
-        batches.append(MicroBatch(tasks, promises))
+        batches.append(MicroBatch(tasks, bounds))
     return batches
 
 
@@ -71,11 +71,11 @@ def judged_by_batch(
 ) -> dict[str, ByBatch]:
     """What must become of each stream's rows.
 
-    Late is what lies below the bound that batches BEFORE its own have promised.
+    Late is what lies below the bound of the batches BEFORE its own.
     """
     found = {}
     for each in declared:
-        steps = [Step(b.arrived(each.name), b.promises.get(each.name)) for b in batches]
+        steps = [Step(b.arrived(each.name), b.bounds.get(each.name)) for b in batches]
         judged = judge(each.stream, steps, by_batch=True)
         on_time = [[dict(r) for v, r in step if v is Verdict.ON_TIME] for step in judged]
         pairs = [pair for step in judged for pair in step]

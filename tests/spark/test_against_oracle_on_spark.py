@@ -28,11 +28,11 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import rewrite, walk
 from penstock.spark.control.attempts import Attempts
-from penstock.spark.delivery.delivery import RESULT, Delivery
+from penstock.spark.delivery.delivery import RESULT, Line
 from penstock.spark.engine import Engine
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.partitioning import partitioning
-from penstock.spark.sources.sources import read_stream
+from penstock.spark.sources.sources import open_stream
 from penstock.spark.state.checkpoint import Checkpoint
 from tests.engine.draw import Seeded
 from tests.engine.duckdb_plans import duckdb_answer
@@ -146,9 +146,9 @@ def packets(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[dict[str, Any]]]:
     """What every query of a program has put out once all streams have ended."""
-    batches: dict[int, Delivery] = {}
+    batches: dict[int, Sequence[Line]] = {}
     checkpoint = Checkpoint(folder, program)
-    frames = {stream.name: read_stream(spark, stream) for stream in program.streams}
+    frames = {stream.name: open_stream(spark, stream) for stream in program.streams}
     keys = partitioning(*program.queries.values())
     pipeline = Pipeline(
         spark,
@@ -156,10 +156,10 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
         keys,
         frames,
         checkpoint,
-        lambda delivery: batches.__setitem__(delivery.batch, delivery),
+        batches.__setitem__,
         lambda report: None,
     )
-    attempts = Attempts("test", pipeline.start)
+    attempts = Attempts("test", lambda: pipeline.start("0 seconds"))
     attempts.begin()
     try:
         attempts.process_available()
@@ -170,8 +170,8 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
         attempts.query.stop()
         checkpoint.release()
     found: dict[str, list[dict[str, Any]]] = {}
-    for delivery in batches.values():
-        for _, name, kind, rows in delivery.lines:
+    for lines in batches.values():
+        for _, name, kind, rows in lines:
             assert kind == RESULT, f"{name}: {kind} rows"
             found.setdefault(name, []).extend(rows.to_dicts())
     return found

@@ -82,7 +82,7 @@ def expected(text: str, first: int, last: int) -> list[Row]:
     return evaluate(plan(text), {"a": rows})
 
 
-def test_it_knows_what_streams_have_promised_before_it_came() -> None:
+def test_it_knows_the_bounds_of_streams_before_it_came() -> None:
     united = "SELECT k, count(*) AS n FROM a UNION b [RANGE 2 SECONDS] GROUP BY k"
     later = united.replace("count(*)", "sum(v)")
     runs = Runs()
@@ -97,7 +97,7 @@ def test_it_knows_what_streams_have_promised_before_it_came() -> None:
     assert len(runs.answers["later"]) > 9
 
 
-THE_END = MicroBatch(promises={"a": END})
+THE_END = MicroBatch(bounds={"a": END})
 
 
 def test_queries_in_another_order_go_on_where_they_were() -> None:

@@ -37,7 +37,7 @@ from tests.engine.running import PROMPT_AGGREGATIONS, started
 from tests.spark.random_batches import as_numbered, micro_batches
 
 data = st.data()
-END = MicroBatch(promises={END_OF_RUN: 1})
+END = MicroBatch(bounds={END_OF_RUN: 1})
 AGGREGATIONS = (
     *(Options(aggregation=each) for each in PROMPT_AGGREGATIONS),
     *(
@@ -98,6 +98,15 @@ def check(
         assert same_rows(everything, expected), (everything, expected)
 
 
+def with_its_rows(batches: list[MicroBatch]) -> list[MicroBatch]:
+    """The run as one batch that brings all rows and ends it."""
+    tasks: dict[str, list[Any]] = {}
+    for batch in batches:
+        for name, found in batch.rows.items():
+            tasks.setdefault(name, []).extend(found)
+    return [MicroBatch(tasks, END.bounds)]
+
+
 def cut_in_two(data: Any, events: list[Any]) -> tuple[list[MicroBatch], list[MicroBatch]]:
     place = data.draw(st.integers(0, len(events)))
     return data.draw(micro_batches(events[:place])), data.draw(micro_batches(events[place:]))
@@ -120,6 +129,20 @@ def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     options = data.draw(st.sampled_from(AGGREGATIONS))
     [share] = assign_pipelines(plans_of(declared, text))
     check(share, *cut_in_two(data, events), options)
+
+
+@examples(20)
+@given(data)
+def test_a_batch_that_brings_the_rows_may_end_the_run(data):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    text = queries(draw, declared[0].time)
+    batches = with_its_rows(data.draw(micro_batches(arrivals(draw, declared))))
+    [share] = assign_pipelines(plans_of(declared, text))
+    pipeline = runs(share, batches, data.draw(st.sampled_from(AGGREGATIONS)))
+    expected = evaluate(share.queries["q0"], taken(pipeline, batches))
+    answered = pipeline.rows("result", "q0")
+    assert same_rows(answered, expected), (answered, expected)
 
 
 @examples(20)

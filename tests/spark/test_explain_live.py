@@ -69,7 +69,7 @@ def operators(plans: Iterable[PhysicalPlan]) -> set[PhysicalPlan]:
 
 def pipelines(engine: Engine) -> list[Program]:
     """The programs of an engine, each once."""
-    return list({id(program): program for program in engine.programs.values()}.values())
+    return list({id(program): program for program in engine._programs.values()}.values())
 
 
 def names(program: Program) -> set[str]:
@@ -94,14 +94,14 @@ def test_pipelines_run_what_explain_prints(spark: SparkSession, tmp_path: Path, 
         if which == "some":
             without_what_others_cover(engine)
         shown = {query.name: query.explain() for query in engine.queries}
-        before = engine.plans
+        before = engine._plans
         engine.start()
         engine.process_available()
-        assert engine.plans == before
+        assert engine._plans == before
         assert {query.name: query.explain() for query in engine.queries} == shown
         reported = engine.status().operators
         assert {each.name for each in reported} == {
-            plan.id for plan in operators(engine.plans.values())
+            plan.id for plan in operators(engine._plans.values())
         }
         for program in pipelines(engine):
             for name, plan in program.plans.items():

@@ -72,7 +72,7 @@ def batches(shape: Shape) -> list[MicroBatch]:
     rows = [
         {s: [[[*batch_of(s, n), *late_of(shape, s, n)]]] for s in STREAMS} for n in range(FILES)
     ]
-    return [*map(MicroBatch, rows), MicroBatch(promises=dict.fromkeys(STREAMS, END))]
+    return [*map(MicroBatch, rows), MicroBatch(bounds=dict.fromkeys(STREAMS, END))]
 
 
 def run_in_memory(shape: Shape, folder: Path) -> dict[str, list[dict[str, object]]]:

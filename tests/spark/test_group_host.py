@@ -6,7 +6,7 @@ worker that has the graph alive, or by another, or after attempts that failed. T
 groups put out must be the oracle's answer, every row of it once.
 
 What each test can catch: state or buffers not restored (`…oracles_answer`, `…merged…`); keys that
-let rows miss each other (all, with several groups); rows judged by their own batch's promises
+let rows miss each other (all, with several groups); rows judged by their own batch's bounds
 (`…late…`); a group that only hears of its own rows (`…without_rows…`).
 """
 
@@ -79,15 +79,15 @@ def test_all_groups_together_give_the_oracles_answer(data, groups):
             assert pipeline.rows("late", stream.name) == []
 
 
-def test_a_group_hears_a_promise_a_slide_however_many_batches_come() -> None:
+def test_a_group_hears_a_bound_a_slide_however_many_batches_come() -> None:
     text = "SELECT k, count(*) AS n FROM a [RANGE 60 MICROSECONDS] GROUP BY k"
     [share] = assign_pipelines(plans_of([Declared("a", 0)], [text]))
     host = GroupHost(optimize(share.queries))
     source = host.graph.nodes["a"].output
-    with patch.object(source, "promise", wraps=source.promise) as promise:
+    with patch.object(source, "append_as_is", wraps=source.append_as_is) as append:
         for ts in range(200):
             host.process([Arrivals(newest=ts, rows=1)])
-    assert [call.args[0].bound for call in promise.call_args_list] == [0, 60, 120, 180]
+    assert [call.args[0].bound for call in append.call_args_list] == [0, 60, 120, 180]
 
 
 @examples(30)
@@ -183,7 +183,7 @@ def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups
 
 @examples(25)
 @given(data, group_counts)
-def test_rows_below_what_earlier_batches_promised_are_set_aside_as_late(data, groups):
+def test_rows_below_the_bound_of_earlier_batches_are_set_aside_as_late(data, groups):
     draw = Drawn(data)
     declared = declarations(draw)
     windowed = draw.choose([True, False])
@@ -231,7 +231,7 @@ def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> No
     keys = dict.fromkeys(pipeline.exchange.groups, "")
     for k in "abcdefgh":
         lines = pipeline.exchange.lines(MicroBatch({"a": [[[row(k, 1)]]]}))
-        keys[int(lines[lines["seq"] >= 0]["g"].iloc[0])] = k
+        keys[next(line.g for line in lines if line.seq >= 0)] = k
     one, other = keys.values()
     pipeline.process(MicroBatch({"a": [[[row(one, 1), row(other, 2)]]]}), lambda group: worker)
     pipeline.process(MicroBatch({"a": [[[row(one, 30)]]]}), lambda group: worker)
@@ -239,7 +239,7 @@ def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> No
     assert {r["k"] for r in pipeline.rows("result", "q0", slice(1, 2))} == {one, other}
 
 
-def test_a_row_without_a_time_is_malformed_and_promises_nothing() -> None:
+def test_a_row_without_a_time_is_malformed_and_raises_no_bound() -> None:
     pipeline = pipeline_of(TALKERS, Declared("a", 0))
     worker = Worker(None)
     pipeline.process(MicroBatch({"a": [[[row("x", None), row("y", None)]]]}), lambda group: worker)
@@ -256,7 +256,7 @@ def test_a_time_beyond_all_bounds_does_not_end_the_stream() -> None:
     worker = Worker(None)
     pipeline.process(MicroBatch({"a": [[[row("x", END), row("x", 3)]]]}), lambda group: worker)
     pipeline.process(MicroBatch({"a": [[[row("x", 4)]]]}), lambda group: worker)
-    pipeline.process(MicroBatch(promises={"a": END}), lambda group: worker)
+    pipeline.process(MicroBatch(bounds={"a": END}), lambda group: worker)
     assert [r["reason"] for r in pipeline.rows("malformed", "a")] == [
         f"ts: {END} is not a valid time"
     ]
@@ -266,13 +266,13 @@ def test_a_time_beyond_all_bounds_does_not_end_the_stream() -> None:
 def test_rows_behind_the_end_of_a_stream_are_late() -> None:
     pipeline = pipeline_of(TALKERS, Declared("a", 0))
     worker = Worker(None)
-    pipeline.process(MicroBatch(promises={"a": END}), lambda group: worker)
+    pipeline.process(MicroBatch(bounds={"a": END}), lambda group: worker)
     pipeline.process(MicroBatch({"a": [[[row("x", 3)]]]}), lambda group: worker)
     assert len(pipeline.rows("late", "a")) == 1
     assert pipeline.rows("result", "q0") == []
 
 
-def test_promises_that_say_nothing_new_do_not_pile_up_where_rows_wait() -> None:
+def test_bounds_that_say_nothing_new_do_not_pile_up_where_rows_wait() -> None:
     pipeline = pipeline_of(
         "SELECT k, ts FROM a UNION b", Declared("a", 0), Declared("b", 0), groups=1, union="merge"
     )
@@ -281,7 +281,7 @@ def test_promises_that_say_nothing_new_do_not_pile_up_where_rows_wait() -> None:
     [store] = pipeline.stores.values()
     before = len(store.directory)
     for _ in range(5):
-        pipeline.process(MicroBatch(promises={"a": 1}), lambda group: worker)
+        pipeline.process(MicroBatch(bounds={"a": 1}), lambda group: worker)
     [store] = pipeline.stores.values()
     assert len(store.directory) == before
 
@@ -301,7 +301,7 @@ def stamped(k: str, at: int) -> pl.DataFrame:
     return pl.DataFrame({"k": [k], "at": [at]}, schema={"k": pl.String, "at": pl.Int64})
 
 
-def test_a_stamp_below_what_was_promised_is_raised_to_it() -> None:
+def test_a_stamp_below_the_bound_is_raised_to_it() -> None:
     host = stamped_host()
     host.process([Arrivals([stamped("x", 50)], newest=50)])
     answers = host.process([Arrivals([stamped("y", 20)], newest=20)])  # the clock went back

@@ -38,7 +38,7 @@ from tests.engine.random_queries import window_queries
 from tests.engine.random_streams import (
     UNITS,
     Declared,
-    Promise,
+    Punctuate,
     Push,
     careless_arrivals,
     declarations,
@@ -97,7 +97,7 @@ def cut(draw: Draw, declared: list[Declared], batches: int) -> Case:
             place = number * batches // len(events)
             rows[place].setdefault(event.stream, []).extend(event.rows)
         else:
-            assert isinstance(event, Promise)  # there is none from outside on Spark
+            assert isinstance(event, Punctuate)  # there is none from outside on Spark
     return Case(tuple(Batch({n: tuple(mine) for n, mine in each.items()}) for each in rows))
 
 

@@ -1,4 +1,4 @@
-"""Queries that run as Spark SQL alone: the kernel's answers, and Penstock's promises."""
+"""Queries that run as Spark SQL alone: the kernel's answers, and Penstock's bounds."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
     def after(seconds: float) -> datetime:
         return begin + timedelta(seconds=seconds)
 
-    # 26.0005 promises 21.0005: a microsecond less is late, though its window is open.
+    # The bound after 26.0005 is 21.0005: a microsecond less is late, though its window is open.
     files = [[after(1), after(26.0005)], [after(21.000499), after(21.0005)], [end]]
     for number, times in enumerate(files):
         rows = pl.DataFrame({"k": [7] * len(times), "ts": times})

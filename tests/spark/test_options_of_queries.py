@@ -19,7 +19,7 @@ def engine_with(script: str, source: str = "parquet 'x'") -> Engine:
 
 
 def operator(engine: Engine, query: str) -> str:
-    return engine.plans[query].spec.name
+    return engine._plans[query].spec.name
 
 
 def test_a_setting_is_for_queries_that_are_declared_after_it() -> None:
@@ -40,7 +40,7 @@ def test_queries_of_equal_settings_run_together() -> None:
         f"SET join = auto; CREATE QUERY c AS {SLIDING}"
     )
     assert [set(share.queries) for share in engine._planned()] == [{"a", "c"}, {"b"}]
-    assert engine.programs["a"].plans == engine.programs["c"].plans
+    assert engine._programs["a"].plans == engine._programs["c"].plans
 
 
 def test_what_all_queries_have_in_common_is_what_is_set_last() -> None:

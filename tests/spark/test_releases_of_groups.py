@@ -41,13 +41,13 @@ def batches_of(events: list[Event], size: int) -> list[MicroBatch]:
     found = []
     for first in range(0, len(events), size):
         rows: dict[str, list[dict[str, object]]] = {}
-        promises: dict[str, int] = {}
+        bounds: dict[str, int] = {}
         for event in events[first : first + size]:
             if isinstance(event, Push):
                 rows.setdefault(event.stream, []).extend(event.rows)
             else:
-                promises[event.stream] = event.bound
-        found.append(MicroBatch({name: [[each]] for name, each in rows.items()}, promises))
+                bounds[event.stream] = event.bound
+        found.append(MicroBatch({name: [[each]] for name, each in rows.items()}, bounds))
     return found
 
 
@@ -63,8 +63,7 @@ def reported(pipeline: FakePipeline) -> Releases:
     facts = [
         json.loads(line.payload)
         for output in pipeline.outputs[-1].values()
-        for frame in output.frames
-        for line in frame.itertuples()
+        for line in output.lines
         if line.kind == "progress"
     ]
     return releases_of(group["releases"] for group in facts)["q"]
@@ -81,8 +80,8 @@ def check(draw: Draw, make: Callable[[Draw, str], str]) -> None:
     assert found.known, text
 
     def told(bounds: Mapping[tuple[str, str], int]) -> int:
-        promises = {stream: bound for (stream, _), bound in bounds.items()}
-        pipeline = after(share, groups, [*batches, MicroBatch({}, promises or {"nobody": 0})])
+        said = {stream: bound for (stream, _), bound in bounds.items()}
+        pipeline = after(share, groups, [*batches, MicroBatch({}, said or {"nobody": 0})])
         return len(pipeline.rows("result", "q", slice(-1, None)))
 
     if not found.releases:

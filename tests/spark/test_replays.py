@@ -13,22 +13,21 @@ from pyspark.sql import SparkSession
 from penstock.errors import HostError
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.engine import Engine
-from penstock.spark.session import LOCAL_TUNING, TUNING
+from penstock.spark.session import LOCAL_TUNING
 from tests.spark.packets import QUERIES, by_local_engine, same, script, write_packets
 
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
-VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing."
 NAMES = ("sliding", "large")
 
 
 @pytest.mark.parametrize(
-    ("manager", "version"),
-    [("FileSystemBased", "2"), ("FileContextBased", "2"), ("FileSystemBased", "1")],
-    ids=["our file manager", "Spark's file manager", "checkpoint of an earlier release"],
+    "manager",
+    ["FileSystemBased", "FileContextBased"],
+    ids=["our file manager", "Spark's file manager"],
 )
 def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_checkpoint(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manager: str, version: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manager: str
 ) -> None:
     queries = {name: QUERIES[name] for name in NAMES}
     text = script(tmp_path / "in", queries, tmp_path / "out")
@@ -42,7 +41,6 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
 
     monkeypatch.setattr(BatchSink, "write", write)
     monkeypatch.setitem(LOCAL_TUNING, MANAGER, f"{CHECKPOINTING}{manager}CheckpointFileManager")
-    monkeypatch.setitem(TUNING, VERSION, version)
     write_packets(tmp_path / "in", range(2), rows=200)
     with pytest.raises(HostError, match="No space left"):
         run(spark, text)
@@ -53,7 +51,7 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
     write_packets(tmp_path / "in", range(3, 5), rows=200)
     run(spark, text, finish=True)
     [state] = (tmp_path / "out").rglob("state/0/0")
-    assert any("_" in file.name for file in state.glob("*.changelog")) == (version == "2")
+    assert any("_" in file.name for file in state.glob("*.changelog"))
     expected = by_local_engine(script(tmp_path / "in", queries))
     for name in queries:
         answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")

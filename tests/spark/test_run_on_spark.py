@@ -6,7 +6,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from penstock.cli.run import run_on_spark
+from penstock.local.engine import LocalEngine
+from penstock.oracle.evaluate import same_rows
+from penstock.spark.explain import explain_pipeline
 from tests.spark.packets import QUERIES, script, write_packets
 
 if TYPE_CHECKING:
@@ -42,3 +47,23 @@ def test_kept_open_the_last_windows_wait_for_the_next_run(
     # Rows from -3 to 8 seconds are in three windows of five; the last ones were still open.
     assert waiting.query("all").rows + ended.query("all").rows == 3
     assert 0 < ended.query("all").rows < 3
+
+
+def test_small_files_are_read_and_answered_in_one_batch_by_one_pipeline(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_packets(tmp_path / "in", range(2))
+    text = script(tmp_path / "in", {name: QUERIES[name] for name in ("all", "sliding")})
+    text = text.replace("OPTIONS (maxFilesPerTrigger '1')", "")
+    engine, _ = run_on_spark(text, None, None, None, keep_open=False)
+    one, other = (engine.query(name) for name in ("all", "sliding"))
+    assert one.pipeline is not None and one.pipeline is other.pipeline
+    assert (one.pipeline.last_batch or pytest.fail("no batch")).number == 0
+    assert "there is little to read" in explain_pipeline(one.pipeline.share, one.pipeline.program)
+    here = LocalEngine()
+    here.sql(text)
+    for _ in here.read_files():
+        pass
+    here.finish()
+    for query in (one, other):
+        assert same_rows(query.results().to_dicts(), here.query(query.name).results().to_dicts())

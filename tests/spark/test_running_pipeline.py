@@ -14,7 +14,7 @@ import pytest
 from penstock.model.timestamps import to_ticks
 from penstock.runtime.counts import Tally
 from penstock.spark.control.control_stream import KEPT, ControlStream
-from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
+from penstock.spark.delivery.delivery import RESULT, BatchReport
 from penstock.spark.engine import Engine
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.running_pipeline import RunningPipeline
@@ -54,7 +54,7 @@ def started(engine: Engine) -> RunningPipeline:
 
 def hand_over(running: RunningPipeline, batch: int, values: list[int]) -> None:
     rows = pl.DataFrame({"v": values}, schema={"v": pl.Int32})
-    running._deliver(Delivery(batch, [(0, "q", RESULT, rows)]))
+    running._deliver(batch, [(0, "q", RESULT, rows)])
     tally = Tally(len(values))
     running._report(BatchReport(batch, {"s": len(values)}, {}, {}, (), tallies={"s": tally}))
 
@@ -67,6 +67,18 @@ def test_a_query_may_be_dropped_while_a_batch_is_delivered_to_it(engine: Engine)
     assert running.delivery.totals.of("query q")["rows"] == 2
     running._attempts.settle()
     running._let_go()
+
+
+def test_a_query_that_was_stopped_within_a_batch_is_called_stopped(engine: Engine) -> None:
+    running = started(engine)
+    query = engine.query("q")
+    query.pipeline = running
+    running._last = ({"message": "Processing new data"}, None, None)
+    running._attempts.settle()
+    running._let_go()
+    spark_query: Any = running.query
+    spark_query.isActive = False
+    assert query._doing() == ("stopped", "Stopped")
 
 
 def test_a_query_that_starts_from_the_beginning_has_nothing_of_an_earlier_run(
@@ -82,7 +94,7 @@ def test_a_query_that_starts_from_the_beginning_has_nothing_of_an_earlier_run(
         running._let_go()
 
 
-def test_promises_of_batches_that_are_over_are_forgotten_though_nobody_asks_streams(
+def test_messages_before_batches_that_are_over_are_forgotten_though_nobody_asks_streams(
     engine: Engine, tmp_path: Path
 ) -> None:
     running = started(engine)

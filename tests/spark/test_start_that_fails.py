@@ -21,7 +21,7 @@ class FakeRunning:
         FakeRunning.made += 1
         self.number, self.share = FakeRunning.made, share
 
-    def start(self, interval: str) -> None:
+    def start(self, interval: str, *, to_end: bool = False) -> None:
         if self.number == 2:
             raise HostError("it does not start")
 
@@ -47,7 +47,7 @@ def test_a_pipeline_that_fails_to_stop_does_not_keep_the_others_from_it(
     stopped = []
 
     class Stubborn(FakeRunning):
-        def start(self, interval: str) -> None:
+        def start(self, interval: str, *, to_end: bool = False) -> None:
             pass
 
         def stop(self) -> None:

@@ -1,7 +1,7 @@
 """What streams declare about time, and what is done with late rows, over groups and batches.
 
-Random rows in random tasks and batches. A row is late by what earlier batches have promised; which
-that is follows from the definition, and so do the answers.
+Random rows in random tasks and batches. A row is late by the bound of earlier batches; which that
+is follows from the definition, and so do the answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pipeline:
         self._fake.process(MicroBatch({"s": [[part] for part in cut]}), lambda _: self._worker)
 
     def end(self) -> None:
-        self._fake.process(MicroBatch(promises={"s": END}), lambda _: self._worker)
+        self._fake.process(MicroBatch(bounds={"s": END}), lambda _: self._worker)
 
     def rows(self, kind: str, name: str = "s") -> list[Row]:
         return self._fake.rows(kind, name)
@@ -62,7 +62,7 @@ def some_rows(rng: random.Random, around: int, spread: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_lateness_that_counts_rows_promises_what_holds_in_any_order(seed: int) -> None:
+def test_the_bound_of_lateness_that_counts_rows_holds_in_any_order(seed: int) -> None:
     rng, places = random.Random(seed), random.Random(seed).randrange(5)
     pipeline = Pipeline(f"(k INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK {places} ROWS")
     came: list[int] = []
@@ -81,17 +81,17 @@ def test_lateness_that_counts_rows_promises_what_holds_in_any_order(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_promises_among_the_rows_hold_for_all_groups(seed: int) -> None:
+def test_bounds_among_the_rows_hold_for_all_groups(seed: int) -> None:
     rng = random.Random(seed)
     pipeline = Pipeline("(k INT, ts TIMESTAMP, over BOOLEAN) TIMESTAMP BY ts PUNCTUATED BY over")
-    promised: dict[int | None, int] = {}
+    bounds: dict[int | None, int] = {}
     on_time: list[Row] = []
     late: list[Row] = []
     refused = 0
     for step in range(12):
         rows = [{**row, "over": rng.choice([None, False])} for row in some_rows(rng, step * 6, 20)]
         for row in rows:
-            bound = max(promised.get(None, -END), promised.get(row["k"], -END))
+            bound = max(bounds.get(None, -END), bounds.get(row["k"], -END))
             (on_time if row["ts"] >= bound else late).append(row)
         marks = [
             {"k": rng.choice([None, None, 0, 1]), "ts": rng.randrange(step * 8), "over": True}
@@ -99,10 +99,10 @@ def test_promises_among_the_rows_hold_for_all_groups(seed: int) -> None:
         ]
         for mark in sorted(marks, key=lambda mark: int(str(mark["ts"]))):
             key, bound = mark["k"], int(str(mark["ts"]))
-            # What holds for all rows makes a lower promise about some of them forgotten.
-            stands = promised.get(key, -END) > promised.get(None, -END) or key is None
-            refused += stands and bound < promised.get(key, -END)
-            promised[key] = max(bound, promised.get(key, -END))
+            # What holds for all rows makes a lower bound on some of them forgotten.
+            stands = bounds.get(key, -END) > bounds.get(None, -END) or key is None
+            refused += stands and bound < bounds.get(key, -END)
+            bounds[key] = max(bound, bounds.get(key, -END))
         pipeline.process([*rows, *marks])
     early = len(pipeline.rows("result", "q"))
     pipeline.end()
@@ -112,7 +112,7 @@ def test_promises_among_the_rows_hold_for_all_groups(seed: int) -> None:
     assert early > 0
 
 
-def test_a_promise_without_a_bound_is_malformed_and_counted_once() -> None:
+def test_punctuation_without_a_bound_is_malformed_and_counted_once() -> None:
     pipeline = Pipeline("(k INT, ts TIMESTAMP, over BOOLEAN) TIMESTAMP BY ts PUNCTUATED BY over")
     pipeline.process([{"k": None, "ts": None, "over": True}])
     [row] = pipeline.rows("malformed")

@@ -122,7 +122,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize("clauses", STREAMS, ids=lambda clauses: clauses[0])
-def test_spellings_of_the_same_promise_give_the_same_stream(clauses: tuple[str, ...]) -> None:
+def test_spellings_of_the_same_timing_give_the_same_stream(clauses: tuple[str, ...]) -> None:
     plans = []
     for clause in clauses:
         catalog = declared()

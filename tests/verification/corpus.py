@@ -36,10 +36,10 @@ EVERYTHING = """
 
 def specification() -> str:
     """The streams that the queries of the specification read, and all of them."""
-    promises = {"S0": "SLACK 5 SECONDS", "S1": "PUNCTUATED"}
+    disorder = {"S0": "SLACK 5 SECONDS", "S1": "PUNCTUATED"}
     streams = [
-        f"CREATE STREAM {name} ({PACKETS}) TIMESTAMP BY ts {promises.get(name, 'SLACK 20 SECONDS')}"
-        for name in (*LINKS, *promises)
+        f"CREATE STREAM {name} ({PACKETS}) TIMESTAMP BY ts {disorder.get(name, 'SLACK 20 SECONDS')}"
+        for name in (*LINKS, *disorder)
     ]
     queries = [f"CREATE QUERY {name.replace('-', '_')} AS {c.sql}" for name, c in QUERIES.items()]
     return ";\n".join([*streams, "DECLARE n = 3 SECONDS", *queries])

@@ -1,4 +1,4 @@
-"""Cases: rows that keep their promise, and few that do not."""
+"""Cases: rows that keep above their bounds, and few that do not."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def case(seed: int, late: float) -> Case:
 def late_rows(made: Case, *, by_batch: bool) -> int:
     found = 0
     for name, stream in STREAMS.items():
-        steps = [Step(batch.of(stream), batch.promises.get(name)) for batch in made.batches]
+        steps = [Step(batch.of(stream), batch.bounds.get(name)) for batch in made.batches]
         judged = judge(stream, steps, by_batch=by_batch)
         found += sum(verdict is Verdict.LATE for step in judged for verdict, _ in step)
     return found
 
 
-def test_rows_keep_their_promise_unless_they_are_to_be_late() -> None:
+def test_rows_keep_above_their_bounds_unless_they_are_to_be_late() -> None:
     for seed in range(60):
         made = case(seed, late=0.0)
         assert late_rows(made, by_batch=False) == late_rows(made, by_batch=True) == 0

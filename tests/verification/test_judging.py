@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.verification.judging import apart, difference, judged_in_part, not_judged
+from penstock.oracle.evaluate import apart
+from penstock.verification.judging import TOLERANCE, difference, judged_in_part, not_judged
 from penstock.verification.script import Planned, Script
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
@@ -16,15 +17,15 @@ def planned(query: str) -> Planned:
 
 def test_rows_are_compared_with_how_often_they_come() -> None:
     one, other = {"v": 1}, {"v": 2}
-    assert apart([one, one, other], [other, one], {}) == ([one], [])
-    assert apart([one], [one, one], {}) == ([], [one])
+    assert apart([one, one, other], [other, one], TOLERANCE) == ([one], [])
+    assert apart([one], [one, one], TOLERANCE) == ([], [one])
 
 
 def test_numbers_may_differ_in_their_last_digits_and_types_may_not() -> None:
-    assert apart([{"v": 0.1 + 0.2}], [{"v": 0.3}], {}) == ([], [])
-    assert apart([{"v": 1}], [{"v": 1.0}], {}) == ([{"v": 1}], [{"v": 1.0}])
-    assert apart([{"v": 1}], [{"v": True}], {}) == ([{"v": 1}], [{"v": True}])
-    assert apart([{"v": None}], [{"v": 0}], {}) == ([{"v": None}], [{"v": 0}])
+    assert apart([{"v": 0.1 + 0.2}], [{"v": 0.3}], TOLERANCE) == ([], [])
+    assert apart([{"v": 1}], [{"v": 1.0}], TOLERANCE) == ([{"v": 1}], [{"v": 1.0}])
+    assert apart([{"v": 1}], [{"v": True}], TOLERANCE) == ([{"v": 1}], [{"v": True}])
+    assert apart([{"v": None}], [{"v": 0}], TOLERANCE) == ([{"v": None}], [{"v": 0}])
 
 
 def test_an_approximate_count_must_be_near() -> None:

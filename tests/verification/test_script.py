@@ -43,6 +43,14 @@ def test_nothing_is_read_or_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_may_say_how_spark_computes_its_queries() -> None:
+    stream = "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+    text = f"SET lowering = native; {stream} SELECT count(*) FROM s [RANGE 10 SECONDS]"
+    script, engine = Script.of(text), LocalEngine()
+    script.on(engine, {})  # which refuses it of a user
+    assert [each.name for each in script.declared()] == ["query_1"]
+
+
 def test_a_file_that_is_wrong_by_itself_is_refused() -> None:
     with pytest.raises(QueryError, match="no column `w`"):
         Script.of("CREATE STREAM s (v INT); SELECT w FROM s").declared({"union": "merge"})

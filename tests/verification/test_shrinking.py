@@ -45,7 +45,7 @@ def test_what_does_not_matter_is_left_out() -> None:
     way, case = Shrinking(fails, STREAMS, 500).smallest(Way("groups", groups=3), CASE)
     assert way == Way("groups")
     assert case.size == 2 and len(case.batches) == 1
-    assert case.batches[0].promises == {}
+    assert case.batches[0].bounds == {}
 
 
 def test_what_matters_stays() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import CannotWindow
 from penstock.model.timestamps import HOUR, MINUTE
-from penstock.windows import Cumulating, cumulating, sliding
+from penstock.windows import Cumulating, Sliding
 
 values = st.integers(-500, 500)
 steps = st.integers(1, 20)
@@ -30,18 +30,20 @@ def test_extents_start_with_the_period_and_end_a_step_apart():
 def test_a_value_is_in_an_extent_exactly_when_the_extent_is_among_its_ids(
     value, step, count, origin
 ):
-    first, end = cumulating.wid_bounds(value, step, step * count, origin)
+    window = Cumulating("ts", step, step * count, origin)
+    first, end = window.wid_range(value)
     assert 1 <= end - first <= count
     for wid in range(first - 3, end + 3):
-        inside = value in cumulating.extent(wid, step, step * count, origin)
+        inside = value in range(*window.covers(wid))
         assert inside == (first <= wid < end)
 
 
 @given(bound=values, step=steps, count=counts, origin=values)
 def test_extents_close_like_those_of_a_tumbling_window_of_one_step(bound, step, count, origin):
-    closed = sliding.closed_below(bound, step, origin)
-    assert max(cumulating.extent(closed - 1, step, step * count, origin)) < bound
-    assert max(cumulating.extent(closed, step, step * count, origin)) >= bound
+    window = Cumulating("ts", step, step * count, origin)
+    closed = Sliding("ts", step, step, origin).closed_below(bound)
+    assert closed == window.closed_below(bound)
+    assert window.covers(closed - 1)[1] <= bound < window.covers(closed)[1]
 
 
 @given(wid=st.integers(-50, 50), step=steps, count=counts)

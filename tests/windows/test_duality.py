@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from penstock.windows import (
     Cumulating,
+    EndedByRows,
     Landmark,
     Partitioned,
     Session,
@@ -25,7 +26,6 @@ from penstock.windows import (
     SlideByTuple,
     Sliding,
     Window,
-    WindowContext,
     tumbling,
 )
 
@@ -34,7 +34,7 @@ origins = st.integers(-9, 9)
 
 KINDS = {
     "sliding": st.builds(Sliding, st.just("ts"), lengths, lengths, origins),
-    "tumbling": st.builds(tumbling, st.just("ts"), lengths, origins),
+    "tumbling": st.builds(tumbling, st.just("ts"), lengths),
     "row-based": st.builds(Sliding, st.just("n"), lengths, lengths, st.just(1), st.just("rows")),
     "cumulating": st.builds(
         lambda step, steps, origin: Cumulating("ts", step, step * steps, origin),
@@ -50,19 +50,6 @@ KINDS = {
         SlideByRowNumber, st.just("ts"), lengths, st.integers(1, 4), st.just("n")
     ),
     "slide by rank": st.builds(SlideByRank, st.just("ts"), lengths, st.integers(1, 4)),
-}
-
-CONTEXTS = {
-    "sliding": WindowContext.CONTEXT_FREE,
-    "tumbling": WindowContext.CONTEXT_FREE,
-    "row-based": WindowContext.CONTEXT_FREE,
-    "cumulating": WindowContext.CONTEXT_FREE,
-    "partitioned": WindowContext.FORWARD_CONTEXT_FREE,
-    "landmark": WindowContext.FORWARD_CONTEXT_FREE,
-    "session": WindowContext.FORWARD_CONTEXT_AWARE,
-    "slide by tuple": WindowContext.FORWARD_CONTEXT_AWARE,
-    "slide by row number": WindowContext.FORWARD_CONTEXT_AWARE,
-    "slide by rank": WindowContext.FORWARD_CONTEXT_AWARE,
 }
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +68,7 @@ def row_sets(draw: st.DrawFn, unique: bool = False, nulls: bool = True) -> list[
 def nearby_ids(window: Window, rows: list[dict[str, Any]]) -> list[Any]:
     """Ids to try: those of the rows, and where ids are not bound to rows some around them."""
     known = list(window.windows(rows))
-    if window.context is WindowContext.FORWARD_CONTEXT_AWARE or not known:
+    if isinstance(window, Session | EndedByRows) or not known:
         return known
     if isinstance(window, Partitioned):
         top = max(number for number, _ in known)
@@ -161,14 +148,22 @@ def test_without_rows_there_are_no_windows(kind, data):
     assert list(data.draw(KINDS[kind]).windows([])) == []
 
 
-@every_kind
-@given(data=st.data())
-def test_a_kind_has_the_context_class_of_the_specification(kind, data):
-    assert data.draw(KINDS[kind]).context is CONTEXTS[kind]
-
-
 def test_columns_names_all_that_a_window_reads():
     assert Sliding("ts", 2, 1).columns() == {"ts"}
     assert Partitioned("n", 2, 1, ("src", "dst")).columns() == {"n", "src", "dst"}
     assert SlideByRowNumber("ts", 5, 2, "n").columns() == {"ts", "n"}
     assert SlideByRank("ts", 5, 2).columns() == {"ts"}
+
+
+@pytest.mark.parametrize(
+    "kind", ["sliding", "tumbling", "cumulating", "landmark", "slide by tuple"]
+)
+@pytest.mark.parametrize("side", [0, 1])
+@given(data=st.data(), value=st.integers(-60, 60))
+def test_the_first_extent_that_starts_or_ends_from_a_value_on_is_found(kind, side, data, value):
+    window = data.draw(KINDS[kind])
+    found = window.first_covering(side, value)
+    if kind == "landmark" and side == 0:
+        assert found is None
+    else:
+        assert window.covers(found - 1)[side] < value <= window.covers(found)[side]

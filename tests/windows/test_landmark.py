@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import CannotWindow
 from penstock.model.timestamps import MINUTE
-from penstock.windows import Landmark, landmark
+from penstock.windows import Landmark
 
 values = st.integers(-100, 100)
 lengths = st.integers(1, 20)
@@ -16,8 +16,9 @@ lengths = st.integers(1, 20)
 
 @given(value=values, slide=lengths, origin=values, wid=st.integers(-250, 250))
 def test_an_extent_holds_a_value_from_its_first_id_on(value, slide, origin, wid):
-    _, end = Landmark("ts", slide, origin).bounds(wid)
-    assert (value < end) == (wid >= landmark.first_wid(value, slide, origin))
+    window = Landmark("ts", slide, origin)
+    _, end = window.bounds(wid)
+    assert (value < end) == (wid >= window.wid_range(value)[0])
 
 
 @given(st.lists(values, min_size=1), lengths)

@@ -21,9 +21,11 @@ origins = st.integers(-60, 60)
 def test_a_value_is_in_an_extent_exactly_when_the_extent_is_among_its_ids(
     value, range_, slide, origin
 ):
-    ids = sliding.wids(value, range_, slide, origin)
+    ids = range(*sliding.wid_bounds(value, range_, slide, origin))
+    window = Sliding("ts", range_, slide, origin)
+    assert window.wid_range(value) == (ids.start, ids.stop)
     for wid in range(ids.start - 3, ids.stop + 3):
-        assert (wid in ids) == (value in sliding.extent(wid, range_, slide, origin))
+        assert (wid in ids) == (value in range(*window.covers(wid)))
 
 
 @given(st.lists(values, min_size=1), lengths, lengths, origins)
@@ -46,7 +48,7 @@ def test_values_before_the_origin_round_down_on_all_three():
 
 
 def test_five_seconds_past_the_origin_is_in_the_first_ten_windows_of_ten_minutes():
-    assert sliding.wids(5, range_=600, slide=60) == range(0, 10)
+    assert sliding.wid_bounds(5, range_=600, slide=60) == (0, 10)
 
 
 def test_the_first_nine_windows_of_ten_minutes_every_minute_are_partial():
@@ -76,7 +78,8 @@ def test_rows_in_the_gaps_of_a_slide_longer_than_the_range_are_in_no_extent():
 
 @given(value=values, width=lengths, origin=origins)
 def test_a_tumbling_window_has_every_value_once(value, width, origin):
-    assert len(sliding.wids(value, width, width, origin)) == 1
+    first, stop = sliding.wid_bounds(value, width, width, origin)
+    assert stop - first == 1
 
 
 def test_tumbling_is_range_equal_to_slide():
@@ -100,26 +103,26 @@ def test_row_numbers_count_from_one_so_the_first_full_window_ends_after_row_r():
 
 @given(bound=values, range_=lengths, slide=lengths, origin=origins)
 def test_closed_windows_get_no_more_rows_and_the_next_one_still_may(bound, range_, slide, origin):
-    closed = sliding.closed_below(bound, slide, origin)
-    assert max(sliding.extent(closed - 1, range_, slide, origin)) < bound
-    assert max(sliding.extent(closed, range_, slide, origin)) >= bound
+    window = Sliding("ts", range_, slide, origin)
+    closed = window.closed_below(bound)
+    assert window.covers(closed - 1)[1] <= bound < window.covers(closed)[1]
 
 
 @given(bound=values, later=st.integers(0, 500), range_=lengths, slide=lengths, origin=origins)
 def test_no_row_from_the_bound_on_falls_into_a_closed_window(bound, later, range_, slide, origin):
-    ids = sliding.wids(bound + later, range_, slide, origin)
-    assert all(wid >= sliding.closed_below(bound, slide, origin) for wid in ids)
+    first, _ = sliding.wid_bounds(bound + later, range_, slide, origin)
+    assert first >= Sliding("ts", range_, slide, origin).closed_below(bound)
 
 
 def test_eleven_minutes_past_closes_the_windows_up_to_ten():
-    assert sliding.closed_below(11 * MINUTE, MINUTE) == 11
+    assert Sliding("ts", 10 * MINUTE, MINUTE).closed_below(11 * MINUTE) == 11
 
 
 @given(range_=lengths, slide=lengths, offset=st.integers(-60, 60), wid=values)
 def test_aligned_starts_are_multiples_of_the_slide_from_the_offset(range_, slide, offset, wid):
     origin = origin_for_aligned_starts(range_, slide, offset)
     assert 0 <= origin < slide
-    assert (sliding.extent(wid, range_, slide, origin).start - offset) % slide == 0
+    assert (Sliding("ts", range_, slide, origin).covers(wid)[0] - offset) % slide == 0
 
 
 @given(slides=st.integers(1, 9), slide=lengths)

@@ -1,4 +1,4 @@
-"""What every workload promises: replay, types, slack, end. Each law holds for each of them."""
+"""What every workload keeps: replay, types, slack, end. Each law holds for each of them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from penstock.catalog.settings import ParameterValue, Settings
 from penstock.errors import (
@@ -101,6 +101,7 @@ class QueryEntry:
 
 
 Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 
 class Catalog:
@@ -113,10 +114,6 @@ class Catalog:
     @property
     def streams(self) -> list[StreamEntry]:
         return [entry for entry in self._entries.values() if isinstance(entry, StreamEntry)]
-
-    @property
-    def views(self) -> list[ViewEntry]:
-        return [entry for entry in self._entries.values() if isinstance(entry, ViewEntry)]
 
     @property
     def queries(self) -> list[QueryEntry]:
@@ -170,21 +167,16 @@ class Catalog:
     ) -> StreamEntry:
         """Declare a stream that the program made, without SQL."""
         self._check_name(stream.name, "stream", replace)
-        entry = StreamEntry(stream, late)
-        self._add(entry)
-        return entry
+        return self._add(StreamEntry(stream, late))
 
     def add_table(self, table: StaticTable, *, replace: bool = False) -> TableEntry:
         """Declare a static table, read or not."""
         self._check_name(table.name, "table", replace)
-        entry = TableEntry(table)
-        self._add(entry)
-        return entry
+        return self._add(TableEntry(table))
 
     def add_query(self, entry: QueryEntry) -> QueryEntry:
         """Declare a query that was bound by `bind_query`."""
-        self._add(entry)
-        return entry
+        return self._add(entry)
 
     def bind_query(self, statement: CreateQuery) -> QueryEntry:
         """The entry that a CREATE QUERY would make; the catalog stays as it is."""
@@ -259,7 +251,7 @@ class Catalog:
                 hint=f"DROP {existing.kind.upper()} {existing.name} first",
             )
 
-    def _add(self, entry: Entry) -> Entry:
+    def _add(self, entry: AnyEntry) -> AnyEntry:
         existing = self.get(entry.name)
         if existing is not None:
             self._check_unread(existing, "replaced")

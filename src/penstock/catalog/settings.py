@@ -66,9 +66,7 @@ class Setting:
     number: type[int] | type[float] | None = None
     not_native: str | None = None  # why a query that runs as Spark SQL alone cannot honour it
     only_spark: str | None = None  # the value that needs Spark
-    needs: tuple[str, str] | None = (
-        None  # the setting, and its value, without which it does nothing
-    )
+    needs: tuple[str, str] | None = None  # the setting, and its value, without which it is idle
     of_engine: bool = False  # whether all queries have it in common
 
     @property
@@ -169,7 +167,7 @@ class Settings(Options):
     def with_parameter(self, name: str, value: Value, *, replaces: bool = False) -> Settings:
         """These settings with one more parameter; one that is there must be replaced on purpose.
 
-        >>> Settings().with_parameter("n", Duration(3_000_000)).parameter("N").ticks
+        >>> Settings().with_parameter("n", Duration(3_000_000)).parameters["n"].ticks
         3000000
         """
         key = name.lower()
@@ -189,10 +187,6 @@ class Settings(Options):
                 hint=f"choose another name, or write DECLARE OR REPLACE {name} = …",
             )
         return replace(self, parameters={**self.parameters, key: value})
-
-    def parameter(self, name: str) -> ParameterValue | None:
-        """The value of a parameter, or None."""
-        return self.parameters.get(name.lower())
 
     def changed(self) -> list[Setting]:
         """Those that are not what they are by themselves."""

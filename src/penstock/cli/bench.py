@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -11,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.checkout import checkout
-from penstock.cli.scripts import show, start_over_with
+from penstock.cli.shared.scripts import (
+    Folder,
+    JsonPath,
+    Quick,
+    choose,
+    console,
+    start_over_with,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,91 +33,83 @@ def bench(
         str | None,
         typer.Argument(metavar="NAME", help="The benchmark to run; without it, all are listed."),
     ] = None,
-    json_path: Annotated[
+    json_path: JsonPath = None,
+    chart: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="PATH", dir_okay=False, help="Write the result to this file."
+            "--chart",
+            metavar="PATH",
+            dir_okay=False,
+            help="Draw the ratios to this file (.png, .svg); by default beside that of --json.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Less data, for a first look.")] = False,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="The directory of benchmarks.",
-        ),
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="CASE", help="Only this case; may be given several times."),
     ] = None,
+    quick: Quick = False,
+    folder: Folder = None,
 ) -> None:
     """Measure against a rival, on the same data, with answers compared."""
-    from penstock.lab.scripts import scripts
-
-    known = scripts(folder or checkout() / "benchmarks")
-    if name is None:
-        if json_path or quick:
-            raise typer.BadParameter("name the benchmark to run", param_hint="NAME")
-        show(known, "benchmarks")
-        return
-    if name not in known:
-        there = ", ".join(known) or "none yet"
-        raise typer.BadParameter(f"no benchmark `{name}`; there are: {there}", param_hint="NAME")
-    start_over_with(known[name].environment)
-    if json_path:
-        json_path.parent.mkdir(parents=True, exist_ok=True)
-    results = run(known[name], quick)
-    report(known[name], quick, results, json_path)
+    options = (json_path, chart, only, quick)
+    for benchmark in choose("benchmark", [name] if name else [], folder, options):
+        start_over_with(benchmark.environment)
+        chart_path = chart or (json_path.with_suffix(".png") if json_path else None)
+        for path in filter(None, (json_path, chart_path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        results = run(benchmark, quick, only or ())
+        report(benchmark, quick, results, json_path, chart_path)
 
 
-def run(benchmark: Script, quick: bool) -> list[Result]:
-    """Every case in turn, telling on stderr how far it is."""
-    from rich.console import Console
-
+def run(benchmark: Script, quick: bool, only: Sequence[str] = ()) -> list[Result]:
+    """Every case in turn, or only those named, telling on stderr how far it is."""
     from penstock.lab.benchmarking.measure import measure
 
-    console = Console(stderr=True, markup=False, highlight=False)
+    errors = console(stderr=True)
     results = []
-    with console.status(f"{benchmark.name}: preparing") as status:
+    with errors.status(f"{benchmark.name}: preparing") as status:
 
         def progress(case: Case, pair: int, of: int) -> None:
             text = f"{benchmark.name}: {case.name}, run {pair} of {of}"
             # Where a line cannot be rewritten, one per case is enough.
-            if console.is_terminal:
+            if errors.is_terminal:
                 status.update(text)
             elif pair == 1:
-                console.print(text)
+                errors.print(text)
 
         cases: Callable[[bool], Iterable[Case]] = benchmark.function("cases", "benchmark")
         for case in cases(quick):
+            if only and case.name not in only:
+                continue
             result = measure(case, partial(progress, case))
             results.append(result)
             # Whoever stops a long one keeps what is there.
-            console.print(f"{benchmark.name}: {case.name}: ratio {result.ratio:.2f}")
+            errors.print(f"{benchmark.name}: {case.name}: ratio {result.ratio:.2f}")
+    missing = [name for name in only if name not in {result.case for result in results}]
+    if missing:
+        raise typer.BadParameter(f"no such case: {', '.join(missing)}", param_hint="--case")
     return results
 
 
 def report(
-    benchmark: Script, quick: bool, results: Sequence[Result], json_path: Path | None
+    benchmark: Script,
+    quick: bool,
+    results: Sequence[Result],
+    json_path: Path | None,
+    chart_path: Path | None,
 ) -> None:
-    """Print the table, write the file, and fail if answers differed."""
-    from rich.console import Console
-
-    from penstock.lab.benchmarking.machine import machine, versions
-
-    # In a file or a pipe there is no edge to wrap at.
-    width = None if sys.stdout.isatty() else 200
-    Console(markup=False, highlight=False, width=width).print(table_of(benchmark.name, results))
+    """Print the table, write the files, and fail if answers differed."""
+    output = console()
+    output.print(table_of(benchmark.name, results))
+    for line in read_and_written(results):
+        output.print(line)
     if json_path:
-        content = {
-            "name": benchmark.name,
-            "machine": machine(),
-            "versions": versions(),
-            "environment": benchmark.environment,
-            "quick": quick,
-            "results": [result.as_json() for result in results],
-        }
-        json_path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        found = [result.as_json() for result in results]
+        write_json(json_path, [benchmark], name=benchmark.name, quick=quick, results=found)
+    if chart_path:
+        from penstock.lab.benchmarking.chart import draw_chart
+
+        draw_chart(benchmark.name, results, chart_path)
     different = [result for result in results if result.difference is not None]
     for result in different:
         print(f"case {result.case}: answers differ: ours {result.difference}", file=sys.stderr)
@@ -124,7 +122,7 @@ def table_of(name: str, results: Sequence[Result]) -> Table:
     from rich.table import Table
 
     extras = list(dict.fromkeys(key for result in results for key in result.extra))
-    table = Table("case", "ours", "rival", "", "ratio", "equal", *extras, title=name)
+    table = Table("case", "ours", "rival", "", "ratio", "equal", "runs", *extras, title=name)
     for result in results:
         table.add_row(
             result.case,
@@ -133,9 +131,29 @@ def table_of(name: str, results: Sequence[Result]) -> Table:
             result.rival,
             f"{result.ratio:.2f}",
             "yes" if result.difference is None else "NO",
+            runs(result),
             *(str(result.extra.get(key, "")) for key in extras),
         )
     return table
+
+
+def runs(result: Result) -> str:
+    """How many runs the medians are of."""
+    ours, rival = len(result.ours_runs), len(result.rival_runs)
+    return str(ours) if ours == rival else f"{ours}, rival {rival}"
+
+
+def read_and_written(results: Sequence[Result]) -> list[str]:
+    """How each side reads and writes, once for all cases that do it alike."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.ours_io or result.rival_io:
+            alike.setdefault((result.ours_io, result.rival_io), []).append(result.case)
+    lines = []
+    for (ours, rival), cases in alike.items():
+        lines.append("all cases" if len(cases) == len(results) else ", ".join(cases))
+        lines += [f"  ours:  {ours or 'not said'}", f"  rival: {rival or 'not said'}"]
+    return lines
 
 
 def seconds(value: float) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.scripts import start_over_with
+from penstock.cli.shared.scripts import start_over_with
 
 
 def calibrate(

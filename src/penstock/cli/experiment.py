@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.checkout import checkout
-from penstock.cli.scripts import show, start_over_with
+from penstock.cli.shared.scripts import (
+    Folder,
+    JsonPath,
+    Quick,
+    choose,
+    console,
+    environment,
+    start_over_with,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,12 +37,7 @@ def experiment(
             metavar="NAME...", help="The experiments to run; without any, all are listed."
         ),
     ] = None,
-    json_path: Annotated[
-        Path | None,
-        typer.Option(
-            "--json", metavar="PATH", dir_okay=False, help="Write the result to this file."
-        ),
-    ] = None,
+    json_path: JsonPath = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -46,40 +47,29 @@ def experiment(
             help="Write plots as PNG files to this directory.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Less data, for a first look.")] = False,
+    quick: Quick = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of random data.")] = 1,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="The directory of experiments.",
-        ),
-    ] = None,
+    folder: Folder = None,
 ) -> None:
     """Repeat published experiments and say whether their results come out.
 
     Exits with 0 if every published claim holds, with 3 if all that fail are known to, and with 1 if
     one fails for no known reason, or one that is known to fail holds.
     """
-    from penstock.lab.scripts import scripts
-
-    known = scripts(folder or checkout() / "experiments")
-    if not names:
-        if json_path or out or quick:
-            raise typer.BadParameter("name the experiment to run", param_hint="NAME")
-        show(known, "experiments")
+    chosen = choose("experiment", names or [], folder, (json_path, out, quick))
+    if not chosen:
         return
-    chosen = choose(names, known)
     start_over_with(environment(chosen))
     for place in (json_path.parent if json_path else None, out):
         if place:
             place.mkdir(parents=True, exist_ok=True)
     outcomes = {script.name: run(script, quick, seed, out) for script in chosen}
     if json_path:
-        write(json_path, chosen, outcomes, quick, seed)
+        found = [
+            {"name": s.name, "alias": s.alias, "summary": s.summary, **outcomes[s.name].as_json()}
+            for s in chosen
+        ]
+        write_json(json_path, chosen, quick=quick, seed=seed, experiments=found)
     raise typer.Exit(exit_code(outcomes.values()))
 
 
@@ -91,45 +81,12 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
     return 0 if all(outcome.reproduced for outcome in found) else ONLY_KNOWN_FAILURES
 
 
-def choose(names: Sequence[str], known: Mapping[str, Script]) -> list[Script]:
-    """The experiments meant, each once, by name or alias, in any case and with `_` for `-`."""
-    by_alias = {script.alias.lower(): name for name, script in known.items() if script.alias}
-    plain = (name.lower().replace("_", "-") for name in names)
-    wanted = list(dict.fromkeys(by_alias.get(name, name) for name in plain))
-    for name in wanted:
-        if name not in known:
-            there = ", ".join(known) or "none yet"
-            raise typer.BadParameter(
-                f"no experiment `{name}`; there are: {there}", param_hint="NAME"
-            )
-    return [known[name] for name in wanted]
-
-
-def environment(chosen: Sequence[Script]) -> dict[str, str]:
-    """What all of them want; two that want different things cannot run in one process."""
-    wanted: dict[str, str] = {}
-    for script in chosen:
-        for name, value in script.environment.items():
-            if wanted.setdefault(name, value) != value:
-                raise typer.BadParameter(
-                    f"`{script.name}` needs {name}={value}, another one {wanted[name]}: "
-                    "run them one by one",
-                    param_hint="NAME",
-                )
-    return wanted
-
-
 def run(script: Script, quick: bool, seed: int, out: Path | None) -> Outcome:
     """Run one and print what it came to at once: others may take long."""
-    from rich.console import Console
-
-    errors = Console(stderr=True, markup=False, highlight=False)
-    with errors.status(f"{script.name}: {script.summary}"):
+    with console(stderr=True).status(f"{script.name}: {script.summary}"):
         repeat: Callable[[bool, int], Outcome] = script.function("run", "experiment")
         outcome = repeat(quick, seed)
-    # In a file or a pipe there is no edge to wrap at.
-    width = None if sys.stdout.isatty() else 200
-    report(script, outcome, Console(markup=False, highlight=False, width=width))
+    report(script, outcome, console())
     if out:
         from penstock.lab.experimenting.draw import draw, file_name
 
@@ -140,30 +97,30 @@ def run(script: Script, quick: bool, seed: int, out: Path | None) -> Outcome:
     return outcome
 
 
-def report(script: Script, outcome: Outcome, console: Console) -> None:
+def report(script: Script, outcome: Outcome, out: Console) -> None:
     """Tables, then each claim with what was measured."""
     from rich.table import Table
 
     title = script.alias or script.name.upper()
-    console.print(f"{title}: {script.summary}")
+    out.print(f"{title}: {script.summary}")
     for table in outcome.tables:
         shown = Table(*table.columns)
         for column in shown.columns[1:]:
             column.justify = "right"
         for row in table.rows:
             shown.add_row(*map(cell, row))
-        console.print(table.title)  # as a table's own title it would wrap to its width
-        console.print(shown)
+        out.print(table.title)  # as a table's own title it would wrap to its width
+        out.print(shown)
     for check in outcome.checks:
-        console.print(f"{check.verdict.value}: {check.claim} ({check.measured})")
+        out.print(f"{check.verdict.value}: {check.claim} ({check.measured})")
         if check.known is not None and check.holds:
-            console.print(
+            out.print(
                 "    if it holds on every run, remove the reason why it was known to fail: "
                 f"{check.known}"
             )
         elif check.known is not None:
-            console.print(f"    because {check.known}")
-    console.print(f"{title}: {conclusion(outcome)}\n")
+            out.print(f"    because {check.known}")
+    out.print(f"{title}: {conclusion(outcome)}\n")
 
 
 def conclusion(outcome: Outcome) -> str:
@@ -200,31 +157,3 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def write(
-    path: Path,
-    chosen: Sequence[Script],
-    outcomes: Mapping[str, Outcome],
-    quick: bool,
-    seed: int,
-) -> None:
-    from penstock.lab.benchmarking.machine import machine, versions
-
-    content = {
-        "machine": machine(),
-        "versions": versions(),
-        "environment": environment(chosen),
-        "quick": quick,
-        "seed": seed,
-        "experiments": [
-            {
-                "name": s.name,
-                "alias": s.alias,
-                "summary": s.summary,
-                **outcomes[s.name].as_json(),
-            }
-            for s in chosen
-        ],
-    }
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -6,25 +6,23 @@ Nothing runs, so queries that cannot run in this release are shown too, with the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.script_file import read_script
+from penstock.cli.shared.arguments import ScriptFile, read_script
 
 if TYPE_CHECKING:
     from penstock.catalog.catalog import Catalog
     from penstock.optimizer.physical import PhysicalPlan
-    from penstock.plan.graph import QueryGraph
+    from penstock.plan.nodes import Node
 
 
 def explain(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
-    ],
+    file: ScriptFile,
     svg: Annotated[
         Path | None,
         typer.Option("--svg", metavar="PATH", help="Draw the plans as SVG to this file."),
@@ -42,30 +40,29 @@ def explain(
 
     catalog = Catalog()
     text = read_script(file)
-    graph = plans(text, catalog)
-    for notice in notices(len(parse(text)), graph.queries):
+    declared = plans(text, catalog)
+    for notice in notices(len(parse(text)), declared):
         print(f"note: {notice}", file=sys.stderr)
-    print("\n\n".join(_explained(graph, catalog)))
+    print("\n\n".join(_explained(declared, catalog)))
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
-            path.write_text(draw(graph))
+            path.write_text(draw(declared))
 
 
-def _explained(graph: QueryGraph, catalog: Catalog) -> Iterator[str]:
+def _explained(declared: Mapping[str, Node], catalog: Catalog) -> Iterator[str]:
     """What runs on Spark, or where it is not installed, in one process."""
     from penstock.errors import NotExecutable
     from penstock.optimizer.explain import explain_program
     from penstock.optimizer.optimize import optimize
     from penstock.plan.explain import explain_graph
-    from penstock.plan.graph import QueryGraph
 
     options = {entry.name: catalog.options_of(entry) for entry in catalog.queries}
-    queries, refused = dict(graph.queries), []
-    for name, plan in graph.queries.items():
+    queries, refused = dict(declared), []
+    for name, plan in declared.items():
         try:
             optimize({name: plan}, options[name])
         except NotExecutable as error:
-            refused.append(f"{explain_graph(QueryGraph({name: plan}))}\n  {error.message}")
+            refused.append(f"{explain_graph({name: plan})}\n  {error.message}")
             del queries[name]
     if find_spec("pyspark"):
         from penstock.spark.explain import explain_planned
@@ -81,9 +78,8 @@ def _explained(graph: QueryGraph, catalog: Catalog) -> Iterator[str]:
     yield from refused
 
 
-def plans(text: str, catalog: Catalog) -> QueryGraph:
+def plans(text: str, catalog: Catalog) -> dict[str, Node]:
     """The queries that the statements declare, bound."""
-    from penstock.plan.graph import QueryGraph
     from penstock.sql.parse.parser import parse
     from penstock.sql.parse.statements import BareSelect, Explain
 
@@ -95,4 +91,4 @@ def plans(text: str, catalog: Catalog) -> QueryGraph:
         if isinstance(statement, BareSelect):
             statement = catalog.named(statement)
         catalog.apply(statement)
-    return QueryGraph({entry.name: entry.plan for entry in catalog.queries})
+    return {entry.name: entry.plan for entry in catalog.queries}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from penstock.cli.checkout import checkout
+from penstock.cli.shared.arguments import checkout
 
 FOLDERS = ("src", "tests", "benchmarks", "experiments")
 TOOLS = (("ruff", "check", "-q"), ("ruff", "format", "--check", "-q"), ("mypy",))

@@ -12,32 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.counts import (
-    counted,
-    passed_over_note,
-    show_stream,
-    since_the_beginning,
-    stream_summary,
-)
-from penstock.cli.script_file import read_script
+from penstock.cli.shared.arguments import ScriptFile, read_script
+from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from penstock.local.engine import LocalEngine
-    from penstock.runtime.query import Query
+    from penstock.model.streams import Stream
     from penstock.spark.engine import Engine
 
-#: Rows of a result that are shown; all of them are in a sink or in --json.
-SHOWN = 20
 #: Seconds after which work that goes on says so.
 PATIENCE = 2.0
 
 
 def run(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
-    ],
+    file: ScriptFile,
     local: Annotated[
         bool, typer.Option("--local", help="Run in this process instead of on Spark.")
     ] = False,
@@ -82,6 +70,9 @@ def run(
     again, reads the files that were added since: closed windows stay closed, and rows for them are
     late. --keep-open leaves the last windows open for the next run.
     """
+    from penstock.plan.notices import notices
+    from penstock.sql.parse.parser import parse
+
     engine: LocalEngine | Engine
     text = read_script(file)  # once: it may be edited while the queries run
     # What goes INTO console meanwhile must not stand among the JSON.
@@ -99,7 +90,8 @@ def run(
             engine, explained = run_on_spark(
                 text, master, checkpoint, limit, keep_open, settings, follow
             )
-    told = told_about(text, engine, explained)
+    declared = {entry.name: entry.plan for entry in engine.catalog.queries}
+    told = notices(len(parse(text)), declared, shown=isinstance(explained, str))
     for notice in told:
         print(f"note: {notice}", file=sys.stderr)
     if as_json:
@@ -110,21 +102,21 @@ def run(
     show(engine)
 
 
-def told_about(text: str, engine: LocalEngine | Engine, explained: Any) -> list[str]:
-    """Notices for the author of the file."""
-    from penstock.plan.notices import notices
-    from penstock.sql.parse.parser import parse
-
-    declared = {entry.name: entry.plan for entry in engine.catalog.queries}
-    return notices(len(parse(text)), declared, shown=isinstance(explained, str))
-
-
 def run_here(text: str) -> tuple[LocalEngine, Any]:
+    """Read all files; say how far it is while that takes long."""
     from penstock.local.engine import LocalEngine
 
     engine = LocalEngine()
     explained = engine.sql(text)
-    read_everything(engine)
+    begun = said = time.monotonic()
+    rows = 0
+    for _, count in engine.read_files():
+        rows += count
+        now = time.monotonic()
+        if now - said > PATIENCE:
+            print(f"{rows:,} rows, {rows / (now - begun):,.0f} a second", file=sys.stderr)
+            said = now
+    engine.finish()
     return engine, explained
 
 
@@ -137,7 +129,16 @@ def run_on_spark(
     conf: dict[str, str] | None = None,
     follow: bool = False,
 ) -> tuple[Engine, Any]:
-    from penstock.cli.watch import watch
+    from penstock.spark import session
+    from penstock.spark.sources.file_sizes import are_small
+
+    to_end = not follow and not keep_open and seconds is None
+    streams = streams_to_run(text)
+    if streams is not None:
+        if to_end and are_small(streams):
+            conf = session.for_short_run(conf or {})
+        session.begin_session(master=master, conf=conf)  # while everything else is imported
+    from penstock.cli.shared.watch import watch
     from penstock.spark.engine import Engine
 
     engine = Engine(master=master, checkpoint=checkpoint, conf=conf)
@@ -145,7 +146,7 @@ def run_on_spark(
     if not engine.queries:
         return engine, explained
     print("starting Spark …", file=sys.stderr, flush=True)
-    engine.start()
+    engine.start(to_end=to_end)
     kept: list[Path] = []
     try:
         # Asked once: between two looks a trigger may be at work again, finding nothing.
@@ -161,6 +162,21 @@ def run_on_spark(
     for place in kept:
         print(f"the same command continues from {place}", file=sys.stderr)
     return engine, explained
+
+
+def streams_to_run(text: str) -> list[Stream] | None:
+    """The streams that a file declares, if it has queries to run; what is wrong is said later."""
+    from penstock.errors import PenstockError
+    from penstock.sql.parse.parser import parse
+    from penstock.sql.parse.statements import BareSelect, CreateQuery, CreateStream
+
+    try:
+        found = parse(text)
+    except PenstockError:
+        return None
+    has_queries = any(isinstance(each, CreateQuery | BareSelect) for each in found)
+    streams = [each.stream for each in found if isinstance(each, CreateStream)]
+    return streams if has_queries else None
 
 
 def spark_settings(given: list[str], packages: str | None) -> dict[str, str]:
@@ -197,19 +213,6 @@ def seconds_in(text: str) -> float:
     return float(found[1]) * UNITS[found[2].lower()] / SECOND
 
 
-def read_everything(engine: LocalEngine) -> None:
-    """Read all files; say how far it is while that takes long."""
-    begun = said = time.monotonic()
-    rows = 0
-    for _, count in engine.read_files():
-        rows += count
-        now = time.monotonic()
-        if now - said > PATIENCE:
-            print(f"{rows:,} rows, {rows / (now - begun):,.0f} a second", file=sys.stderr)
-            said = now
-    engine.finish()
-
-
 def show(engine: LocalEngine | Engine) -> None:
     """The results as tables, and which rows were rejected."""
     for query in engine.queries:
@@ -219,59 +222,6 @@ def show(engine: LocalEngine | Engine) -> None:
         show_stream(entry.stream, streams[entry.name].counts)
         if hidden := engine.passed_over(entry.name):
             print(passed_over_note(hidden))
-
-
-def show_query(query: Query) -> None:
-    """A query's results, or where they are."""
-    earlier = since_the_beginning(query.rows, query.total_rows)
-    print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
-    if query.sink is not None:
-        print(f"  in {query.sink}")
-    else:
-        results = in_order(query.results())
-        print(table(results.head(SHOWN)))
-        if dropped := query.status.dropped:
-            print(f"  {counted(dropped, 'older row')} dropped: INTO a file keeps all")
-        if results.height > SHOWN:
-            print(f"  … {counted(results.height - SHOWN, 'more row')}: INTO a file, or --json")
-    print()
-
-
-def in_order(results: pl.DataFrame) -> pl.DataFrame:
-    """Results by the end of their window; those without one as they came."""
-    if "window_end" not in results.columns:
-        return results
-    return results.sort("window_end", *(c for c in results.columns if c != "window_end"))
-
-
-def table(rows: pl.DataFrame) -> str:
-    """Rows in aligned columns; numbers to the right.
-
-    >>> import polars as pl
-    >>> print(table(pl.DataFrame({"item": ["lamp", None], "best": [42, 7]})))
-      item   best
-      lamp     42
-      NULL      7
-    """
-    from penstock.io.results import readable
-
-    texts = [[_text(value) for value in row] for row in readable(rows).rows()]
-    widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
-    right = [dtype.is_numeric() for dtype in rows.dtypes]
-    lines = []
-    for row in (rows.columns, *texts):
-        cells = (
-            text.rjust(width) if is_number else text.ljust(width)
-            for text, width, is_number in zip(row, widths, right, strict=True)
-        )
-        lines.append(f"  {'   '.join(cells)}".rstrip())
-    return "\n".join(lines)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
@@ -284,6 +234,5 @@ def summary(engine: LocalEngine | Engine) -> dict[str, Any]:
         results = None if query.sink else as_dicts(query.results())
         found["queries"][query.name]["results"] = results
     for entry in engine.catalog.streams:
-        summed = stream_summary(entry.stream, status.streams[entry.name])
-        found["streams"][entry.name] = summed
+        found["streams"][entry.name] = stream_summary(entry.stream, status.streams[entry.name])
     return found

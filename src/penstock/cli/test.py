@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.checkout import checkout
+from penstock.cli.shared.arguments import checkout
 
 # Said aloud, because pytest looks for settings near the files it is given.
 OUR_SETTINGS = ("-c", "pyproject.toml", "--rootdir", ".")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.script_file import read_script
+from penstock.cli.shared.arguments import ScriptFile, read_script
 
 if TYPE_CHECKING:
     from penstock.verification.verify import Verification
@@ -23,9 +23,7 @@ PATIENCE = 2.0
 
 
 def verify(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.sql", exists=True, dir_okay=False, help="Statements.")
-    ],
+    file: ScriptFile,
     rows: Annotated[
         int, typer.Option("--rows", min=4, metavar="N", help="Rows of each stream, at most.")
     ] = 200,

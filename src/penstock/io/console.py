@@ -21,6 +21,7 @@ from rich.text import Text
 
 from penstock.errors import NotExecutable
 from penstock.io.results import readable
+from penstock.model.counted import counted
 from penstock.redaction import redacted_options
 from penstock.sql.parse.statements import Sink
 
@@ -32,8 +33,8 @@ SHOWN = 20
 
 def check_console(sink: Sink) -> None:
     """Refuse what the console cannot do."""
-    unknown = [key for key, _ in sink.options if key != "rows"]
-    if sink.path is not None or unknown or not dict(sink.options).get("rows", "1").isdecimal():
+    given = _options(sink)
+    if sink.path is not None or given.keys() - {"rows"} or not given.get("rows", "1").isdecimal():
         what = (
             f"a place, '{sink.path}'" if sink.path is not None else redacted_options(sink.options)
         )
@@ -48,7 +49,7 @@ class ConsoleSink:
 
     def __init__(self, name: str, sink: Sink) -> None:
         self._name = name
-        self._shown = int(dict(sink.options).get("rows", SHOWN))
+        self._shown = int(_options(sink).get("rows", SHOWN))
         self._batch = 0
 
     def write(self, rows: pl.DataFrame, batch: int | None = None) -> None:
@@ -59,14 +60,18 @@ class ConsoleSink:
         self._batch = number + 1
         # Made here: whoever redirects the standard output means this as well.
         console = Console(highlight=False)
-        console.print(Text(f"{self._name}, batch {number}: {_count(rows.height, 'row')}"))
+        console.print(Text(f"{self._name}, batch {number}: {counted(rows.height, 'row')}"))
         if self._shown:
             console.print(_table(rows.head(self._shown)))
         if rows.height > self._shown:
-            console.print(Text(_count(rows.height - self._shown, "more row")))
+            console.print(Text(counted(rows.height - self._shown, "more row")))
 
     def close(self) -> None:
         """Nothing to do."""
+
+
+def _options(sink: Sink) -> dict[str, str]:
+    return {name.lower(): value for name, value in sink.options}
 
 
 def _table(rows: pl.DataFrame) -> Table:
@@ -77,7 +82,3 @@ def _table(rows: pl.DataFrame) -> Table:
     for row in readable(rows).iter_rows():
         table.add_row(*(Text("NULL" if value is None else str(value)) for value in row))
     return table
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def read_csv(
     file: Path, rows_per_block: int, style: Style
 ) -> Iterator[tuple[pl.DataFrame, tuple[str, ...]]]:
     """Rows and rejected lines of a file."""
-    names = _names(file, style)
+    names = names_in(file, style)
     if not names:
         return
     size = max(LEAST, rows_per_block * 64)
@@ -98,9 +99,13 @@ def read_csv(
             size = min(size * 8, MOST)
 
 
-def _names(file: Path, style: Style) -> list[str]:
+def names_in(file: Path, style: Style) -> list[str]:
+    """The names of a file's columns; none if there is nothing in it."""
     # Bytes that are no text end a file only if they stand in its first line.
-    with file.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
+    with (
+        pa.input_stream(file) as data,  # which unpacks .gz and the like, as `open_csv` does
+        TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="") as text,
+    ):
         first = next((line for line in _parsed(text, style) if line), [])
     if style.names is not None and first:
         return list(style.names)
@@ -167,14 +172,14 @@ def _as_text(table: pa.Table) -> tuple[pl.DataFrame, list[str]]:
     """A table of bytes as text, and the rows that are none."""
     text = pa.schema([(name, pa.string()) for name in table.column_names])
     try:
-        return _frame(table.cast(text)), []
+        return pl.DataFrame(table.cast(text)), []
     except pa.ArrowInvalid:
         is_text = [all(map(_is_text, row.values())) for row in table.to_pylist()]
     bad = table.filter(pa.array([not good for good in is_text])).to_pylist()
     lines = [
         ",".join((value or b"").decode(errors="replace") for value in row.values()) for row in bad
     ]
-    return _frame(table.filter(pa.array(is_text)).cast(text)), lines
+    return pl.DataFrame(table.filter(pa.array(is_text)).cast(text)), lines
 
 
 def _is_text(value: bytes | None) -> bool:
@@ -183,9 +188,3 @@ def _is_text(value: bytes | None) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
-from penstock.io.csv_files import cannot_be, read_csv, style_of
+from penstock.io.csv_files import Style, cannot_be, names_in, read_csv, style_of
 from penstock.io.results import write_part
 from penstock.io.storage.hidden_files import files_of_format, is_empty, is_hidden
 from penstock.io.storage.output_folder import OutputFolder
@@ -64,16 +64,27 @@ class FileBlock:
 def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
     """The rows of a stream's files, a block at a time, with the stream's columns only."""
     assert stream.origin.path is not None
-    read = _reader(stream)
     for file in files_of(stream.origin.path, stream.origin.format):
-        try:
-            for block in read(file, rows_per_block):
-                yield FileBlock(_columns(block.rows, stream, file), block.rejected)
-        except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
-            raise HostError(
-                f"cannot read `{file}` as {stream.origin.format}: {cause}",
-                hint="the rows before it have been processed",
-            ) from cause
+        yield from read_file(
+            file, stream, rows_per_block, hint="the rows before it have been processed"
+        )
+
+
+def read_file(file: Path, stream: Stream, rows_per_block: int, hint: str) -> Iterator[FileBlock]:
+    """The rows of one file of a stream; `hint` says what to do if it cannot be read."""
+    try:
+        for block in _reader(stream)(file, rows_per_block):
+            yield FileBlock(_columns(block.rows, stream, file), block.rejected)
+    except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
+        raise HostError(
+            f"cannot read `{file}` as {stream.origin.format}: {cause}", hint=hint
+        ) from cause
+
+
+def csv_header(file: Path, stream: Stream) -> list[str] | None:
+    """The names of columns in a file's first line; None: it has none, or nobody reads it."""
+    style = _style(stream)
+    return (names_in(file, style) or None) if style.names is None else None
 
 
 def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
@@ -107,7 +118,7 @@ def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
         return
     with pa.parquet.ParquetFile(file) as parquet:
         for batch in parquet.iter_batches(rows_per_block):
-            yield FileBlock(_frame(pa.Table.from_batches([batch])))
+            yield FileBlock(pl.DataFrame(pa.Table.from_batches([batch])))
 
 
 def _read_json(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
@@ -130,18 +141,16 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _reader(stream: Stream) -> Callable[[Path, int], Iterator[FileBlock]]:
     """What reads files as the stream's options say."""
     if stream.origin.format != "csv":
         return _read_parquet if stream.origin.format == "parquet" else _read_json
-    style = style_of(_meant(stream), [column.name for column in stream.arriving])
+    style = _style(stream)
     return lambda file, rows: (FileBlock(*part) for part in read_csv(file, rows, style))
+
+
+def _style(stream: Stream) -> Style:
+    return style_of(_meant(stream), [column.name for column in stream.arriving])
 
 
 def check_options(stream: Stream) -> None:

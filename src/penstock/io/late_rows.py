@@ -13,6 +13,7 @@ of such a name itself, ours gets a number: `why_2`.
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import Any
 
 import polars as pl
@@ -65,9 +66,5 @@ def as_late_rows(stream: Stream, why: Reason, rows: pl.DataFrame, now: int) -> p
 
 
 def _free(name: str, taken: set[str]) -> str:
-    number = 2
-    free = name
-    while free in taken:
-        free = f"{name}_{number}"
-        number += 1
-    return free
+    names = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(each for each in names if each not in taken)

@@ -8,12 +8,11 @@ again under the same name replaces it, which is what makes repeating a batch har
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 
-from penstock.errors import HostError
+from penstock.io.storage.sealed import whole
 from penstock.kernel.readable import as_dicts as as_dicts
 from penstock.kernel.readable import readable as readable
 from penstock.kernel.readable import within_time
@@ -52,8 +51,8 @@ def same_place(path: str, other: str) -> bool:
 def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path:
     """Write rows as the file `name` of a folder, whole or not at all."""
     file = folder / f"{name}.{format}"
-    hidden = folder / f".{name}.{format}"
-    try:
+    failure = f"cannot write results to `{folder}`"
+    with whole(file, failure, "free some space or name another directory") as hidden:
         folder.mkdir(parents=True, exist_ok=True)
         match format:
             case "parquet":
@@ -62,12 +61,4 @@ def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path
                 rows.write_csv(hidden)
             case "json":
                 rows.write_ndjson(hidden)
-        hidden.replace(file)
-    except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
-        with suppress(OSError):
-            hidden.unlink(missing_ok=True)
-        raise HostError(
-            f"cannot write results to `{folder}`: {cause}",
-            hint="free some space or name another directory; no row that was read is lost",
-        ) from cause
     return file

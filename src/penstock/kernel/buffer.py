@@ -33,8 +33,8 @@ class Buffer:
         self.rows_in = 0  # rows and punctuation appended so far …
         self.rows_before = 0  # … and of these, before it was refilled
         self._punctuation_in = 0
-        #: What is worth appending of a promise (None: nothing); unless set, all of it.
-        self.describe: Callable[[Punctuation], Punctuation | None] = _all_of_it
+        #: What is worth appending of a punctuation (None: nothing); unless set, all of it.
+        self.describe: Callable[[Punctuation], Punctuation | None] = lambda punctuation: punctuation
 
     def batch(self, block: Block) -> None:
         """Append rows; an empty block says nothing and is not kept."""
@@ -43,13 +43,13 @@ class Buffer:
             self._append(block)
 
     def punctuation(self, punctuation: Punctuation) -> None:
-        """Append a promise, as far as readers have a use for it."""
+        """Append punctuation, as far as readers have a use for it."""
         described = self.describe(punctuation)
         if described is not None:
-            self.promise(described)
+            self.append_as_is(described)
 
-    def promise(self, punctuation: Punctuation) -> None:
-        """Append a promise as it is."""
+    def append_as_is(self, punctuation: Punctuation) -> None:
+        """Append punctuation as it is."""
         self._punctuation_in += 1
         self._append(punctuation)
 
@@ -200,10 +200,6 @@ class Cursor:
         if self.item > before:
             self.buffer._passed(before)
         return concat(taken)
-
-
-def _all_of_it(punctuation: Punctuation) -> Punctuation:
-    return punctuation
 
 
 def _count(items: list[Item]) -> tuple[int, int]:

@@ -21,7 +21,9 @@ import polars as pl
 
 from penstock.errors import MalformedRow
 from penstock.kernel.expressions import compile_expression
+from penstock.kernel.plain_text import from_plain_text
 from penstock.kernel.readable import as_dicts
+from penstock.kernel.rejected import NO_ROW
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Cast, Ref
 from penstock.model.schema import Column, suggest
@@ -51,7 +53,7 @@ def conform(stream: Stream, rows: Rows) -> Conformed:
         given = {column.name: [row[column.name] for row in rows] for column in stream.arriving}
         height = len(rows)
     conformed = {
-        column.name: _conform(given[column.name], column.type) for column in stream.arriving
+        column.name: conform_values(given[column.name], column.type) for column in stream.arriving
     }
     frame = pl.DataFrame(conformed or None, height=height)  # a row may have no columns at all
     reasons: dict[int, str] = {}
@@ -68,6 +70,12 @@ def conform(stream: Stream, rows: Rows) -> Conformed:
         frame.filter(pl.Series(good)),
         as_text(rejected, stream.arriving, [reasons[place] for place in bad]),
     )
+
+
+def lines_as_text(lines: Sequence[str], columns: Sequence[Column]) -> pl.DataFrame:
+    """What is not a row at all, such as a line of a file that cannot be read, as rejected rows."""
+    rows = [dict.fromkeys((column.name for column in columns), None) for _ in lines]
+    return as_text(rows, columns, [f"{NO_ROW}{line}" for line in lines])
 
 
 def as_text(
@@ -123,6 +131,8 @@ def check_columns(stream: Stream, rows: Rows) -> None:
             f"what was given for `{stream.name}` is not rows: {cause}",
             hint="give a list of dicts, or a Polars DataFrame",
         ) from cause
+    if not isinstance(rows, pl.DataFrame):
+        _check_are_dicts(stream, rows, wanted)
     for names in shapes - {expected}:
         missing = [name for name in wanted if name not in names]
         extra = sorted(names - expected)
@@ -135,20 +145,26 @@ def check_columns(stream: Stream, rows: Rows) -> None:
         )
 
 
-def _conform(values: pl.Series | list[Any], type_: Type) -> pl.Series:
-    return (
-        conform_column(values, type_)
-        if isinstance(values, pl.Series)
-        else conform_values(values, type_)
+def _check_are_dicts(stream: Stream, rows: Iterable[Any], wanted: Sequence[str]) -> None:
+    if all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
+        return
+    row = next(row for row in rows if not isinstance(row, Mapping))
+    raise MalformedRow(
+        stream.name,
+        f"`{stream.name}` was given the row {row!r}, which is not a dict of its columns "
+        f"{', '.join(wanted)}",
+        hint="give a list of dicts, or a Polars DataFrame",
     )
 
 
-def conform_values(values: Sequence[Any], type_: Type) -> pl.Series:
-    """Python values in a column's type; NULL where one does not fit.
+def conform_values(values: pl.Series | Sequence[Any], type_: Type) -> pl.Series:
+    """A column or Python values in a column's type; NULL where one does not fit.
 
     >>> conform_values([1, 2.5, "3", None, "x"], Type.INT).to_list()
     [1, None, 3, None, None]
     """
+    if isinstance(values, pl.Series):
+        return conform_column(values, type_)
     conformed: list[Any] = [None] * len(values)
     alike: dict[type, list[int]] = {}
     for place, value in enumerate(values):
@@ -189,6 +205,8 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
         conformed = values.cast(target)
     elif isinstance(given, pl.Categorical | pl.Enum):
         conformed = conform_column(values.cast(pl.String()), type_)
+    elif given == pl.String() and (plain := from_plain_text(values, type_)) is not None:
+        conformed = plain
     elif given == pl.String() and castable(Type.STRING, type_):
         read = compile_expression(Cast(Ref("value", Type.STRING), type_))
         conformed = values.to_frame("value").select(read).to_series()
@@ -219,13 +237,11 @@ def _is_whole(texts: pl.Series) -> pl.Series:
 
 def _rejected(given: pl.Series | list[Any], conformed: pl.Series) -> list[int]:
     """Places where a value was given and none is left."""
-    if isinstance(given, pl.Series):
-        if given.null_count() == conformed.null_count():
-            return []
-        return (conformed.is_null() & given.is_not_null()).arg_true().to_list()
     if not conformed.null_count():
         return []
-    return [place for place in conformed.is_null().arg_true().to_list() if given[place] is not None]
+    if not isinstance(given, pl.Series):
+        given = pl.Series([None if value is None else True for value in given])
+    return (conformed.is_null() & given.is_not_null()).arg_true().to_list()
 
 
 def _reason(column: Column, value: Any) -> str:

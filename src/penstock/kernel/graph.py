@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from penstock.errors import PenstockBug
 from penstock.kernel.buffer import Buffer, Cursor
@@ -29,12 +30,10 @@ class GraphNode:
     operator: Operator | None  # None: a source
     output: Buffer
     inputs: list[Cursor] = field(default_factory=list)
-    producers: list[GraphNode] = field(
-        default_factory=list
-    )  # one per input; through a Fork, the Fork
-    consumers: list[GraphNode] = field(
-        default_factory=list
-    )  # operators only; sinks are not scheduled
+    #: One per input; through a Fork, the Fork.
+    producers: list[GraphNode] = field(default_factory=list)
+    #: Operators only; sinks are not scheduled.
+    consumers: list[GraphNode] = field(default_factory=list)
     sinks: dict[str, Cursor] = field(default_factory=dict)
     cost: int = 0
     is_fork: bool = field(init=False)
@@ -66,8 +65,8 @@ class GraphNode:
             return 0
         if self.active and not self.operator.more(self.inputs):
             # What stands at the front of an input tells more than its register.
-            port, promise = self.active.pop(0)
-            self.operator.on_punctuation(port, promise, ArcOutput(self.output, self.arcs))
+            port, punctuation = self.active.pop(0)
+            self.operator.on_punctuation(port, punctuation, ArcOutput(self.output, self.arcs))
             return 0
         return self.operator.step(self.inputs, self.output, limit)
 
@@ -112,9 +111,8 @@ class Graph:
         """Put an operator behind its producers; it sees what they put out from now on."""
         if len(producers) != operator.ports:
             raise PenstockBug(f"{operator.name} has {operator.ports} inputs, not {len(producers)}")
-        node = self._place(
-            GraphNode(self._unused(name or operator.name), operator, Buffer(), cost=cost)
-        )
+        unused = self._unused(name or operator.name)
+        node = self._place(GraphNode(unused, operator, Buffer(), cost=cost))
         for producer in producers:
             self._connect(producer, node)
         return node
@@ -179,12 +177,8 @@ class Graph:
         return node
 
     def _unused(self, name: str) -> str:
-        if name not in self.nodes:
-            return name
-        number = 2
-        while f"{name}_{number}" in self.nodes:
-            number += 1
-        return f"{name}_{number}"
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        return next(each for each in names if each not in self.nodes)
 
     def _connect(self, producer: GraphNode, consumer: GraphNode) -> None:
         if producer.consumers and not producer.is_fork:

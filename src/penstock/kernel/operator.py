@@ -37,7 +37,7 @@ class Operator:
 
     ports: int = 1
     state: State
-    #: Whether it does more with a promise than translate it; then it has TSM registers.
+    #: Whether it does more with punctuation than translate it; then it has TSM registers.
     idle_waiting_prone: bool = True
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class Operator:
             out.punctuation(translated)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        """A promise about some rows only; who has no use for it lets it end here."""
+        """Punctuation for some rows only; who has no use for it lets it end here."""
         if not self.idle_waiting_prone:
             self.on_punctuation(port, punctuation, out)
 
     def translate(self, punctuation: Punctuation) -> Iterable[Punctuation]:
-        """What a promise about the input says about the output, for one that keeps no rows."""
+        """What punctuation of the input says about the output, for one that keeps no rows."""
         raise NotImplementedError
 
     def rest(self, out: Output) -> None:
@@ -76,30 +76,26 @@ class Operator:
     def reopen(self) -> None:
         """A run has ended: let rows in again where no answer has used them yet.
 
-        Called of inputs before consumers. Whoever takes rows below a promise anyway has nothing to
-        do.
+        Called of inputs before consumers. Whoever takes rows below a bound anyway need do nothing.
         """
 
     def hear(self, port: int, punctuation: Punctuation) -> None:
         """Set the register of an input by an arc; what follows from it is for later steps."""
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        """The attributes whose promises are of use here, if `wanted` are of use behind it.
-
-        None stands for all of them: of use are then all that there may be.
-        """
+    def useful(self) -> frozenset[str] | None:
+        """The attributes whose bounds are of use here; None: all. `grain` may say it better."""
         return None
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        """How finely promises about an attribute are of use here; `behind` says it of the output.
+        """How finely bounds on an attribute are of use here; `behind` says it of the output.
 
         None: every bound counts.
         """
-        wanted = self.useful(None)
-        return None if wanted is None or on in wanted else UNUSED
+        useful = self.useful()
+        return None if useful is None or on in useful else UNUSED
 
     def waits(self, inputs: Sequence[Cursor]) -> bool:
-        """Whether it holds something that a promise on some input would set free."""
+        """Whether it holds something that a bound on some input would set free."""
         if not self.idle_waiting_prone:
             return False
         if self.state.holds_rows():
@@ -119,11 +115,11 @@ class Operator:
         raise NotKnown
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        """What inputs must have promised for it to promise this; None: it never will."""
+        """The bounds on inputs that give this one on the output; None: there are none."""
         raise NotKnown
 
     def known(self, port: int, on: str) -> int:
-        """What an input has promised, as far as it is noted here."""
+        """The bound of an input, as far as it is noted here."""
         return BEGINNING
 
     def more(self, inputs: Sequence[Cursor]) -> bool:

@@ -167,10 +167,8 @@ class SegmentTable:
     def lowest(self) -> int | None:
         """The least time in sorted segments; None: there are no rows."""
         on = self._time
-        return min(
-            (int(_times(rows, on)[0]) for rows in self if rows.height),
-            default=None,
-        )
+        firsts = (int(_times(rows, on)[0]) for rows in self if rows.height)
+        return min(firsts, default=None)
 
     def extent(self) -> tuple[int, int] | None:
         """The least and the greatest time, of segments in any order; None: it has none."""

@@ -70,7 +70,20 @@ def environment(tree: ast.Module, file: Path) -> dict[str, str]:
     {'POLARS_MAX_THREADS': '1'}
     """
     value = assigned(tree, "ENVIRONMENT")
-    return {} if value is None else literal(value, file)
+    if value is None:
+        return {}
+    try:
+        found = ast.literal_eval(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) for text in (*found.keys(), *found.values())
+    ):
+        raise HostError(
+            f"{file}, line {value.lineno}: ENVIRONMENT is not a dict of literal strings",
+            hint='it is read without running the file; write {"NAME": "value"}',
+        )
+    return found
 
 
 def alias(tree: ast.Module) -> str:
@@ -86,27 +99,8 @@ def alias(tree: ast.Module) -> str:
 def assigned(tree: ast.Module, wanted: str) -> ast.expr | None:
     """What the file assigns to a name."""
     for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            names, value = statement.targets, statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            names, value = [statement.target], statement.value
-        else:
-            continue
-        if any(isinstance(name, ast.Name) and name.id == wanted for name in names):
-            return value
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if name == wanted:
+                    return statement.value
     return None
-
-
-def literal(value: ast.expr, file: Path) -> dict[str, str]:
-    try:
-        found = ast.literal_eval(value)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(
-        isinstance(text, str) for text in (*found.keys(), *found.values())
-    ):
-        raise HostError(
-            f"{file}, line {value.lineno}: ENVIRONMENT is not a dict of literal strings",
-            hint='it is read without running the file; write {"NAME": "value"}',
-        )
-    return found

@@ -37,9 +37,6 @@ class Delayed(Operator):
     def name(self) -> str:
         return self._operator.name
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        return self._operator.useful(wanted)
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return self._operator.grain(on, behind)
 

@@ -14,10 +14,9 @@ still open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.errors import BadSetting, NotExecutable
@@ -32,8 +31,9 @@ from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.kernel.state import TableDescription
 from penstock.local.query import LocalQuery, sink_of
+from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
-from penstock.model.streams import Origin, Stream, TimestampKind
+from penstock.model.streams import Origin
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import late_rows
@@ -45,7 +45,7 @@ from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.status import OperatorStatus, StreamStatus
-from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
+from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.sql.parse.statements import Sink
 
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
@@ -65,9 +65,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
-        self.statistics = Statistics(costs())
+        self._statistics = Statistics(costs())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
-        self._programs: dict[str, Program] = {}
+        self._program_of: dict[str, Program] = {}
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         self._stopped = False
@@ -88,17 +88,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.push(name, rows)
         self._run()
 
-    def punctuate(
-        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
-    ) -> None:
-        """Say that nothing of the stream below `bound` comes any more.
-
-        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
-        for a range from the first to below the second.
-        """
-        name = self.declared_stream(stream).name
-        self._check_runs(f"no punctuation goes into stream `{name}`")
-        self._host.punctuate(name, bound, where)
+    def _punctuate(self, stream: str, bound: int, where: Where) -> None:
+        self._check_runs(f"no punctuation goes into stream `{stream}`")
+        self._host.punctuate(stream, bound, where)
         self._run()
 
     def advance(self) -> None:
@@ -163,11 +155,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         `columns` declares them: "k BIGINT, ts TIMESTAMP"; `timestamp` and `slack` are as on Spark
         (`Engine.stream`). `read_files` takes them, a block at a time, and `finish` what is left.
         """
-        ticks, timing = slack_in(name, slack)
-        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
         found = columns_in(name, columns)
-        declared = Stream(name, found, kind, timestamp, ticks, Origin(ITERABLE), timing)
-        self._stream_declared(self.catalog.add_stream(declared))
+        declared = self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
         self._supplies[name] = blocks_of(declared, rows, ROWS_PER_TURN)
 
     def finish(self) -> None:
@@ -197,10 +186,10 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _run(self) -> None:
         """Carry out what is there, and let better operators take over where there are any."""
         self._host.run()
-        if self._rechoosing.look(self.statistics.costs):
+        if self._rechoosing.look(self._statistics.costs):
             for name, plan in self._rechoosing.plans.items():
-                program = self.programs[name]
-                self.programs[name] = replace(program, plans={**program.plans, name: plan})
+                program = self._program_of[name]
+                self._program_of[name] = replace(program, plans={**program.plans, name: plan})
 
     def _check_runs(self, otherwise: str) -> None:
         """Refuse what would change nothing any more."""
@@ -247,8 +236,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         return self._host.clock.now()
 
     @property
-    def programs(self) -> dict[str, Program]:
-        return self._programs
+    def _programs(self) -> dict[str, Program]:
+        return self._program_of
 
     # -- following the catalog ----------------------------------------------------------------
 
@@ -271,17 +260,17 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
         self._host.add_plans(program.plans)
-        self._programs[entry.name] = program
-        self._rechoosing.follow(self.plans)
+        self._program_of[entry.name] = program
+        self._rechoosing.follow(self._plans)
         self._host.subscribe(entry.name, query.receive)
         self._queries[entry.name] = query
         return query
 
     def _query_dropped(self, name: str) -> None:
         self._host.remove_query(name)
-        del self._programs[name]
+        del self._program_of[name]
         self._queries.pop(name).close()
-        self._rechoosing.follow(self.plans)
+        self._rechoosing.follow(self._plans)
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:
@@ -326,5 +315,5 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 )
         self._host.set_late(policy)
         self._host.executor.rows_per_step = settings.rows_per_step
-        self._host.executor.set_strategy(strategy_named(settings.strategy))
-        self._host.set_ets(settings.ets, by_arcs=settings.ets_by == "arcs")
+        self._host.executor.table.set_strategy(strategy_named(settings.strategy))
+        self._host.enabling.change(settings.ets, by_arcs=settings.ets_by == "arcs")

@@ -74,17 +74,17 @@ def simulate(
             one = coming.pop()
             host.push(one.stream, _stamped(one, arrival))
             meter.touch(host.source(one.stream))
-        due = host.next_beat()
+        due = host.enabling.next_beat()
         if due is not None and due <= clock.now():
-            host.beat()
-            for stream in host.streams:
+            host.enabling.beat()
+            for stream in host.inputs:
                 meter.touch(host.source(stream))
         step = host.step()
         if step is not None:
             report.steps += 1
             meter.touch(step.node)
             continue
-        beat = host.next_beat()
+        beat = host.enabling.next_beat()
         events = [coming[-1].time] if coming else []
         if beat is not None and (coming or (until is not None and beat <= until)):
             events.append(beat)

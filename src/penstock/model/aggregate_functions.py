@@ -8,6 +8,7 @@ whose table is made of them. The kernel has one implementation for each, under i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -126,149 +127,117 @@ class AggregateFunction:
     native: SparkForm | None = None
 
 
-def _called(*names: str) -> tuple[Spelling, ...]:
-    return tuple(map(Spelling, names))
+#: Name, what it takes and gives, how it is computed, what it is. A line that is indented goes on.
+_TABLE = """
+count                  ANY -> COUNT       -                  the number of rows (`count(*)`), or of
+                                                             rows where x is not NULL
+count_distinct         ANY -> COUNT       holistic           the number of different values
+approx_count_distinct  ANY -> COUNT       -                  the same within some 2 %, from a sketch
+                                                             (natively from Spark's own)
+sum                    NUMBER -> SUM      -                  the sum
+sum_distinct           NUMBER -> SUM      holistic           the sum of the different values
+avg                    NUMBER -> DOUBLE   -                  the average
+avg_distinct           NUMBER -> DOUBLE   holistic           the average of the different values
+var_samp               NUMBER -> DOUBLE   -                  the variance, as an estimate from a
+                                                             sample
+var_pop                NUMBER -> DOUBLE   -                  the variance
+stddev_samp            NUMBER -> DOUBLE   -                  the standard deviation, as an estimate
+                                                             from a sample
+stddev_pop             NUMBER -> DOUBLE   -                  the standard deviation
+min                    ANY -> SAME        -                  the least
+max                    ANY -> SAME        -                  the greatest
+percentile             NUMBER -> DOUBLE   holistic           the value below which that fraction of
+                                                             the values lies (median: 0.5),
+                                                             interpolated
+approx_percentile      NUMBER -> DOUBLE   -                  the same within 1 % of the value
+min_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
+                                                             is least
+max_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
+                                                             is greatest
+mode                   ANY -> SAME        holistic           the most frequent value; among equals,
+                                                             the least
+bool_and               CONDITION -> SAME  -                  whether x is true in all rows
+bool_or                CONDITION -> SAME  -                  whether x is true in some row
+collect_list           PRINTABLE -> TEXT  ordered, holistic  all values, in the order of the
+                                                             window's attribute
+collect_set            PRINTABLE -> TEXT  holistic           the different values, sorted
+top_k                  PRINTABLE -> TEXT  -                  the k greatest values, greatest first
+heavy_hitters          PRINTABLE -> TEXT  holistic           the values that make up at least that
+                                                             fraction of the rows, most frequent
+                                                             first
+"""
 
+#: Where a function is not called by its own name alone; none: only DISTINCT leads to it.
+_SPELLINGS = {
+    **dict.fromkeys(("count_distinct", "sum_distinct", "avg_distinct"), ()),
+    "avg": (Spelling("avg"), Spelling("mean")),
+    "var_samp": (Spelling("variance"), Spelling("var_samp")),
+    "stddev_samp": (Spelling("stddev"), Spelling("stddev_samp"), Spelling("std")),
+    "percentile": (
+        Spelling("median", parameters=(0.5,)),
+        Spelling("percentile", Second.SHARE, "0.9"),
+    ),
+    "approx_percentile": (
+        Spelling("approx_percentile", Second.SHARE, "0.9"),
+        Spelling("percentile_approx", Second.SHARE, "0.9"),
+    ),
+    "min_by": (
+        Spelling("first"),
+        Spelling("first_value"),
+        Spelling("min_by", Second.COLUMN, "y"),
+    ),
+    "max_by": (Spelling("last"), Spelling("last_value"), Spelling("max_by", Second.COLUMN, "y")),
+    "bool_and": (Spelling("bool_and"), Spelling("every")),
+    "bool_or": (Spelling("bool_or"), Spelling("some")),
+    "collect_list": (Spelling("collect_list"), Spelling("array_agg")),
+    "top_k": (Spelling("top_k", Second.COUNT, "10"),),
+    "heavy_hitters": (Spelling("heavy_hitters", Second.SHARE, "0.05"),),
+}
 
-_ANY, _NUMBER, _CONDITION, _PRINTABLE = Takes
-_COUNT, _DOUBLE, _SUM, _SAME, _TEXT = Gives
-_function = AggregateFunction
+_DISTINCT = {
+    **{name: f"{name}_distinct" for name in ("count", "sum", "avg")},
+    **{name: name for name in ("approx_count_distinct", "min", "max", "bool_and", "bool_or")},
+    **dict.fromkeys(("collect_list", "collect_set"), "collect_set"),
+}
 
 _BELOW_BIGINT = frozenset({Type.TINYINT, Type.SMALLINT, Type.INT})
-_OF_TUMBLING = SparkForm(in_parts=False, folded=False)
-#: Spark has sketches of these.
-_SKETCH = SparkForm(folded=False, of=_BELOW_BIGINT | {Type.BOOLEAN, Type.BIGINT, Type.STRING})
+_INVERTIBLE_OF = {
+    "count": frozenset(Type),
+    "sum": _BELOW_BIGINT | {Type.BIGINT},
+    # A BIGINT sum can leave 64 bits where the average does not: it is added up as DOUBLE.
+    "avg": _BELOW_BIGINT,
+}
 
-_FUNCTIONS = (
-    _function(
-        *("count", "the number of rows (`count(*)`), or of rows where x is not NULL", _ANY, _COUNT),
-        _called("count"),
-        distinct="count_distinct",
-        invertible_of=frozenset(Type),
-        native=SparkForm(),
+_DEVIATIONS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
+_NATIVE = {
+    **dict.fromkeys(("count", "sum", "avg", "min", "max"), SparkForm()),
+    **dict.fromkeys(_DEVIATIONS, SparkForm(in_parts=False, folded=False)),
+    # Spark has sketches of these types.
+    "approx_count_distinct": SparkForm(
+        folded=False, of=_BELOW_BIGINT | {Type.BOOLEAN, Type.BIGINT, Type.STRING}
     ),
-    _function("count_distinct", "the number of different values", _ANY, _COUNT, holistic=True),
-    _function(
-        "approx_count_distinct",
-        "the same within some 2 %, from a sketch (natively from Spark's own)",
-        *(_ANY, _COUNT, _called("approx_count_distinct")),
-        distinct="approx_count_distinct",
-        native=_SKETCH,
-    ),
-    _function(
-        *("sum", "the sum", _NUMBER, _SUM, _called("sum")),
-        distinct="sum_distinct",
-        invertible_of=_BELOW_BIGINT | {Type.BIGINT},
-        native=SparkForm(),
-    ),
-    _function("sum_distinct", "the sum of the different values", _NUMBER, _SUM, holistic=True),
-    _function(
-        *("avg", "the average", _NUMBER, _DOUBLE, _called("avg", "mean")),
-        distinct="avg_distinct",
-        # A BIGINT sum can leave 64 bits where the average does not: it is added up as DOUBLE.
-        invertible_of=_BELOW_BIGINT,
-        native=SparkForm(),
-    ),
-    _function(
-        *("avg_distinct", "the average of the different values", _NUMBER, _DOUBLE), holistic=True
-    ),
-    _function(
-        *("var_samp", "the variance, as an estimate from a sample", _NUMBER, _DOUBLE),
-        _called("variance", "var_samp"),
-        native=_OF_TUMBLING,
-    ),
-    _function(
-        *("var_pop", "the variance", _NUMBER, _DOUBLE, _called("var_pop")), native=_OF_TUMBLING
-    ),
-    _function(
-        "stddev_samp",
-        "the standard deviation, as an estimate from a sample",
-        *(_NUMBER, _DOUBLE, _called("stddev", "stddev_samp", "std")),
-        native=_OF_TUMBLING,
-    ),
-    _function(
-        *("stddev_pop", "the standard deviation", _NUMBER, _DOUBLE, _called("stddev_pop")),
-        native=_OF_TUMBLING,
-    ),
-    _function(
-        *("min", "the least", _ANY, _SAME, _called("min")), distinct="min", native=SparkForm()
-    ),
-    _function(
-        *("max", "the greatest", _ANY, _SAME, _called("max")), distinct="max", native=SparkForm()
-    ),
-    _function(
-        "percentile",
-        "the value below which that fraction of the values lies (median: 0.5), interpolated",
-        *(_NUMBER, _DOUBLE),
-        (Spelling("median", parameters=(0.5,)), Spelling("percentile", Second.SHARE, "0.9")),
-        holistic=True,
-    ),
-    _function(
-        *("approx_percentile", "the same within 1 % of the value", _NUMBER, _DOUBLE),
-        (
-            Spelling("approx_percentile", Second.SHARE, "0.9"),
-            Spelling("percentile_approx", Second.SHARE, "0.9"),
-        ),
-    ),
-    _function(
-        *("min_by", "x where y, or the window's attribute, is least", _ANY, _SAME),
-        (*_called("first", "first_value"), Spelling("min_by", Second.COLUMN, "y")),
-        ordered=True,
-    ),
-    _function(
-        *("max_by", "x where y, or the window's attribute, is greatest", _ANY, _SAME),
-        (*_called("last", "last_value"), Spelling("max_by", Second.COLUMN, "y")),
-        ordered=True,
-    ),
-    _function(
-        *("mode", "the most frequent value; among equals, the least", _ANY, _SAME, _called("mode")),
-        holistic=True,
-    ),
-    _function(
-        *(
-            "bool_and",
-            "whether x is true in all rows",
-            _CONDITION,
-            _SAME,
-            _called("bool_and", "every"),
-        ),
-        distinct="bool_and",
-    ),
-    _function(
-        *(
-            "bool_or",
-            "whether x is true in some row",
-            _CONDITION,
-            _SAME,
-            _called("bool_or", "some"),
-        ),
-        distinct="bool_or",
-    ),
-    _function(
-        *("collect_list", "all values, in the order of the window's attribute", _PRINTABLE, _TEXT),
-        _called("collect_list", "array_agg"),
-        distinct="collect_set",
-        ordered=True,
-        holistic=True,
-    ),
-    _function(
-        *("collect_set", "the different values, sorted", _PRINTABLE, _TEXT),
-        _called("collect_set"),
-        distinct="collect_set",
-        holistic=True,
-    ),
-    _function(
-        *("top_k", "the k greatest values, greatest first", _PRINTABLE, _TEXT),
-        (Spelling("top_k", Second.COUNT, "10"),),
-    ),
-    _function(
-        "heavy_hitters",
-        "the values that make up at least that fraction of the rows, most frequent first",
-        *(_PRINTABLE, _TEXT),
-        (Spelling("heavy_hitters", Second.SHARE, "0.05"),),
-        holistic=True,
-    ),
-)
+}
+
+
+def _function(row: str) -> AggregateFunction:
+    """A row of the table, whose cells are at least two blanks apart."""
+    name, types, how, *description = re.split(r"\s{2,}", row)
+    takes, gives = types.split(" -> ")
+    return AggregateFunction(
+        name,
+        " ".join(description),
+        Takes[takes],
+        Gives[gives],
+        _SPELLINGS.get(name, (Spelling(name),)),
+        _DISTINCT.get(name),
+        "ordered" in how,
+        "holistic" in how,
+        _INVERTIBLE_OF.get(name, frozenset()),
+        _NATIVE.get(name),
+    )
+
+
+_FUNCTIONS = tuple(map(_function, re.split(r"\n(?=\S)", _TABLE.strip())))
 
 #: Name as computed -> the function.
 AGGREGATES = {function.name: function for function in _FUNCTIONS}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.errors import BadSetting
 from penstock.model.timestamps import format_duration
 
 
@@ -33,16 +32,6 @@ class Ets:
 
     kind: EtsKind
     every: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.kind is EtsKind.PERIODIC) != (self.every is not None):
-            raise BadSetting(
-                f"enabling timestamps {self.kind.value} have {'a' if self.every is None else 'no'} "
-                "period",
-                hint="write SET ets = periodic 1 SECOND, or SET ets = on demand",
-            )
-        if self.every is not None and self.every <= 0:
-            raise BadSetting("a period must be positive", hint="such as 1 SECOND")
 
     def __str__(self) -> str:
         return self.kind.value + (f" {format_duration(self.every)}" if self.every else "")

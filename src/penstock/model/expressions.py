@@ -105,6 +105,14 @@ _SIGNS = frozenset(
     ("+", "-", "*", "/", "%", "&", "|", "^", "||", "=", "<>", "<", "<=", ">", ">=", "<=>")
 )
 _INFIX = _SIGNS | {"div", "and", "or", "like", "ilike", "rlike"}
+#: Written around their one argument, without parentheses of their own.
+_WRAPPED = {
+    "not": "NOT {}",
+    "negative": "-{}",
+    "~": "~{}",
+    "is_null": "{} IS NULL",
+    "is_not_null": "{} IS NOT NULL",
+}
 
 
 @dataclass(frozen=True)
@@ -137,16 +145,8 @@ class Call(Expression):
             case name if name in _INFIX:
                 text = f"{_nested(args[0])} {name.upper()} {_nested(args[1])}"
                 return text if len(args) == 2 else f"{text} ESCAPE {args[2]}"
-            case "is_null":
-                return f"{_nested(args[0])} IS NULL"
-            case "is_not_null":
-                return f"{_nested(args[0])} IS NOT NULL"
-            case "not":
-                return f"NOT {_nested(args[0])}"
-            case "negative":
-                return f"-{_nested(args[0])}"
-            case "~":
-                return f"~{_nested(args[0])}"
+            case name if name in _WRAPPED:
+                return _WRAPPED[name].format(_nested(args[0]))
             case "in":
                 return f"{_nested(args[0])} IN ({', '.join(map(str, args[1:]))})"
         return f"{self.function}({', '.join(map(str, args))})"
@@ -165,14 +165,10 @@ def constant(expression: Expression, user: str) -> Any:
     )
 
 
-#: Written without parentheses of their own.
-_BARE = frozenset({"not", "negative", "~", "is_null", "is_not_null", "in"})
-
-
 def _nested(expression: Expression) -> str:
     """Its text inside a larger expression: in parentheses, if they could be missed."""
     text = str(expression)
-    compound = isinstance(expression, Call) and expression.function in _INFIX | _BARE
+    compound = isinstance(expression, Call) and expression.function in (*_INFIX, *_WRAPPED, "in")
     # Two minus signs in a row would begin a comment.
     return f"({text})" if compound or text.startswith("-") else text
 

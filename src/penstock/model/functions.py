@@ -9,227 +9,159 @@ patterns, units and digits are constants. How a function is computed stands in `
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterator
 
 from penstock.errors import UnknownName
-from penstock.model.signatures import Function
+from penstock.model.signatures import Function, Signature
 from penstock.model.types import Type
 
 #: Characters of the longest text that a function makes; where it would be longer, it is NULL.
 LONGEST_TEXT = 1 << 20
 
-_function = Function.of
+#: Name, what it takes and gives (one of these), what it is. A line that is indented goes on.
+_ARITHMETIC = r"""
++         NUMBER, NUMBER -> NUMBER          the sum; a time moved later
+          TIMESTAMP, INTERVAL -> TIMESTAMP
+          INTERVAL, TIMESTAMP -> TIMESTAMP
+          INTERVAL, INTERVAL -> INTERVAL
+-         NUMBER, NUMBER -> NUMBER          the difference; a time moved earlier; the time between
+          TIMESTAMP, INTERVAL -> TIMESTAMP
+          TIMESTAMP, TIMESTAMP -> INTERVAL
+          INTERVAL, INTERVAL -> INTERVAL
+*         NUMBER, NUMBER -> NUMBER          the product
+          INTERVAL, NUMBER -> INTERVAL
+          NUMBER, INTERVAL -> INTERVAL
+/         DOUBLE, DOUBLE -> DOUBLE          the quotient, never an integer one; NULL when dividing
+          INTERVAL, NUMBER -> INTERVAL      by zero
+%         NUMBER, NUMBER -> NUMBER          the remainder, with the sign of the dividend; NULL when
+                                            dividing by zero
+div       BIGINT, BIGINT -> BIGINT          the integer quotient, cut towards zero; NULL when
+          INTERVAL, INTERVAL -> BIGINT      dividing by zero
+pmod      NUMBER, NUMBER -> NUMBER          the remainder, not negative when the divisor is positive
+negative  NUMBER -> NUMBER                  the number negated
+          INTERVAL -> INTERVAL
+abs       NUMBER -> NUMBER                  the number without its sign
+          INTERVAL -> INTERVAL
+sign      DOUBLE -> DOUBLE                  -1, 0 or 1
+ceil      BIGINT -> BIGINT                  the least integer that is not below it
+          DOUBLE -> BIGINT
+floor     BIGINT -> BIGINT                  the greatest integer that is not above it
+          DOUBLE -> BIGINT
+round     NUMBER[, BIGINT] -> NUMBER        rounded to n decimals (0), halves away from zero
+sqrt      DOUBLE -> DOUBLE                  the square root; NaN for negative numbers
+exp       DOUBLE -> DOUBLE                  e to the power of it
+ln        DOUBLE -> DOUBLE                  the natural logarithm; NULL unless positive
+log10     DOUBLE -> DOUBLE                  the logarithm to base 10; NULL unless positive
+log2      DOUBLE -> DOUBLE                  the logarithm to base 2; NULL unless positive
+power     DOUBLE, DOUBLE -> DOUBLE          the first to the power of the second
+isnan     DOUBLE -> BOOLEAN                 whether it is NaN; FALSE for NULL
+&         INTEGER, INTEGER -> INTEGER       bitwise and
+|         INTEGER, INTEGER -> INTEGER       bitwise or
+^         INTEGER, INTEGER -> INTEGER       bitwise exclusive or
+~         INTEGER -> INTEGER                every bit inverted
+"""
 
-_ARITHMETIC = (
-    _function(
-        "+",
-        "the sum; a time moved later",
-        "NUMBER, NUMBER -> NUMBER",
-        "TIMESTAMP, INTERVAL -> TIMESTAMP",
-        "INTERVAL, TIMESTAMP -> TIMESTAMP",
-        "INTERVAL, INTERVAL -> INTERVAL",
-    ),
-    _function(
-        "-",
-        "the difference; a time moved earlier; the time between",
-        "NUMBER, NUMBER -> NUMBER",
-        "TIMESTAMP, INTERVAL -> TIMESTAMP",
-        "TIMESTAMP, TIMESTAMP -> INTERVAL",
-        "INTERVAL, INTERVAL -> INTERVAL",
-    ),
-    _function(
-        "*",
-        "the product",
-        "NUMBER, NUMBER -> NUMBER",
-        "INTERVAL, NUMBER -> INTERVAL",
-        "NUMBER, INTERVAL -> INTERVAL",
-    ),
-    _function(
-        "/",
-        "the quotient, never an integer one; NULL when dividing by zero",
-        "DOUBLE, DOUBLE -> DOUBLE",
-        "INTERVAL, NUMBER -> INTERVAL",
-    ),
-    _function(
-        "%",
-        "the remainder, with the sign of the dividend; NULL when dividing by zero",
-        "NUMBER, NUMBER -> NUMBER",
-    ),
-    _function(
-        "div",
-        "the integer quotient, cut towards zero; NULL when dividing by zero",
-        "BIGINT, BIGINT -> BIGINT",
-        "INTERVAL, INTERVAL -> BIGINT",
-    ),
-    _function(
-        "pmod",
-        "the remainder, not negative when the divisor is positive",
-        "NUMBER, NUMBER -> NUMBER",
-    ),
-    _function("negative", "the number negated", "NUMBER -> NUMBER", "INTERVAL -> INTERVAL"),
-    _function("abs", "the number without its sign", "NUMBER -> NUMBER", "INTERVAL -> INTERVAL"),
-    _function("sign", "-1, 0 or 1", "DOUBLE -> DOUBLE"),
-    _function(
-        "ceil", "the least integer that is not below it", "BIGINT -> BIGINT", "DOUBLE -> BIGINT"
-    ),
-    _function(
-        "floor", "the greatest integer that is not above it", "BIGINT -> BIGINT", "DOUBLE -> BIGINT"
-    ),
-    _function(
-        "round",
-        "rounded to n decimals (0), halves away from zero",
-        "NUMBER[, BIGINT] -> NUMBER",
-        constants={1},
-    ),
-    _function("sqrt", "the square root; NaN for negative numbers", "DOUBLE -> DOUBLE"),
-    _function("exp", "e to the power of it", "DOUBLE -> DOUBLE"),
-    _function("ln", "the natural logarithm; NULL unless positive", "DOUBLE -> DOUBLE"),
-    _function("log10", "the logarithm to base 10; NULL unless positive", "DOUBLE -> DOUBLE"),
-    _function("log2", "the logarithm to base 2; NULL unless positive", "DOUBLE -> DOUBLE"),
-    _function("power", "the first to the power of the second", "DOUBLE, DOUBLE -> DOUBLE"),
-    _function("isnan", "whether it is NaN; FALSE for NULL", "DOUBLE -> BOOLEAN"),
-    _function("&", "bitwise and", "INTEGER, INTEGER -> INTEGER"),
-    _function("|", "bitwise or", "INTEGER, INTEGER -> INTEGER"),
-    _function("^", "bitwise exclusive or", "INTEGER, INTEGER -> INTEGER"),
-    _function("~", "every bit inverted", "INTEGER -> INTEGER"),
-)
+_LOGIC = r"""
+=            SAME, SAME -> BOOLEAN        equal; NaN equals NaN
+<>           SAME, SAME -> BOOLEAN        not equal
+<            SAME, SAME -> BOOLEAN        less; NaN is greater than every other number
+<=           SAME, SAME -> BOOLEAN        less or equal
+>            SAME, SAME -> BOOLEAN        greater
+>=           SAME, SAME -> BOOLEAN        greater or equal
+<=>          SAME, SAME -> BOOLEAN        equal, where NULL equals NULL; never NULL
+in           SAME, SAME... -> BOOLEAN     whether the first equals one of the others
+and          BOOLEAN, BOOLEAN -> BOOLEAN  both hold; NULL where that is not known
+or           BOOLEAN, BOOLEAN -> BOOLEAN  one holds; NULL where that is not known
+not          BOOLEAN -> BOOLEAN           it does not hold
+is_null      ANY -> BOOLEAN               whether it is NULL
+is_not_null  ANY -> BOOLEAN               whether it is not NULL
+coalesce     SAME... -> SAME              the first that is not NULL
+nullif       SAME, SAME -> SAME           the first, or NULL where both are equal
+if           BOOLEAN, SAME, SAME -> SAME  the second where the first holds, else the third
+greatest     SAME, SAME... -> SAME        the greatest that is not NULL
+least        SAME, SAME... -> SAME        the least that is not NULL
+"""
 
-_LOGIC = (
-    _function("=", "equal; NaN equals NaN", "SAME, SAME -> BOOLEAN"),
-    _function("<>", "not equal", "SAME, SAME -> BOOLEAN"),
-    _function("<", "less; NaN is greater than every other number", "SAME, SAME -> BOOLEAN"),
-    _function("<=", "less or equal", "SAME, SAME -> BOOLEAN"),
-    _function(">", "greater", "SAME, SAME -> BOOLEAN"),
-    _function(">=", "greater or equal", "SAME, SAME -> BOOLEAN"),
-    _function("<=>", "equal, where NULL equals NULL; never NULL", "SAME, SAME -> BOOLEAN"),
-    _function("in", "whether the first equals one of the others", "SAME, SAME... -> BOOLEAN"),
-    _function("and", "both hold; NULL where that is not known", "BOOLEAN, BOOLEAN -> BOOLEAN"),
-    _function("or", "one holds; NULL where that is not known", "BOOLEAN, BOOLEAN -> BOOLEAN"),
-    _function("not", "it does not hold", "BOOLEAN -> BOOLEAN"),
-    _function("is_null", "whether it is NULL", "ANY -> BOOLEAN"),
-    _function("is_not_null", "whether it is not NULL", "ANY -> BOOLEAN"),
-    _function("coalesce", "the first that is not NULL", "SAME... -> SAME"),
-    _function("nullif", "the first, or NULL where both are equal", "SAME, SAME -> SAME"),
-    _function(
-        "if", "the second where the first holds, else the third", "BOOLEAN, SAME, SAME -> SAME"
-    ),
-    _function("greatest", "the greatest that is not NULL", "SAME, SAME... -> SAME"),
-    _function("least", "the least that is not NULL", "SAME, SAME... -> SAME"),
-)
+_TEXT = r"""
+||          TEXT, TEXT -> STRING                 both as text, concatenated
+concat      TEXT... -> STRING                    all as text, concatenated; NULL if one is
+concat_ws   STRING, TEXT... -> STRING            all that are not NULL as text, with the first
+                                                 between them
+like        STRING, STRING[, STRING] -> BOOLEAN  matches a pattern: % any text, _ one character, \
+                                                 (or the third) escapes
+ilike       STRING, STRING[, STRING] -> BOOLEAN  like, whatever the case
+rlike       STRING, STRING -> BOOLEAN            contains a match of a regular expression
+upper       STRING -> STRING                     in upper case
+lower       STRING -> STRING                     in lower case
+length      STRING -> INT                        the number of characters, or bytes
+            BINARY -> INT
+trim        STRING -> STRING                     without the spaces on both ends
+ltrim       STRING -> STRING                     without the spaces in front
+rtrim       STRING -> STRING                     without the spaces behind
+btrim       STRING[, STRING] -> STRING           without the characters of the second on both ends
+substring   STRING, BIGINT[, BIGINT] -> STRING   from a position, counted from 1 or, if negative,
+                                                 from the end; and how many characters
+left        STRING, BIGINT -> STRING             the first n characters
+right       STRING, BIGINT -> STRING             the last n characters
+replace     STRING, STRING[, STRING] -> STRING   every occurrence of the second replaced by the
+                                                 third (nothing)
+contains    STRING, STRING -> BOOLEAN            whether the second occurs in the first
+startswith  STRING, STRING -> BOOLEAN            whether the first begins with the second
+endswith    STRING, STRING -> BOOLEAN            whether the first ends with the second
+lpad        STRING, BIGINT[, STRING] -> STRING   padded on the left, or cut, to n characters
+rpad        STRING, BIGINT[, STRING] -> STRING   padded on the right, or cut, to n characters
+repeat      STRING, BIGINT -> STRING             repeated n times
+reverse     STRING -> STRING                     backwards
+split_part  STRING, STRING, BIGINT -> STRING     the n-th part between separators, from the end if
+                                                 negative; '' if there is none
+"""
 
-_TEXT = (
-    _function("||", "both as text, concatenated", "TEXT, TEXT -> STRING"),
-    _function("concat", "all as text, concatenated; NULL if one is", "TEXT... -> STRING"),
-    _function(
-        "concat_ws",
-        "all that are not NULL as text, with the first between them",
-        "STRING, TEXT... -> STRING",
-    ),
-    _function(
-        "like",
-        "matches a pattern: % any text, _ one character, \\ (or the third) escapes",
-        "STRING, STRING[, STRING] -> BOOLEAN",
-        constants={1, 2},
-    ),
-    _function(
-        "ilike", "like, whatever the case", "STRING, STRING[, STRING] -> BOOLEAN", constants={1, 2}
-    ),
-    _function(
-        "rlike",
-        "contains a match of a regular expression",
-        "STRING, STRING -> BOOLEAN",
-        constants={1},
-    ),
-    _function("upper", "in upper case", "STRING -> STRING"),
-    _function("lower", "in lower case", "STRING -> STRING"),
-    _function("length", "the number of characters, or bytes", "STRING -> INT", "BINARY -> INT"),
-    _function("trim", "without the spaces on both ends", "STRING -> STRING"),
-    _function("ltrim", "without the spaces in front", "STRING -> STRING"),
-    _function("rtrim", "without the spaces behind", "STRING -> STRING"),
-    _function(
-        "btrim", "without the characters of the second on both ends", "STRING[, STRING] -> STRING"
-    ),
-    _function(
-        "substring",
-        "from a position, counted from 1 or, if negative, from the end; and how many characters",
-        "STRING, BIGINT[, BIGINT] -> STRING",
-    ),
-    _function("left", "the first n characters", "STRING, BIGINT -> STRING"),
-    _function("right", "the last n characters", "STRING, BIGINT -> STRING"),
-    _function(
-        "replace",
-        "every occurrence of the second replaced by the third (nothing)",
-        "STRING, STRING[, STRING] -> STRING",
-    ),
-    _function("contains", "whether the second occurs in the first", "STRING, STRING -> BOOLEAN"),
-    _function(
-        "startswith", "whether the first begins with the second", "STRING, STRING -> BOOLEAN"
-    ),
-    _function("endswith", "whether the first ends with the second", "STRING, STRING -> BOOLEAN"),
-    _function(
-        "lpad", "padded on the left, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
-    ),
-    _function(
-        "rpad", "padded on the right, or cut, to n characters", "STRING, BIGINT[, STRING] -> STRING"
-    ),
-    _function("repeat", "repeated n times", "STRING, BIGINT -> STRING"),
-    _function("reverse", "backwards", "STRING -> STRING"),
-    _function(
-        "split_part",
-        "the n-th part between separators, from the end if negative; '' if there is none",
-        "STRING, STRING, BIGINT -> STRING",
-    ),
-)
+_TIME = r"""
+year               TIMESTAMP -> INT                the year
+quarter            TIMESTAMP -> INT                the quarter, 1 to 4
+month              TIMESTAMP -> INT                the month, 1 to 12
+weekofyear         TIMESTAMP -> INT                the ISO week, 1 to 53
+dayofyear          TIMESTAMP -> INT                the day of the year, 1 to 366
+dayofmonth         TIMESTAMP -> INT                the day of the month, 1 to 31
+dayofweek          TIMESTAMP -> INT                the day of the week: Sunday is 1, Saturday 7
+weekday            TIMESTAMP -> INT                the day of the week: Monday is 0, Sunday 6
+hour               TIMESTAMP -> INT                the hour, 0 to 23
+minute             TIMESTAMP -> INT                the minute, 0 to 59
+second             TIMESTAMP -> INT                the second, 0 to 59
+date_trunc         STRING, TIMESTAMP -> TIMESTAMP  cut down to a unit: year, quarter, month, week
+                                                   (from Monday), day, hour, … microsecond
+unix_seconds       TIMESTAMP -> BIGINT             whole seconds since 1970
+unix_millis        TIMESTAMP -> BIGINT             whole milliseconds since 1970
+unix_micros        TIMESTAMP -> BIGINT             microseconds since 1970
+timestamp_seconds  BIGINT -> TIMESTAMP             the time so many seconds after 1970
+                   DOUBLE -> TIMESTAMP
+timestamp_millis   BIGINT -> TIMESTAMP             the time so many milliseconds after 1970
+timestamp_micros   BIGINT -> TIMESTAMP             the time so many microseconds after 1970
+to_date            STRING -> DATE                  the date; NULL where the text is not one
+                   TIMESTAMP -> DATE
+to_timestamp       STRING -> TIMESTAMP             the timestamp; NULL where the text is not one
+                   TIMESTAMP -> TIMESTAMP
+"""
 
-_TIME = (
-    _function("year", "the year", "TIMESTAMP -> INT"),
-    _function("quarter", "the quarter, 1 to 4", "TIMESTAMP -> INT"),
-    _function("month", "the month, 1 to 12", "TIMESTAMP -> INT"),
-    _function("weekofyear", "the ISO week, 1 to 53", "TIMESTAMP -> INT"),
-    _function("dayofyear", "the day of the year, 1 to 366", "TIMESTAMP -> INT"),
-    _function("dayofmonth", "the day of the month, 1 to 31", "TIMESTAMP -> INT"),
-    _function("dayofweek", "the day of the week: Sunday is 1, Saturday 7", "TIMESTAMP -> INT"),
-    _function("weekday", "the day of the week: Monday is 0, Sunday 6", "TIMESTAMP -> INT"),
-    _function("hour", "the hour, 0 to 23", "TIMESTAMP -> INT"),
-    _function("minute", "the minute, 0 to 59", "TIMESTAMP -> INT"),
-    _function("second", "the second, 0 to 59", "TIMESTAMP -> INT"),
-    _function(
-        "date_trunc",
-        "cut down to a unit: year, quarter, month, week (from Monday), day, hour, … microsecond",
-        "STRING, TIMESTAMP -> TIMESTAMP",
-        constants={0},
-    ),
-    _function("unix_seconds", "whole seconds since 1970", "TIMESTAMP -> BIGINT"),
-    _function("unix_millis", "whole milliseconds since 1970", "TIMESTAMP -> BIGINT"),
-    _function("unix_micros", "microseconds since 1970", "TIMESTAMP -> BIGINT"),
-    _function(
-        "timestamp_seconds",
-        "the time so many seconds after 1970",
-        "BIGINT -> TIMESTAMP",
-        "DOUBLE -> TIMESTAMP",
-    ),
-    _function(
-        "timestamp_millis", "the time so many milliseconds after 1970", "BIGINT -> TIMESTAMP"
-    ),
-    _function(
-        "timestamp_micros", "the time so many microseconds after 1970", "BIGINT -> TIMESTAMP"
-    ),
-    _function(
-        "to_date", "the date; NULL where the text is not one", "STRING -> DATE", "TIMESTAMP -> DATE"
-    ),
-    _function(
-        "to_timestamp",
-        "the timestamp; NULL where the text is not one",
-        "STRING -> TIMESTAMP",
-        "TIMESTAMP -> TIMESTAMP",
-    ),
-)
+#: Arguments that must be constants, by their positions.
+_CONSTANTS = {"round": {1}, "like": {1, 2}, "ilike": {1, 2}, "rlike": {1}, "date_trunc": {0}}
 
-#: In the order the documentation shows them.
-FAMILIES = {"arithmetic": _ARITHMETIC, "logic": _LOGIC, "text": _TEXT, "time": _TIME}
+
+def _functions(table: str) -> Iterator[Function]:
+    """The rows of a table, whose cells are at least two blanks apart."""
+    for row in re.split(r"\n(?=\S)", table.strip()):
+        name, *cells = re.split(r"\s{2,}", row)
+        signatures = [Signature.parse(cell) for cell in cells if " -> " in cell]
+        description = " ".join(cell for cell in cells if " -> " not in cell)
+        yield Function(name, description, tuple(signatures), frozenset(_CONSTANTS.get(name, ())))
+
 
 #: Every function by its canonical name.
 FUNCTIONS: dict[str, Function] = {
-    function.name: function for family in FAMILIES.values() for function in family
+    function.name: function
+    for table in (_ARITHMETIC, _LOGIC, _TEXT, _TIME)
+    for function in _functions(table)
 }
 
 #: Other spellings of the same function.

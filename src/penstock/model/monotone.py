@@ -30,13 +30,13 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any
 
-from penstock.errors import TypeMismatch
 from penstock.model.constants import TRUNC_UNITS
 from penstock.model.expressions import Call, Cast, Expression, Named, Ref, constant
+from penstock.model.folding import LIMITS, folded
 from penstock.model.functions import lookup
 from penstock.model.punctuation import columns_of, is_latest, latest_of
 from penstock.model.signatures import Match
@@ -55,12 +55,6 @@ from penstock.model.types import Type
 _FURTHEST = 1 << 56
 #: Between these lie the values of columns that progress, moved or not.
 _TIMES = (2 * BEGINNING + (1 << 60), 2 * END - (1 << 60))
-_LIMITS = {
-    Type.TINYINT: (-(1 << 7), (1 << 7) - 1),
-    Type.SMALLINT: (-(1 << 15), (1 << 15) - 1),
-    Type.INT: (-(1 << 31), (1 << 31) - 1),
-    Type.DATE: (BEGINNING // DAY, END // DAY),
-}
 #: Types of 64 bits, and what fits in these.
 _WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.INTERVAL})
 _WIDEST = (-(1 << 63), (1 << 63) - 1)
@@ -120,86 +114,30 @@ class Passed(Monotone):
         return [{self.name: bound}]
 
 
+#: How a number is computed of another and a constant; none of these ever falls.
+_STEPS: dict[str, Callable[[int, Any], int]] = {
+    "shift": operator.add,
+    "times": operator.mul,
+    "to time": operator.mul,  # units of time to ticks: there is nothing beyond the ends of time
+    "at least": max,
+    "at most": min,
+    "floor": lambda value, by: math.floor(value / by),  # of a DOUBLE, of which every step rises
+    "ceil": lambda value, by: math.ceil(value / by),
+    "divide": operator.floordiv,
+    "div": lambda value, by: value // by if value >= 0 else -(-value // by),  # towards zero
+    "truncate": lambda value, unit: truncated(unit, value),  # to the beginning of a unit of time
+}
+
+
 @dataclass(frozen=True)
 class Step:
-    """One way to compute a number of another that never falls."""
+    """A way to compute a number of another that never falls; `by`: a number, or a unit of time."""
+
+    how: str
+    by: Any
 
     def __call__(self, value: int) -> int:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Shift(Step):
-    by: int
-
-    def __call__(self, value: int) -> int:
-        return value + self.by
-
-
-@dataclass(frozen=True)
-class Times(Step):
-    by: int
-
-    def __call__(self, value: int) -> int:
-        return value * self.by
-
-
-@dataclass(frozen=True)
-class ToTime(Times):
-    """Units of time to ticks; there is nothing beyond the ends of time."""
-
-
-@dataclass(frozen=True)
-class AtLeast(Step):
-    least: int
-
-    def __call__(self, value: int) -> int:
-        return max(value, self.least)
-
-
-@dataclass(frozen=True)
-class AtMost(Step):
-    most: int
-
-    def __call__(self, value: int) -> int:
-        return min(value, self.most)
-
-
-@dataclass(frozen=True)
-class Round(Step):
-    """The quotient as a DOUBLE, rounded `up` or down: every step of it never falls."""
-
-    by: float
-    up: bool
-
-    def __call__(self, value: int) -> int:
-        return (math.ceil if self.up else math.floor)(value / self.by)
-
-
-@dataclass(frozen=True)
-class Divide(Step):
-    """The integer quotient, rounded `down` or cut towards zero."""
-
-    by: int
-    down: bool
-
-    def __call__(self, value: int) -> int:
-        return value // self.by if self.down or value >= 0 else -(-value // self.by)
-
-
-@dataclass(frozen=True)
-class Truncate(Step):
-    """Cut down to the beginning of a unit of time."""
-
-    unit: str
-
-    @property
-    def grid(self) -> tuple[int, int] | None:
-        """Length and origin of the units; None: they are not all of one length."""
-        return EVEN_UNITS.get(self.unit)
-
-    def __call__(self, value: int) -> int:
-        return truncated(self.unit, value)
+        return _STEPS[self.how](value, self.by)
 
 
 @dataclass(frozen=True)
@@ -218,7 +156,7 @@ class Computed(Monotone):
         if found is None:
             return None
         value = self.step(found)
-        is_nowhere = isinstance(self.step, ToTime) and not BEGINNING < value < END
+        is_nowhere = self.step.how == "to time" and not BEGINNING < value < END
         return None if is_nowhere else value
 
     def highest(self, values: Bounds) -> int:
@@ -317,7 +255,7 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
         case Named():
             return monotone(expression.value, nullable)
         case Ref() if expression.type.can_progress or expression.type is Type.DATE:
-            limits = _LIMITS.get(expression.type, _TIMES)
+            limits = LIMITS.get(expression.type, _TIMES)
             return Passed(limits, expression.name in nullable, expression.name)
         case Cast():
             return _brought(expression.input, expression.to, nullable)
@@ -327,25 +265,20 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
     return None
 
 
-#: Functions of one argument, and casts: the same number, or a step from it.
-_FUNCTIONS: dict[str, Step] = {
-    "unix_seconds": Divide(SECOND, down=True),
-    "unix_millis": Divide(MILLISECOND, down=True),
-    "unix_micros": Shift(0),
-    "timestamp_seconds": ToTime(SECOND),
-    "timestamp_millis": ToTime(MILLISECOND),
-    "timestamp_micros": Shift(0),
-    "to_timestamp": Shift(0),
-    "to_date": Divide(DAY, down=True),
-    "floor": Shift(0),
-    "ceil": Shift(0),
+_SAME = Step("shift", 0)
+
+#: Functions of one argument: the same number, or a step from it.
+_FUNCTIONS = {
+    "unix_seconds": Step("divide", SECOND),
+    "unix_millis": Step("divide", MILLISECOND),
+    "timestamp_seconds": Step("to time", SECOND),
+    "timestamp_millis": Step("to time", MILLISECOND),
+    "to_date": Step("divide", DAY),
+    **dict.fromkeys(("unix_micros", "timestamp_micros", "to_timestamp", "floor", "ceil"), _SAME),
 }
-_BY_CONSTANT: dict[str, Callable[[int], Step]] = {
-    "+": Shift,
-    "-": lambda by: Shift(-by),
-    "*": Times,
-    "div": partial(Divide, down=False),
-}
+
+#: Functions of a number and a constant.
+_BY_CONSTANT = {"+": "shift", "-": "shift", "*": "times", "div": "div"}
 
 
 def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
@@ -354,10 +287,10 @@ def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
         return _extreme_of(call, match, nullable)
     if name == "date_trunc":
         unit = constant(args[0], name)
-        step = None if unit is None else Truncate(TRUNC_UNITS[unit.lower()])
+        step = None if unit is None else Step("truncate", TRUNC_UNITS[unit.lower()])
         return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
     if name in ("floor", "ceil") and isinstance(args[0], Call) and args[0].function == "/":
-        return _rounded(args[0], name == "ceil", nullable)
+        return _rounded(args[0], name, nullable)
     if name in _FUNCTIONS:
         return _stepped(_brought(args[0], wanted[0], nullable), _FUNCTIONS[name], match.result)
     if name in _BY_CONSTANT:
@@ -365,7 +298,8 @@ def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
             by = _constant(args[1 - position], wanted[1 - position])
             if by is not None and (by > 0 or name in ("+", "-")):
                 found = _brought(args[position], wanted[position], nullable)
-                return _stepped(found, _BY_CONSTANT[name](by), match.result)
+                step = Step(_BY_CONSTANT[name], -by if name == "-" else by)
+                return _stepped(found, step, match.result)
     return None
 
 
@@ -373,61 +307,33 @@ def _extreme_of(call: Call, match: Match, nullable: Iterable[str]) -> Monotone |
     """The greatest or least of columns and constants."""
     pairs = list(zip(call.args, match.parameters, strict=True))
     ends = [end for arg, to in pairs if (end := _constant(arg, to)) is not None]
-    parts = [_brought(arg, to, nullable) for arg, to in pairs if _constant(arg, to) is None]
-    if not parts or not all(parts):
+    others = [_brought(arg, to, nullable) for arg, to in pairs if _constant(arg, to) is None]
+    parts = tuple(part for part in others if part is not None)
+    if not parts or len(parts) < len(others):
         return None
-    found = _extreme([part for part in parts if part is not None], call.function)
+    limits = min(part.limits[0] for part in parts), max(part.limits[1] for part in parts)
+    is_nullable = all(part.is_nullable for part in parts)
+    found = Extreme(limits, is_nullable, parts, call.function == "greatest")
     if not ends:
         return found
     if found.is_nullable:
         return None  # where it is NULL the constant is left, which may lie below the bound
-    is_greatest = call.function == "greatest"
-    return _stepped(found, AtLeast(max(ends)) if is_greatest else AtMost(min(ends)), match.result)
+    step = Step("at least", max(ends)) if found.is_greatest else Step("at most", min(ends))
+    return _stepped(found, step, match.result)
 
 
-def _rounded(quotient: Call, up: bool, nullable: Iterable[str]) -> Monotone | None:
+def _rounded(quotient: Call, how: str, nullable: Iterable[str]) -> Monotone | None:
     """`floor(n / 10)`: a quotient of DOUBLE, rounded to a BIGINT."""
     over, by = quotient.args
-    divisor = _folded(by)
+    divisor = folded(by)
     if not over.type.is_integer or not isinstance(divisor, int | float) or not divisor >= 1:
         return None
-    return _stepped(monotone(over, nullable), Round(float(divisor), up), Type.BIGINT)
-
-
-def _folded(expression: Expression) -> Any:
-    """The value of an expression without columns; None where it would have to be computed.
-
-    >>> from penstock.model.expressions import Literal
-    >>> _folded(Call("*", (Literal(2, Type.INT), Call("+", (Literal(1, Type.INT),) * 2))))
-    4
-    """
-    if expression.refs:
-        return None
-    if isinstance(expression, Call) and expression.function in _FOLDED:
-        values = [_folded(arg) for arg in expression.args]
-        low, high = _LIMITS.get(expression.type, (BEGINNING, END))
-        is_number = expression.type.is_integer or expression.type is Type.INTERVAL
-        is_number = is_number and all(arg.type is not Type.DATE for arg in expression.args)
-        if not is_number or not all(type(value) is int for value in values):
-            return None
-        value = _FOLDED[expression.function](*values)
-        return value if low <= value <= high else None
-    try:
-        return constant(expression, "")
-    except TypeMismatch:
-        return None
-
-
-_FOLDED: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-}
+    return _stepped(monotone(over, nullable), Step(how, float(divisor)), Type.BIGINT)
 
 
 def _constant(expression: Expression, to: Type) -> int | None:
     """The value of a constant that is a number of ticks, days or units."""
-    value = _folded(expression)
+    value = folded(expression)
     if not isinstance(value, int) or not (to.is_integer or to in (Type.INTERVAL, Type.TIMESTAMP)):
         return None
     return value * DAY if expression.type is Type.DATE else value
@@ -440,40 +346,43 @@ def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monot
         return found
     match given, to:
         case Type.TIMESTAMP, Type.DATE:
-            return _stepped(found, Divide(DAY, down=True), to)
+            step = Step("divide", DAY)
         case Type.DATE, Type.TIMESTAMP:
-            return _stepped(found, Times(DAY), to)
+            step = Step("times", DAY)
         case Type.TIMESTAMP, _ if to.is_integer:
-            return _stepped(found, Divide(SECOND, down=True), to)
+            step = Step("divide", SECOND)
         case _, Type.TIMESTAMP if given.is_integer:
-            return _stepped(found, Times(SECOND), to)
+            step = Step("times", SECOND)
         case _ if given.is_integer and to.is_integer:
-            return _stepped(found, Shift(0), to)
-    return None
+            step = _SAME
+        case _:
+            return None
+    return _stepped(found, step, to)
 
 
 def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | None:
     """One step further, if what comes out fits its type."""
-    if found is None or step is None or not (to in _LIMITS or to in _WIDE):
+    if found is None or step is None or not (to in LIMITS or to in _WIDE):
         return None
-    first, last = _LIMITS.get(to, _TIMES if isinstance(step, Times) else _WIDEST)
+    how, by = step.how, step.by
+    first, last = LIMITS.get(to, _TIMES if how in ("times", "to time") else _WIDEST)
     low, high = map(step, found.limits)
-    wraps = isinstance(step, Truncate) or (isinstance(step, Shift) and step.by < 0)
+    wraps = how == "truncate" or (how == "shift" and by < 0)
     if wraps and low < first:
         low, high = first, last  # what is too low wraps around, and comes out as high as can be
-    is_clipped = isinstance(step, ToTime) and (low <= BEGINNING or high >= END)
+    is_clipped = how == "to time" and (low <= BEGINNING or high >= END)
     if to is Type.DATE or is_clipped:
         if is_clipped:
             first, last = BEGINNING + 1, END - 1
         low, high = max(low, first), min(high, last)  # beyond these there are none
-    is_far = isinstance(step, Shift) and abs(step.by) > _FURTHEST
+    is_far = how == "shift" and abs(by) > _FURTHEST
     if is_far or low < first or high > last:
         return None
-    if step == Shift(0):
+    if step == _SAME:
         return found
     # No calendar reaches beyond the ends of time: what was moved there becomes NULL.
-    by_calendar = to is Type.DATE or (isinstance(step, Truncate) and not step.grid)
-    moved = any(isinstance(each, Shift | Times) for each in _steps(found))
+    by_calendar = to is Type.DATE or (how == "truncate" and by not in EVEN_UNITS)
+    moved = any(each.how in ("shift", "times", "to time") for each in _steps(found))
     is_nullable = found.is_nullable or is_clipped or (by_calendar and moved)
     return Computed((low, high), is_nullable, found, step)
 
@@ -482,9 +391,3 @@ def _steps(found: Monotone) -> Iterator[Step]:
     while isinstance(found, Computed):
         yield found.step
         found = found.input
-
-
-def _extreme(parts: list[Monotone], name: str) -> Monotone:
-    low, high = min(part.limits[0] for part in parts), max(part.limits[1] for part in parts)
-    nullable = all(part.is_nullable for part in parts)
-    return Extreme((low, high), nullable, tuple(parts), name == "greatest")

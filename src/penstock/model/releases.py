@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from penstock.model.timestamps import BEGINNING
 
 #: More of them than anybody reads, and few enough to be sent with every batch.
 MOST = 8
+
+T = TypeVar("T")
 
 Bounds: TypeAlias = Mapping[tuple[str, str], int]
 """(stream, column) -> bound."""
@@ -68,10 +70,15 @@ def least(releases: Iterable[Release]) -> list[Release]:
     >>> least([b, a]) == [a]
     True
     """
-    found: list[Release] = []
-    for release in releases:
-        if any(other.within(release) for other in found):
-            continue
-        found = [other for other in found if not release.within(other)]
-        found.append(release)
+    found = minimal(releases, Release.within)
     return sorted(found, key=lambda r: (len(r.bounds), sum(r.bounds.values())))[:MOST]
+
+
+def minimal(items: Iterable[T], within: Callable[[T, T], bool]) -> list[T]:
+    """Those that no other one is within, of equal ones the first."""
+    found: list[T] = []
+    for item in items:
+        if not any(within(other, item) for other in found):
+            found = [other for other in found if not within(item, other)]
+            found.append(item)
+    return found

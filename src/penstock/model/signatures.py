@@ -13,7 +13,7 @@ type. NULL fits everywhere. The text is the rule, the documentation and the erro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.errors import TypeMismatch
@@ -118,13 +118,6 @@ class Function:
     description: str
     signatures: tuple[Signature, ...]
     constants: frozenset[int] = frozenset()
-
-    @classmethod
-    def of(
-        cls, name: str, description: str, *signatures: str, constants: Iterable[int] = ()
-    ) -> Function:
-        parsed = tuple(Signature.parse(signature) for signature in signatures)
-        return cls(name, description, parsed, frozenset(constants))
 
     def match(self, types: tuple[Type, ...]) -> Match:
         """How a call with arguments of these types fits; TypeMismatch if it does not."""

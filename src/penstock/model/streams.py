@@ -28,19 +28,35 @@ class TimestampKind(Enum):
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where rows come from: a format with a path and options, or the program itself (`push`)."""
+class Place:
+    """Where rows are outside of Penstock: a format with a path and options."""
 
-    format: str = "push"
+    format: str
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        text = f"{self.format} '{self.path}'" if self.path else self.format
+        text = f"{self.format} '{self.path}'" if self.path is not None else self.format
         return redacted(text)  # an address may hold a password
 
     def __repr__(self) -> str:
-        return f"Origin({str(self)!r}, {redacted_options(self.options)})"
+        return f"{type(self).__name__}({str(self)!r}, {redacted_options(self.options)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Origin(Place):
+    """Where rows come from: a place, or the program itself (`push`)."""
+
+    format: str = "push"
+
+
+#: Clauses that tie a stream's time to the clock -> the field of `Timing` that holds the length.
+TIMING_WORDS = {
+    "SKEW": "skew",
+    "LULL": "lull",
+    "HEARTBEAT": "heartbeat",
+    "MAX AHEAD": "max_ahead",
+}
 
 
 @dataclass(frozen=True)
@@ -58,15 +74,15 @@ class Timing:
     marker: str | None = None  # where this column is true, a row is punctuation
     max_ahead: int | None = None  # rows further ahead of the clock are set aside
 
+    @property
+    def tied(self) -> dict[str, int]:
+        """The clauses that tie it to the clock, by their words."""
+        lengths = {word: getattr(self, name) for word, name in TIMING_WORDS.items()}
+        return {word: length for word, length in lengths.items() if length is not None}
+
     def clauses(self) -> list[str]:
         """As the declaration spells it."""
-        named = {
-            "skew": self.skew,
-            "lull": self.lull,
-            "heartbeat": self.heartbeat,
-            "max ahead": self.max_ahead,
-        }
-        return [f"{name} {format_duration(v)}" for name, v in named.items() if v is not None]
+        return [f"{word.lower()} {format_duration(v)}" for word, v in self.tied.items()]
 
 
 @dataclass(frozen=True)
@@ -150,13 +166,7 @@ class Stream:
                     f"stream `{name}` cannot be punctuated by `{timing.marker}`",
                     hint=f"a BOOLEAN column marks punctuation: {', '.join(booleans) or 'none'}",
                 )
-        tied = {
-            "SKEW": timing.skew,
-            "LULL": timing.lull,
-            "HEARTBEAT": timing.heartbeat,
-            "MAX AHEAD": timing.max_ahead,
-        }
-        given = {word: value for word, value in tied.items() if value is not None}
+        given = timing.tied
         for word, value in given.items():
             if value < 0 or (word == "HEARTBEAT" and not value):
                 raise CannotWindow(f"stream `{name}`: {word} must be a duration")

@@ -41,8 +41,8 @@ UNITS = {
     **dict.fromkeys(("week", "weeks"), WEEK),
 }
 
-#: Units that are all of one length: that, and a moment at which one begins. Weeks begin on Mondays,
-#: and 1970 on a Thursday.
+#: Units that are all of one length, the longest first: that, and a moment at which one begins.
+#: Weeks begin on Mondays, and 1970 on a Thursday.
 EVEN_UNITS = {
     "week": (WEEK, -3 * DAY),
     "day": (DAY, 0),
@@ -53,16 +53,6 @@ EVEN_UNITS = {
     "microsecond": (MICROSECOND, 0),
 }
 
-_NAMES = (
-    (WEEK, "week"),
-    (DAY, "day"),
-    (HOUR, "hour"),
-    (MINUTE, "minute"),
-    (SECOND, "second"),
-    (MILLISECOND, "millisecond"),
-    (MICROSECOND, "microsecond"),
-)
-
 
 def format_duration(ticks: int) -> str:
     """A duration in the largest unit that divides it.
@@ -70,7 +60,7 @@ def format_duration(ticks: int) -> str:
     >>> format_duration(600 * SECOND), format_duration(1500 * MILLISECOND), format_duration(SECOND)
     ('10 minutes', '1500 milliseconds', '1 second')
     """
-    for size, name in _NAMES:
+    for name, (size, _) in EVEN_UNITS.items():
         if ticks % size == 0 and ticks:
             count = ticks // size
             return f"{count} {name}{'' if count == 1 else 's'}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 from penstock.errors import PenstockBug
@@ -50,6 +51,14 @@ from penstock.kernel.operators.tag import Tag
 from penstock.optimizer import specs
 from penstock.optimizer.physical import PhysicalPlan
 
+#: Operators that are built of what stands in their specs, in its order.
+_PLAIN: dict[str, type[Any]] = {
+    each.__name__: each
+    for each in (
+        *(Select, Project, Number, Meld, Merge, Tag, Order, LowLevel),
+        *(AlignWindows, Handover, UpToLastRow, TableJoin),
+    )
+}
 #: The operators that a WindowSpec can name, and the tactics of a WindowJoinSpec.
 _WINDOWS: dict[str, type[Any]] = {
     each.__name__: each
@@ -79,28 +88,11 @@ def build(
 def operator_of(spec: specs.Spec, inputs: Sequence[GraphNode]) -> Operator:
     """The operator that a spec describes; those that read a store are told which."""
     match spec:
-        case specs.SelectSpec():
-            return Select(spec.predicate)
-        case specs.ProjectSpec():
-            return Project(spec.columns, spec.nullable)
-        case specs.NumberSpec():
-            return Number()
-        case specs.MeldSpec():
-            return Meld(spec.inputs)
-        case specs.MergeSpec():
-            return Merge(spec.inputs, spec.on, spec.others)
-        case specs.TagSpec():
-            return Tag(spec.number)
-        case specs.OrderSpec():
-            return Order(spec.on, spec.others)
-        case specs.BucketSpec(every=None):
-            return Bucket(spec.window)
-        case specs.BucketSpec(every=int(every)):
-            return PeriodBucket(spec.window, every)
+        case specs.BucketSpec():
+            every = spec.every
+            return Bucket(spec.window) if every is None else PeriodBucket(spec.window, every)
         case specs.WindowSpec():
             return _window(spec)
-        case specs.LowLevelSpec():
-            return LowLevel(spec.groups, spec.results, spec.size, spec.flush)
         case specs.PaneStoreSpec():
             store = AdaptPaneStore if spec.adapts else PaneStore
             return store(spec.groups, spec.aggregates, spec.panes)
@@ -108,17 +100,12 @@ def operator_of(spec: specs.Spec, inputs: Sequence[GraphNode]) -> Operator:
             panes = inputs[0].operator
             assert isinstance(panes, PaneStore)
             return PanedWid(panes, spec.groups, spec.results, spec.window)
-        case specs.AlignWindowsSpec():
-            return AlignWindows(spec.groups, spec.sides, spec.columns, spec.window)
-        case specs.HandoverSpec():
-            return Handover(spec.window, spec.until)
-        case specs.UpToLastRowSpec():
-            return UpToLastRow(spec.window)
         case specs.WindowJoinSpec():
             return _join(spec)
-        case specs.StaticJoinSpec():
-            return TableJoin(spec.join)
-    raise PenstockBug(f"no operator for {type(spec).__name__}")
+    if spec.name not in _PLAIN:
+        raise PenstockBug(f"no operator for {type(spec).__name__}")
+    operator: Operator = _PLAIN[spec.name](*(getattr(spec, each.name) for each in fields(spec)))
+    return operator
 
 
 def _window(spec: specs.WindowSpec) -> Operator:
@@ -137,4 +124,4 @@ def _join(spec: specs.WindowJoinSpec) -> Operator:
         tactic = Adaptive(spec.alpha, time.perf_counter)
     if isinstance(tactic, TSM):
         return TSMJoin(spec.join, tactic)
-    return WindowJoin(spec.join, tactic, promises_pairs=spec.joint)
+    return WindowJoin(spec.join, tactic, punctuates_pairs=spec.joint)

@@ -23,6 +23,7 @@ everything here only rises with them.  Spec: window-queries 1.2, 3.2, 6.1.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -39,6 +40,7 @@ from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
 from penstock.plan.graph import below, streams_of, walk
+from penstock.plan.waiting import passes
 from penstock.windows import EndedByRows, Landmark, Partitioned, Session, Tagged
 
 Time: TypeAlias = tuple[str, str]
@@ -53,14 +55,14 @@ _BY_LEFT = ("opob", "opib")
 def closing_bounds(
     plans: Iterable[nodes.Node],
     newest: Mapping[Time, int],
-    promised: Mapping[Time, int],
+    standing: Mapping[Time, int],
     options: Options,
 ) -> dict[Time, int]:
     """The least bounds of streams with which nothing waits; of those that need higher ones.
 
-    `newest` are the greatest timestamps, BEGINNING where there was none; `promised` is what was
-    promised already. The timestamps of all streams rise together; further columns that progress
-    may be measured in other units, and each of them rises by itself.
+    `newest` are the greatest timestamps, BEGINNING where there was none; `standing` are the
+    bounds that there are already. The timestamps of all streams rise together; further columns that
+    progress may be measured in other units, and each of them rises by itself.
     """
     found: dict[Time, int] = {}
     for plan in plans:
@@ -69,43 +71,30 @@ def closing_bounds(
         further = [(s.name, time.column) for s in streams for time in s.further]
         bounds = dict.fromkeys(further, END)  # until it is their turn
         for group in (own, *([time] for time in further)):
-            needed = _least(plan, group, newest, {**promised, **bounds}, promised, options)
-            bounds |= {time: max(needed, promised[time]) for time in group}
+            needed = _least(plan, group, newest, {**standing, **bounds}, standing, options)
+            bounds |= {time: max(needed, standing[time]) for time in group}
         for time, bound in bounds.items():
-            if bound > max(promised[time], found.get(time, BEGINNING)):
+            if bound > max(standing[time], found.get(time, BEGINNING)):
                 found[time] = bound
     return found
 
 
 def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
     """The streams whose rows are counted by windows: the last of these has no end in time."""
-    return {
-        name
-        for plan in plans
-        if any(isinstance(n, nodes.WindowAggregate) and _counts_rows(n) for n in walk(plan))
-        for name in streams_of(plan)
-    }
+    return {name for plan in plans if _has_row_windows(plan) for name in streams_of(plan)}
 
 
-def _counts_rows(node: nodes.WindowAggregate) -> bool:
-    return isinstance(node.window, Partitioned) or _is_row_number(node.input, node.window.on)
+def _has_row_windows(plan: nodes.Node) -> bool:
+    aggregates = (node for node in walk(plan) if isinstance(node, nodes.WindowAggregate))
+    return any(_counts_rows(node, WINDOW_END) for node in aggregates)
 
 
-def _is_row_number(node: nodes.Node, on: str) -> bool:
-    """Whether a column that progresses is the number of a row, or computed of it."""
-    match node:
-        case nodes.Source() | nodes.Numbered() if on == ROW_NUM:
-            return True
-        case nodes.Source():
-            return False
-        case nodes.WindowAggregate():
-            return _counts_rows(node)
-        case nodes.Join():
-            child, own = node.origin(on)
-            return _is_row_number(node.children[child], own)
-        case nodes.Project():
-            return any(_is_row_number(node.input, c) for c in node.progress[on].columns)
-    return any(_is_row_number(*each) for each in _below(node, on))
+def _counts_rows(node: nodes.Node, on: str) -> bool:
+    """Whether a column that progresses is the number of a row, or follows from it."""
+    if isinstance(node, nodes.WindowAggregate) and isinstance(node.window, Partitioned):
+        return True
+    below = _below(node, on)
+    return any(_counts_rows(*each) for each in below) if below else on == ROW_NUM
 
 
 def _least(
@@ -113,30 +102,26 @@ def _least(
     group: list[Time],
     newest: Mapping[Time, int],
     others: Mapping[Time, int],
-    promised: Mapping[Time, int],
+    standing: Mapping[Time, int],
     options: Options,
 ) -> int:
     """The least bound for a group of columns with which nothing waits in a plan for them."""
 
     def is_enough(bound: int) -> bool:
-        raised = {time: max(promised[time], bound) for time in group}
-        return _Reached(newest, {**others, **raised}, options).is_out(plan)
+        raised = {time: max(standing[time], bound) for time in group}
+        reached = _Reached(newest, {**others, **raised}, options)
+        return all(map(reached.lets_out, walk(plan)))
 
     if is_enough(BEGINNING):
         return BEGINNING
-    known = [value for time in group for value in (newest[time], promised[time])]
+    known = [value for time in group for value in (newest[time], standing[time])]
     low = min((value for value in known if value > BEGINNING), default=0)
-    if is_enough(low):
-        return low
-    high, step = low + 1, 1
-    while not is_enough(high):
-        low, high, step = high, high + step, step * 2
-        if high >= END:
+    step = 1
+    while not is_enough(low + step):
+        step *= 2
+        if low + step >= END:
             return END
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    return low + bisect_left(range(low, low + step), True, key=is_enough)
 
 
 @dataclass(frozen=True)
@@ -144,14 +129,11 @@ class _Reached:
     """What follows from how far the streams are: the newest rows and the bounds of every node."""
 
     newest: Mapping[Time, int]
-    promised: Mapping[Time, int]
+    bounds: Mapping[Time, int]
     options: Options
 
-    def is_out(self, plan: nodes.Node) -> bool:
-        """Whether nothing waits in a plan."""
-        return all(map(self._lets_out, walk(plan)))
-
-    def _lets_out(self, node: nodes.Node) -> bool:
+    def lets_out(self, node: nodes.Node) -> bool:
+        """Whether nothing waits in a node."""
         match node:
             case nodes.WindowAggregate():
                 latest = self.latest(node.input, node.window.on)
@@ -164,11 +146,9 @@ class _Reached:
             case nodes.Union() if self.options.merges:
                 kept = node.order or node.schema.progressing
                 return all(self.bound(node, on) >= self.latest(node, on) for on in kept)
-            case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
+            case nodes.Numbered():
                 return True
-            case nodes.TableJoin() | nodes.Numbered():
-                return True
-        raise nodes.unknown(node)
+        return passes(node, merges=False)
 
     def _closes(self, node: nodes.WindowAggregate, latest: int) -> bool:
         bound = self.bound(node.input, node.window.on)
@@ -182,23 +162,20 @@ class _Reached:
     def _lets_lone_rows_out(self, node: nodes.Join) -> bool:
         if node.kind is JoinKind.INNER:
             return True
-        for side in (0, 1):
-            latest = self.latest(node.children[side], node.on[side])
-            other = self.bound(node.children[1 - side], node.on[1 - side])
-            waits = node.kind.keeps_alone(side) and latest > BEGINNING
-            if waits and keep_from(node.edges[0].band, side, other) <= latest:
-                return False
-        return True
+        latest = [self.latest(*each) for each in node.timed]
+        bounds = [self.bound(*each) for each in node.timed]
+        waiting = (s for s in (0, 1) if node.kind.keeps_alone(s) and latest[s] > BEGINNING)
+        band = node.edges[0].band
+        return all(keep_from(band, side, bounds[1 - side]) > latest[side] for side in waiting)
 
     def _lets_pairs_out(self, node: nodes.Join) -> bool:
         if tactic_of(node, self.options) in _PROMPT_JOINS:
             return True
-        inputs = list(zip(node.children, node.on, strict=True))
-        latest = [self.latest(*given) for given in inputs]
+        latest = [self.latest(*each) for each in node.timed]
         if min(latest) <= BEGINNING:
             return True
-        trigger = min(self.bound(*given) for given in inputs)
-        reach, least = reach_of(node), [trigger] * len(inputs)
+        trigger = min(self.bound(*each) for each in node.timed)
+        reach, least = reach_of(node), [trigger] * len(latest)
         return trigger >= max(latest) and all(
             reach.output_bound(port, least) > last for port, last in enumerate(latest)
         )
@@ -207,64 +184,61 @@ class _Reached:
 
     def latest(self, node: nodes.Node, on: str) -> int:
         """The greatest value of a progressing column; BEGINNING: there is none, or of no matter."""
+        found = [(column, self.latest(child, column)) for child, column in _below(node, on)]
+        latest = max((each for _, each in found), default=BEGINNING)
         match node:
-            case nodes.Numbered() if on == ROW_NUM:
-                return BEGINNING
             case nodes.Source():
                 # Rows are numbered as they come: nobody waits for a number that is no row's.
                 return self.newest.get((node.stream.name, on), BEGINNING)
-            case nodes.WindowAggregate():
-                latest = self.latest(node.input, node.window.on)
-                return latest if latest <= BEGINNING else _window_of_last(node, on, latest)
-            case nodes.Join():
-                child, own = node.origin(on)
-                return self.latest(node.children[child], own)
             case nodes.Project():
-                computed = node.progress[on]
-                return computed.highest({c: self.latest(node.input, c) for c in computed.columns})
-        return max(self.latest(*each) for each in _below(node, on))
+                return node.progress[on].highest(dict(found))
+            case nodes.WindowAggregate(window=Session() as window) if latest > BEGINNING:
+                return latest + window.gap
+            case nodes.WindowAggregate(window=Tagged() as window) if latest > BEGINNING:
+                return _edge(window, _last_window(window, latest), on)
+            case nodes.WindowAggregate():
+                return BEGINNING
+        return latest
 
     def bound(self, node: nodes.Node, on: str) -> int:
-        """What is promised about a progressing column."""
+        """The bound on a progressing column."""
+        if isinstance(node, nodes.Join):
+            return self._bound_of_join(node, on)
+        found = [(column, self.bound(child, column)) for child, column in _below(node, on)]
+        bound = min((each for _, each in found), default=BEGINNING)
         match node:
-            case nodes.Numbered() if on == ROW_NUM:
-                return BEGINNING
             case nodes.Source():
-                return self.promised.get((node.stream.name, on), BEGINNING)
-            case nodes.WindowAggregate():
-                bound = self.bound(node.input, node.window.on)
-                if not BEGINNING < bound < END:
-                    return bound
-                return self._bound_of_window(node, on, bound)
-            case nodes.Join():
-                return self._bound_of_join(node, on)
+                return self.bounds.get((node.stream.name, on), BEGINNING)
             case nodes.Project():
-                computed = node.progress[on]
-                bounds = {c: self.bound(node.input, c) for c in computed.columns}
+                bounds = dict(found)
                 if len(bounds) > 1:
                     bounds[latest_of(bounds)] = self._bound_of_latest(node.input, [*bounds])
-                return computed.bound(bounds)
-        return min(self.bound(*each) for each in _below(node, on))
+                return node.progress[on].bound(bounds)
+            case nodes.WindowAggregate(window=Tagged() as window) if BEGINNING < bound < END:
+                closed = window.closed_below(bound)
+                if isinstance(window, Landmark):
+                    latest = self.latest(node.input, window.on)
+                    if latest > BEGINNING:
+                        closed = min(closed, _last_window(window, latest) + 1)
+                return _edge(window, closed, on)
+        return bound
 
     def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
-        """What is promised about the greatest of several columns beyond what is about each."""
+        """The bound on the greatest of several columns beyond those on each."""
         match node:
-            case nodes.Select():
-                return self._bound_of_latest(node.input, columns)
-            case nodes.Project() if all(map(node.lineage, columns)):
+            case nodes.Select() | nodes.Project() if all(map(node.lineage, columns)):
                 below = [node.lineage(column)[0].column for column in columns]
                 return self._bound_of_latest(node.input, below)
             case nodes.Join(kind=JoinKind.INNER) if {*columns} == {*node.times}:
                 if tactic_of(node, self.options) not in _BY_LEFT:
-                    inputs = zip(node.children, node.on, strict=True)
-                    return min(self.bound(*each) for each in inputs)
+                    return min(self.bound(*each) for each in node.timed)
         return BEGINNING
 
     def _bound_of_join(self, node: nodes.Join, on: str) -> int:
         tactic, reach = tactic_of(node, self.options), reach_of(node)
         if tactic in _BY_LEFT and len(node.inputs) > 2:
             return self._bound_of_join(two_by_two(node), on)
-        bounds = [self.bound(*each) for each in zip(node.children, node.on, strict=True)]
+        bounds = [self.bound(*each) for each in node.timed]
         if tactic in _BY_LEFT:
             bounds = [reach.output_bound(0, bounds), bounds[1]]
         elif tactic not in _PROMPT_JOINS:
@@ -276,17 +250,6 @@ class _Reached:
         from_time = along(node.carried[on], oldest(child, bounds))
         return min(self.bound(node.children[child], own), from_time)
 
-    def _bound_of_window(self, node: nodes.WindowAggregate, on: str, bound: int) -> int:
-        window = node.window
-        if not isinstance(window, Tagged):
-            return bound
-        closed = window.closed_below(bound)
-        if isinstance(window, Landmark):
-            latest = self.latest(node.input, window.on)
-            closed = min(closed, _last_window(window, latest) + 1) if latest > BEGINNING else closed
-        start, end = window.covers(closed)
-        return end if on == WINDOW_END or start is None else start
-
 
 def _last_window(window: Tagged, latest: int) -> int:
     """The last window that a row up to this time can be in, and that there is."""
@@ -295,18 +258,22 @@ def _last_window(window: Tagged, latest: int) -> int:
     return first if isinstance(window, (Landmark, EndedByRows)) else stop - 1
 
 
-def _window_of_last(node: nodes.WindowAggregate, on: str, latest: int) -> int:
-    window = node.window
-    if isinstance(window, Session):
-        return latest + window.gap
-    if not isinstance(window, Tagged):
-        return BEGINNING
-    start, end = window.covers(_last_window(window, latest))
+def _edge(window: Tagged, wid: int, on: str) -> int:
+    """The end of a window, or its start where that is asked for and there is one."""
+    start, end = window.covers(wid)
     return end if on == WINDOW_END or start is None else start
 
 
-def _below(node: nodes.Node, on: str) -> Iterable[tuple[nodes.Node, str]]:
-    """Where a node has a column from that it passes on; a union first brings it to its type."""
-    if isinstance(node, nodes.Union):
-        return [(adapt(part, node), on) for part in node.parts]
+def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
+    """The columns that one that progresses follows from; none: it is a stream's, or a number."""
+    match node:
+        case nodes.WindowAggregate():
+            return [(node.input, node.window.on)]
+        case nodes.Join():
+            child, own = node.origin(on)
+            return [(node.children[child], own)]
+        case nodes.Project():
+            return [(node.input, column) for column in node.progress[on].columns]
+        case nodes.Union():  # brings columns to its types first
+            return [(adapt(part, node), on) for part in node.parts]
     return below(node, on)

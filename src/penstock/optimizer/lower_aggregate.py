@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.optimizer.cost.aggregation import Estimate
@@ -12,7 +13,7 @@ from penstock.optimizer.lower_two_level import two_level
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.rules.late_rows import with_late_rows
-from penstock.optimizer.specs import BucketSpec, Results, WindowSpec
+from penstock.optimizer.specs import BucketSpec, Results, UpToLastRowSpec, WindowSpec
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.row_windows import counted_rows
@@ -30,16 +31,14 @@ from penstock.windows import (
 BUFFERING = ("buffering", "buffering_incremental")
 
 
+_WID = (
+    "WidAggregate",
+    "window ids follow from the row alone; one partial aggregate per group and open window",
+)
 #: Window -> its operator, and why.
 _ALGORITHMS: dict[Any, tuple[str, str]] = {
-    Sliding: (
-        "WidAggregate",
-        "window ids follow from the row alone; one partial aggregate per group and open window",
-    ),
-    Cumulating: (
-        "WidAggregate",
-        "window ids follow from the row alone; one partial aggregate per group and open window",
-    ),
+    Sliding: _WID,
+    Cumulating: _WID,
     Landmark: (
         "LandmarkAggregate",
         "one partial aggregate per group and open step, and one for everything before",
@@ -66,12 +65,18 @@ def lower_window_aggregate(
     if node.has_several_windows:
         return lower_align_windows(node)
     if node.emit is not None:
-        return lower_emitting(node, node.emit, consistent=options.late == "consistent")
-    return (
-        paned(node, options, statistics)
-        or two_level(node, options)
-        or _one_level(node, options, estimated(node, options, statistics))
-    )
+        chosen = lower_emitting(node, node.emit, consistent=options.late == "consistent")
+    else:
+        chosen = (
+            paned(node, options, statistics)
+            or two_level(node, options)
+            or _one_level(node, options, estimated(node, options, statistics))
+        )
+    window = node.window
+    if isinstance(window, Sliding) and window.range > window.slide and counted_rows(node):
+        # Rows are also in windows that end after the last row.
+        return replace(chosen, specs=(*chosen.specs, UpToLastRowSpec(window)))
+    return chosen
 
 
 def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | None) -> Chosen:
@@ -87,9 +92,8 @@ def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | 
             algorithm, reason = _buffering(node, options.aggregation)
         elif options.aggregation == AUTO and node.groups:
             reason += "; AdaptWID takes less memory where most groups have few rows"
-    results = tuple((result.name, result.aggregate) for result in node.results)
     consistent = options.late == "consistent"
-    spec = WindowSpec(algorithm, node.groups, results, window, consistent=consistent)
+    spec = WindowSpec(algorithm, node.groups, node.named, window, consistent=consistent)
     return _chosen(spec, reason, found)
 
 
@@ -97,7 +101,7 @@ def by_windows(
     groups: tuple[str, ...], results: Results, window: Sliding, found: Estimate
 ) -> Chosen:
     """WID, and the reason."""
-    algorithm, reason = _ALGORITHMS[Sliding]
+    algorithm, reason = _WID
     return _chosen(WindowSpec(algorithm, groups, results, window), reason, found)
 
 
@@ -120,14 +124,3 @@ def _buffering(node: nodes.WindowAggregate, aggregation: str) -> tuple[str, str]
         )
         return "BufferingIncremental", reason
     return "Buffering", f"{reason}, since not all functions are invertible"
-
-
-def goes_beyond_rows(node: nodes.WindowAggregate) -> bool:
-    """Whether rows are also in windows that end after the last row: see `UpToLastRow`."""
-    window = node.window
-    return (
-        isinstance(window, Sliding)
-        and window.range > window.slide
-        and not node.has_several_windows
-        and counted_rows(node) is not None
-    )

@@ -14,9 +14,7 @@ from penstock.windows import Sliding
 
 def lower_align_windows(node: nodes.WindowAggregate) -> Chosen:
     """What joins the results of `node.apart`."""
-    sides = tuple(
-        tuple((result.name, result.aggregate) for result in part.results) for part in node.apart
-    )
+    sides = tuple(part.named for part in node.apart)
     if not isinstance(node.window, Sliding):
         raise PenstockBug(f"{node.window} cannot be combined with other windows")
     columns = tuple(result.name for result in node.results)

@@ -16,7 +16,6 @@ from penstock.windows import Cumulating, Landmark, Sliding
 
 def lower_emitting(node: nodes.WindowAggregate, emit: Emit, *, consistent: bool) -> Chosen:
     """WID that revises."""
-    results = tuple((result.name, result.aggregate) for result in node.results)
     window = node.window
     if not isinstance(window, Sliding | Cumulating | Landmark):
         raise PenstockBug(f"{window} has no early results")
@@ -24,7 +23,7 @@ def lower_emitting(node: nodes.WindowAggregate, emit: Emit, *, consistent: bool)
     return Chosen(
         (
             BucketSpec(window, emit.every),
-            WindowSpec(algorithm, node.groups, results, window, emit, consistent),
+            WindowSpec(algorithm, node.groups, node.named, window, emit, consistent),
         ),
         f"{emit}: partial aggregates of open windows can be read at any time, and tell what "
         "changed",

@@ -50,14 +50,13 @@ def _told(node: nodes.Ordered) -> str:
     found = price(node.input, node.on)
     if found is None:
         return "how long depends on the bounds of the streams"
-    is_time = node.schema[node.on].type is Type.TIMESTAMP
-    length = format_duration(found.ticks) if is_time else str(found.ticks)
+    length = _length(found.ticks, node.schema[node.on].type)
     parts = f" ({' + '.join(found.parts)})" if found.parts else ""
     return f"rows of the last {length} are buffered{parts}"
 
 
 def price(node: nodes.Node, on: str) -> Price | None:
-    """The price of a promise on the column; None: that depends on others."""
+    """The price of a bound on the column; None: that depends on others."""
     match node:
         case nodes.Source():
             stream = node.stream

@@ -41,8 +41,7 @@ def paned(node: nodes.WindowAggregate, options: Options, statistics: Statistics)
     wants_none = panes_per_window(window) == 1 or (found is not None and found.wid < found.paned)
     if options.aggregation == AUTO and wants_none:
         return None
-    results = tuple((result.name, result.aggregate) for result in node.results)
-    return by_panes(node.groups, results, window, found, options.aggregation == "adapt_paned")
+    return by_panes(node.groups, node.named, window, found, options.aggregation == "adapt_paned")
 
 
 def by_panes(

@@ -18,7 +18,7 @@ def lower_table_join(node: nodes.TableJoin) -> Chosen:
         node.filter,
         node.kind,
     )
-    by = "its hash index is probed" if spec.keys[0] else "all its rows are compared"
+    by = "its hash index is probed" if spec.match.keys[0] else "all its rows are compared"
     return Chosen(
         (StaticJoinSpec(spec),),
         f"the table does not change, so rows pass at once and are not stored; {by}",

@@ -22,17 +22,14 @@ def two_level(node: nodes.WindowAggregate, options: Options) -> Chosen | None:
     window = node.window
     if options.aggregation != "two_level" or not isinstance(window, Sliding | Cumulating):
         return None
-    size, flush = (
-        options.table_size,
-        Flush(options.flush, options.flush_windows, options.flush_rows),
-    )
-    results = tuple((result.name, result.aggregate) for result in node.results)
+    size = options.table_size
+    flush = Flush(options.flush, options.flush_windows, options.flush_rows)
     leaves = _LEAVES[flush.policy].format(m=flush.windows, i=flush.rows)
     return Chosen(
         (
             BucketSpec(window),
-            LowLevelSpec(node.groups, results, size, flush),
-            WindowSpec("HighLevel", node.groups, results, window),
+            LowLevelSpec(node.groups, node.named, size, flush),
+            WindowSpec("HighLevel", node.groups, node.named, window),
         ),
         f"as set; a table of {size} slots {leaves}; a second level merges them",
     )

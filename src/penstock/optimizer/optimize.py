@@ -12,12 +12,12 @@ queries that run: a query that comes later uses their operators where they suit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.optimizer.joins.two_by_two import shape_joins
-from penstock.optimizer.lower_aggregate import goes_beyond_rows, lower_window_aggregate
+from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_numbered, lower_project, lower_select
@@ -41,12 +41,11 @@ from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
-from penstock.optimizer.specs import SourceSpec, StaticJoinSpec, UpToLastRowSpec
+from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.optimizer.statistics import Statistics, sharers
 from penstock.plan import nodes
-from penstock.plan.graph import streams_of
+from penstock.plan.graph import fold, streams_of
 from penstock.plan.waiting import waits
-from penstock.windows import Sliding
 
 #: Rewrites of logical plans, in their order.
 RULES = (in_order, late_rows, adapt_union_inputs, shape_joins, prune)
@@ -67,17 +66,11 @@ def optimize(
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
-    plans: Plans = {}
-    # Queries that wait for nothing have no results that a late row could change.
-    for with_late in (False, True):
-        chooser = _Chooser(options, statistics, with_late)
-        read = {n: q for n, q in queries.items() if waits(q, options.merges) is not with_late}
-        plans = {**plans, **{name: chooser.plan(query) for name, query in read.items()}}
+    plans: Plans = {name: _lower(query, options, statistics) for name, query in queries.items()}
     for fit in FITTING:
         plans = fit(plans, running or {})
-    streams = {s.name: s for plan in queries.values() for s in streams_of(plan).values()}
-    chosen = {name: plans[name] for name in queries}
-    return Program(tuple(streams.values()), dict(queries), chosen, options, asked)
+    streams = tuple(streams_of(*queries.values()).values())
+    return Program(streams, dict(queries), plans, options, asked)
 
 
 def go_on(queries: Queries, options: Options, kept: Plans, asked: Mapping[str, str]) -> Program:
@@ -136,39 +129,18 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
     raise PenstockBug(f"no operators for {type(node).__name__}")
 
 
-class _Chooser:
-    """Chooses operators for plans, for equal nodes once."""
+def _lower(query: nodes.Node, options: Options, statistics: Statistics) -> PhysicalPlan:
+    """The operators for a query."""
+    # Queries that wait for nothing have no results that a late row could change.
+    with_late = not waits(query, options.merges)
 
-    def __init__(self, options: Options, statistics: Statistics, with_late: bool) -> None:
-        self._options = options
-        self._statistics = statistics
-        self._with_late = with_late
-        self._done: dict[nodes.Node, PhysicalPlan] = {}
-
-    def plan(self, node: nodes.Node) -> PhysicalPlan:
-        if node not in self._done:
-            self._done[node] = self._plan(node)
-        return self._done[node]
-
-    def _plan(self, node: nodes.Node) -> PhysicalPlan:
+    def lowered(node: nodes.Node, below: tuple[PhysicalPlan, ...]) -> PhysicalPlan:
         if isinstance(node, nodes.Source):
-            source = SourceSpec.of(node.stream, with_late=self._with_late)
-            reason = f"where rows come in{', late ones too' if self._with_late else ''}"
+            source = SourceSpec.of(node.stream, with_late=with_late)
+            reason = f"where rows come in{', late ones too' if with_late else ''}"
             return PhysicalPlan(source, (), node.label, reason)
-        chosen = choose(node, self._options, self._statistics)
-        below = tuple(map(self.plan, self._inputs(node)))
-        if not chosen.specs:
-            return replace(below[0], reason=f"{below[0].reason}; {chosen.reason}")
-        for spec in chosen.specs:
-            below = (PhysicalPlan(spec, below),)
-        if isinstance(node, nodes.WindowAggregate) and goes_beyond_rows(node):
-            assert isinstance(node.window, Sliding)
-            counted = (*below, self.plan(node.input))
-            below = (PhysicalPlan(UpToLastRowSpec(node.window), counted),)
-        [last] = below
-        return replace(last, label=node.label, reason=chosen.reason, cost=chosen.cost)
-
-    def _inputs(self, node: nodes.Node) -> Iterable[nodes.Node]:
         if isinstance(node, nodes.WindowAggregate) and node.has_several_windows:
-            return node.apart
-        return node.children
+            below = tuple(lowered(part, below) for part in node.apart)
+        return choose(node, options, statistics).over(below, node.label)
+
+    return fold(query, lowered)

@@ -13,7 +13,7 @@ have equal fingerprints, so they are built once, and state is found again by the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 from penstock.model.streams import Stream
 from penstock.optimizer.codec import canonical, decode, encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.specs import SourceSpec, Spec
-from penstock.plan.graph import rewrite
+from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
+from penstock.plan.graph import distinct, rewrite
 from penstock.plan.nodes import Node, Source
 
 Queries: TypeAlias = Mapping[str, Node]
@@ -43,6 +43,16 @@ class Chosen:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.specs)
+
+    def over(self, inputs: tuple[PhysicalPlan, ...], label: str) -> PhysicalPlan:
+        """These operators on top of each other, the first over the inputs of the node."""
+        if not self.specs:
+            return replace(inputs[0], reason=f"{inputs[0].reason}; {self.reason}")
+        below = inputs
+        for spec in self.specs:
+            counted = inputs if isinstance(spec, UpToLastRowSpec) else ()
+            below = (PhysicalPlan(spec, (*below, *counted)),)
+        return replace(below[0], label=label, reason=self.reason, cost=self.cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +82,7 @@ class PhysicalPlan:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def walk(self) -> Iterator[PhysicalPlan]:
+    def walk(self) -> list[PhysicalPlan]:
         """Every distinct operator, inputs before consumers."""
         return walk([self])
 
@@ -81,19 +91,9 @@ Plans: TypeAlias = Mapping[str, PhysicalPlan]
 """Physical plans by the names of their queries."""
 
 
-def walk(plans: Iterable[PhysicalPlan]) -> Iterator[PhysicalPlan]:
+def walk(plans: Iterable[PhysicalPlan]) -> list[PhysicalPlan]:
     """Every distinct operator of several plans, inputs before consumers."""
-    seen: set[PhysicalPlan] = set()
-
-    def visit(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
-        if plan not in seen:
-            seen.add(plan)
-            for below in plan.inputs:
-                yield from visit(below)
-            yield plan
-
-    for plan in plans:
-        yield from visit(plan)
+    return distinct(plans, lambda plan: plan.inputs)
 
 
 def rewritten(

@@ -15,15 +15,14 @@ something else, it has another fingerprint. So a change tells which operators ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from penstock.model.timestamps import format_ticks
-from penstock.optimizer.cost.aggregation import Estimate, Load, estimate
+from penstock.optimizer.cost.aggregation import Load, estimate
 from penstock.optimizer.cost.costs import Costs
 from penstock.optimizer.lower_aggregate import by_windows
 from penstock.optimizer.lower_panes import by_panes
-from penstock.optimizer.physical import Chosen, PhysicalPlan, Plans, rewritten, walk
+from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.specs import HandoverSpec, PanedWidSpec, Results, WindowSpec
 from penstock.windows import Sliding
@@ -58,19 +57,24 @@ def is_changing(plans: Plans) -> bool:
 
 def other_way(plans: Plans, plan: PhysicalPlan, load: Load, costs: Costs) -> PhysicalPlan | None:
     """The same windows computed in another way, if that pays under this load."""
-    found = _estimated(plan, load, costs, _sharers(plan, plans))
-    now, then = found.wid, found.paned
+    groups, results, window = asked = _windows(plan)
+    functions = [aggregate for _, aggregate in results]
+    found = estimate(window, groups, functions, load, costs, _sharers(plan, plans))
     if isinstance(plan.spec, PanedWidSpec):
-        now, then = then, now
+        now, then, chosen = found.paned, found.wid, by_windows(*asked, found)
+    else:
+        now, then, chosen = found.wid, found.paned, by_panes(*asked, found)
     if now < PAYS * then:
         return None
-    other = _other(plan, found, plans)
-    return None if other in set(walk(plans.values())) else other
+    other = chosen.over((_input_of(plan),), plan.label)
+    if isinstance(other.spec, PanedWidSpec):
+        [other] = share_panes({"": other}, plans).values()
+    return None if other in walk(plans.values()) else other
 
 
 def begin(plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int) -> Change:
     """Let one aggregate take over from another with the window `first`."""
-    window = _windows(now).window
+    _, _, window = _windows(now)
     until = window.covers(first)[1] - window.slide
     shown = format_ticks(until) if window.unit == "time" else str(until)
     reason = f"{then.spec.name} takes over from {now.spec.name} with windows that end after {shown}"
@@ -104,50 +108,21 @@ def _exchanged(plans: Plans, now: PhysicalPlan, then: PhysicalPlan) -> Change:
     return Change(rewritten(plans, change), renamed, (now.id, then.id))
 
 
-def _other(plan: PhysicalPlan, found: Estimate, plans: Plans) -> PhysicalPlan:
-    """With panes if it was without, and the other way round."""
-    asked = _windows(plan)
-    if isinstance(plan.spec, PanedWidSpec):
-        return _chain(plan, by_windows(*asked, found))
-    [shared] = share_panes({"": _chain(plan, by_panes(*asked, found))}, plans).values()
-    return shared
-
-
-def _chain(plan: PhysicalPlan, chosen: Chosen) -> PhysicalPlan:
-    below = _input_of(plan)
-    for spec in chosen.specs:
-        below = PhysicalPlan(spec, (below,))
-    return replace(below, label=plan.label, reason=chosen.reason, cost=chosen.cost)
-
-
-def _estimated(plan: PhysicalPlan, load: Load, costs: Costs, sharers: int) -> Estimate:
-    asked = _windows(plan)
-    functions = [aggregate for _, aggregate in asked.results]
-    return estimate(asked.window, asked.groups, functions, load, costs, sharers)
-
-
 def _sharers(plan: PhysicalPlan, plans: Plans) -> int:
     """How many windows could share its panes."""
 
     def panes(plan: PhysicalPlan) -> tuple[PhysicalPlan, tuple[str, ...], str]:
-        asked = _windows(plan)
-        return _input_of(plan), asked.groups, asked.window.on
+        groups, _, window = _windows(plan)
+        return _input_of(plan), groups, window.on
 
     return sum(panes(other) == panes(plan) for other in aggregates(plans))
 
 
-class _Windows(NamedTuple):
+def _windows(plan: PhysicalPlan) -> tuple[tuple[str, ...], Results, Sliding]:
     """What an aggregate is asked for."""
-
-    groups: tuple[str, ...]
-    results: Results
-    window: Sliding
-
-
-def _windows(plan: PhysicalPlan) -> _Windows:
     spec = plan.spec
     assert isinstance(spec, WindowSpec | PanedWidSpec) and isinstance(spec.window, Sliding)
-    return _Windows(spec.groups, spec.results, spec.window)
+    return spec.groups, spec.results, spec.window
 
 
 def _input_of(plan: PhysicalPlan) -> PhysicalPlan:

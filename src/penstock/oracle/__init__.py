@@ -4,6 +4,7 @@ It is written from the definitions and shares nothing with the kernel, so that a
 not repeated here. `penstock verify` and the tests compare with it.
 
     evaluate       plans: windows from `extent` alone, joins by trying every pair
+    aggregates     what aggregate functions compute
     expressions    what functions compute
     casts          values of one type as values of another
 """

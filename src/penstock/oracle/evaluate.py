@@ -15,11 +15,10 @@ no `row_num` yet, its position is its number. The order of answers means nothing
 from __future__ import annotations
 
 import io
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -28,17 +27,18 @@ from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
+from penstock.oracle.aggregates import Value, aggregate
 from penstock.oracle.casts import cast
-from penstock.oracle.expressions import order, value_of
+from penstock.oracle.expressions import value_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding, Window
 
-Value = Callable[[Row], Any]
-
 #: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
 AggregateCall = tuple[str, Value | None] | tuple[str, Value | None, Value | None, tuple[float, ...]]
+
+AnyRow = TypeVar("AnyRow", bound=Row)
 
 #: Output name -> what it is.
 Aggregates = Mapping[str, AggregateCall]
@@ -66,8 +66,8 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
                 assert isinstance(plan.window, Sliding)
                 windows = {result.name: result.window or plan.window for result in plan.results}
                 answer = evaluate_side_by_side(windows, rows, plan.groups, aggregates)
-                return up_to_last_row(plan, answer, inputs)
-            answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
+            else:
+                answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
             answer = up_to_last_row(plan, answer, inputs)
             # Revisions depend on when rows come; what stands in the end does not.
             return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
@@ -158,142 +158,15 @@ def evaluate_side_by_side(
 
     `windows` are those of the results by name. A row begins where the first of them does.
     """
-    members: dict[tuple[Any, ...], dict[str, list[Row]]] = {}
-    for name, window in windows.items():
-        for wid in window.windows(rows):
-            _, end = window.bounds(wid)
-            for row in window.extent(wid, rows):
-                key = (end, *(row[each] for each in groups))
-                members.setdefault(key, {}).setdefault(name, []).append(row)
     longest = max(windows.values(), key=lambda window: window.range)
-    answer = []
-    for (end, *values), found in members.items():
-        results = {name: aggregate(found.get(name, []), *aggregates[name]) for name in windows}
-        keys = dict(zip(groups, values, strict=True))
-        answer.append({**keys, **results, WINDOW_START: end - longest.range, WINDOW_END: end})
-    return answer
-
-
-def aggregate(
-    rows: Sequence[Row],
-    function: str,
-    value: Value | None,
-    by: Value | None = None,
-    parameters: tuple[float, ...] = (),
-) -> Any:
-    """One aggregate over the rows of one group, NULLs left out."""
-    if value is None:
-        return len(rows)
-    if by is not None:
-        pairs = [(by(row), value(row)) for row in rows]
-        placed = [pair for pair in pairs if pair[0] is not None and pair[1] is not None]
-        placed.sort(key=lambda pair: (order(pair[0]), order(pair[1])))
-        return PLACED[function]([x for _, x in placed])
-    values = [found for row in rows if (found := value(row)) is not None]
-    if function in WITH_PARAMETER:
-        return WITH_PARAMETER[function](values, *parameters)
-    return AGGREGATES[function](values)
-
-
-def total(values: list[Any]) -> Any:
-    if not values:
-        return None
-    return math.fsum(values) if is_finite_float(values) else sum(values)
-
-
-def average(values: list[Any]) -> float | None:
-    return total(values) / len(values) if values else None
-
-
-def variance(values: list[Any], *, sample: bool) -> float | None:
-    """Exactly, then rounded once: the mean of the squared distances from the mean."""
-    count = len(values) - sample
-    if count <= 0:
-        return None
-    if not all(map(math.isfinite, values)):
-        return math.nan
-    exact = [Fraction(value) for value in values]
-    mean = sum(exact) / len(exact)
-    return float(sum((value - mean) ** 2 for value in exact) / count)
-
-
-def deviation(values: list[Any], *, sample: bool) -> float | None:
-    found = variance(values, sample=sample)
-    return None if found is None else math.sqrt(found)
-
-
-def distinct(values: list[Any]) -> list[Any]:
-    return sorted({order(value): value for value in values}.values(), key=order)
-
-
-def percentile(values: list[Any], share: float) -> float | None:
-    """Between the two values that the share falls between."""
-    if not values:
-        return None
-    ranked = sorted(map(float, values))
-    place = share * (len(ranked) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ranked) - 1)
-    return ranked[low] + (ranked[high] - ranked[low]) * (place - low)
-
-
-def lower_percentile(values: list[Any], share: float) -> float | None:
-    """The lower of the two values that the share falls between."""
-    if not values:
-        return None
-    return sorted(map(float, values), key=order)[math.floor(share * (len(values) - 1))]
-
-
-def frequencies(values: list[Any]) -> list[tuple[Any, int]]:
-    """Most frequent first, equal ones in their own order."""
-    counts = [(value, values.count(value)) for value in distinct(values)]
-    return sorted(counts, key=lambda pair: -pair[1])
-
-
-def heavy_hitters(values: list[Any], share: float) -> str:
-    return text([value for value, count in frequencies(values) if count >= share * len(values)])
-
-
-def text(values: list[Any]) -> str:
-    return json.dumps(values, separators=(",", ":"))
-
-
-def is_finite_float(values: list[Any]) -> bool:
-    return isinstance(values[0], float) and all(map(math.isfinite, values))
-
-
-AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
-    "count": len,
-    "sum": total,
-    "min": lambda values: min(values, key=order, default=None),
-    "max": lambda values: max(values, key=order, default=None),
-    "avg": average,
-    "var_samp": lambda values: variance(values, sample=True),
-    "var_pop": lambda values: variance(values, sample=False),
-    "stddev_samp": lambda values: deviation(values, sample=True),
-    "stddev_pop": lambda values: deviation(values, sample=False),
-    "bool_and": lambda values: all(values) if values else None,
-    "bool_or": lambda values: any(values) if values else None,
-    "count_distinct": lambda values: len(distinct(values)),
-    "approx_count_distinct": lambda values: len(distinct(values)),  # what it comes near to
-    "sum_distinct": lambda values: total(distinct(values)),
-    "avg_distinct": lambda values: average(distinct(values)),
-    "collect_set": lambda values: text(distinct(values)),
-    "mode": lambda values: frequencies(values)[0][0] if values else None,
-}
-
-PLACED: dict[str, Callable[[list[Any]], Any]] = {
-    "min_by": lambda values: values[0] if values else None,
-    "max_by": lambda values: values[-1] if values else None,
-    "collect_list": text,
-}
-
-WITH_PARAMETER: dict[str, Callable[..., Any]] = {
-    "percentile": percentile,
-    "approx_percentile": lower_percentile,  # what it comes near to
-    "top_k": lambda values, k: text(sorted(values, key=order, reverse=True)[:k]),
-    "heavy_hitters": heavy_hitters,
-}
+    nothing = {name: aggregate([], *aggregates[name]) for name in windows}
+    answer: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for name, window in windows.items():
+        for row in evaluate_window_aggregate(window, rows, groups, {name: aggregates[name]}):
+            key = (row[WINDOW_END], *(row[each] for each in groups))
+            begin = row[WINDOW_END] - longest.range
+            answer.setdefault(key, {**row, **nothing, WINDOW_START: begin})[name] = row[name]
+    return list(answer.values())
 
 
 # --- joins --------------------------------------------------------------------------------------
@@ -356,6 +229,7 @@ def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any
     """Every row is tried with every row of the table."""
     assert plan.table.content is not None
     table = pl.read_ipc_stream(io.BytesIO(plan.table.content)).to_dicts()
+    nothing = dict.fromkeys(plan.schema.names)
     answer = []
     for row in rows:
         mine = prefixed(plan.names[0], row)
@@ -370,16 +244,11 @@ def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any
             and holds(plan.filter, pair)
             and holds(plan.residual, pair)
         ]
-        match plan.kind:
-            case JoinKind.SEMI:
-                answer += [mine] if met else []
-            case JoinKind.ANTI:
-                answer += [] if met else [mine]
-            case JoinKind.LEFT if not met:
-                nothing = dict.fromkeys(plan.table.schema.names)
-                answer.append({**mine, **prefixed(plan.names[1], nothing)})
-            case _:
-                answer += met
+        if plan.kind.is_one_sided:
+            answer += [mine] if bool(met) is (plan.kind is JoinKind.SEMI) else []
+        else:
+            alone = [{**nothing, **mine}] if plan.kind.keeps_alone(0) else []
+            answer += met or alone
     return answer
 
 
@@ -395,24 +264,54 @@ def prefixed(name: str, row: Row) -> dict[str, Any]:
 
 
 def same_rows(ours: Iterable[Row], theirs: Iterable[Row], tolerance: float = 1e-9) -> bool:
-    """Whether both hold the same rows the same number of times, in whatever order.
+    """Whether both hold the same rows the same number of times, in whatever order."""
+    return apart(ours, theirs, tolerance) == ([], [])
 
-    Numbers may differ in their last digits, so rows are sorted by what is exact first.
+
+def apart(
+    expected: Iterable[AnyRow],
+    got: Iterable[AnyRow],
+    tolerance: float,
+    loose: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> tuple[list[AnyRow], list[AnyRow]]:
+    """Rows that only one of the two has, counting how often.
+
+    Floating-point numbers may differ in their last digits; those in a column of `loose` by a share
+    of what is expected, or by so much at least.
     """
-    mine, yours = sorted(ours, key=sort_key), sorted(theirs, key=sort_key)
-    return len(mine) == len(yours) and all(
-        a.keys() == b.keys() and all(close(a[name], b[name], tolerance) for name in a)
-        for a, b in zip(mine, yours, strict=True)
+    alike: dict[tuple[Any, ...], list[AnyRow]] = {}
+    for row in got:
+        alike.setdefault(exact(row, loose), []).append(row)
+    missing = []
+    for row in expected:
+        candidates = alike.get(exact(row, loose), [])
+        found = next((other for other in candidates if near(row, other, tolerance, loose)), None)
+        if found is None:
+            missing.append(row)
+        else:
+            candidates.remove(found)
+    return missing, [row for rows in alike.values() for row in rows]
+
+
+def exact(row: Row, loose: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What must be equal: 1, 1.0 and true are three different values."""
+    return tuple(
+        (name, type(value).__name__, None if isinstance(value, float) else value)
+        for name, value in sorted(row.items())
+        if name not in loose
     )
 
 
-def sort_key(row: Row) -> list[tuple[Any, ...]]:
-    exact = [n for n in sorted(row) if not isinstance(row[n], float)]
-    inexact = [n for n in sorted(row) if isinstance(row[n], float)]
-    return [
-        (name, type(row[name]).__name__, "" if row[name] is None else order(row[name]))
-        for name in exact + inexact
-    ]
+def near(row: Row, other: Row, tolerance: float, loose: Mapping[str, tuple[float, float]]) -> bool:
+    for name, value in row.items():
+        theirs = other[name]
+        if name in loose and value is not None and theirs is not None:
+            share, least = loose[name]
+            if abs(value - theirs) > max(share * abs(value), least):
+                return False
+        elif not close(value, theirs, tolerance):
+            return False
+    return True
 
 
 def close(mine: Any, yours: Any, tolerance: float) -> bool:

@@ -16,6 +16,7 @@ is late, and one that lacks any is timeless; a late row counts for the bounds, b
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -32,7 +33,7 @@ class Verdict(Enum):
     ON_TIME = "on time"
     LATE = "late"
     TIMELESS = "without a time"
-    PROMISE = "a promise"
+    PUNCTUATION = "punctuation"
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ def judge(
     stream: Stream, steps: Sequence[Step], *, by_batch: bool
 ) -> list[list[tuple[Verdict, Row]]]:
     """Every row of every batch with its verdict, in the order in which the stream has them."""
-    promised = _Promised(stream)
-    return [_judge_step(stream, step, promised, by_batch=by_batch) for step in steps]
+    progress = _Progress(stream)
+    return [_judge_step(stream, step, progress, by_batch=by_batch) for step in steps]
 
 
 def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]], *, late: bool = False) -> list[Row]:
@@ -61,21 +62,21 @@ def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]], *, late: bool = Fa
 
 
 def _judge_step(
-    stream: Stream, step: Step, promised: _Promised, *, by_batch: bool
+    stream: Stream, step: Step, progress: _Progress, *, by_batch: bool
 ) -> list[tuple[Verdict, Row]]:
     judged: list[tuple[Verdict, Row]] = []
     for row in step.rows:
-        verdict = promised.verdict(row)
+        verdict = progress.verdict(row)
         judged.append((verdict, row))
         if not by_batch:
-            promised.saw(row, verdict)
-            promised.raise_by_rows()
+            progress.saw(row, verdict)
+            progress.raise_bounds(by_batch=False)
     if by_batch:
         for verdict, row in judged:
-            promised.saw(row, verdict)
-        promised.raise_by_batch()
+            progress.saw(row, verdict)
+        progress.raise_bounds(by_batch=True)
     if step.bound is not None:
-        promised.bound = max(promised.bound, step.bound)
+        progress.bound = max(progress.bound, step.bound)
     if by_batch and stream.is_ordered and stream.timestamp is not None:
         # Tasks run side by side, so only time can order what an ordered stream brings at once.
         on = stream.timestamp
@@ -84,14 +85,13 @@ def _judge_step(
 
 
 @dataclass
-class _Promised:
+class _Progress:
     """The bounds of a stream so far."""
 
     stream: Stream
     bound: int = BEGINNING
-    times: list[int] = field(default_factory=list)  # of all rows that came
-    further: dict[str, list[int]] = field(default_factory=dict)  # likewise, of further columns
-    bounds: dict[str, int] = field(default_factory=dict)
+    times: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # that came
+    bounds: dict[str, int] = field(default_factory=dict)  # of further columns
     some: list[tuple[Mapping[str, Any], int]] = field(default_factory=list)  # about such rows only
 
     def verdict(self, row: Row) -> Verdict:
@@ -99,7 +99,7 @@ class _Promised:
         if stream.kind is not TimestampKind.EXTERNAL or on is None:
             return Verdict.ON_TIME
         if stream.timing.marker is not None and row[stream.timing.marker] is True:
-            return Verdict.PROMISE
+            return Verdict.PUNCTUATION
         if any(row[n] is None or not BEGINNING < row[n] < END for n in stream.times):
             return Verdict.TIMELESS
         time = row[on]
@@ -115,10 +115,9 @@ class _Promised:
         on, marker = self.stream.timestamp, self.stream.timing.marker
         if on is None or verdict is Verdict.TIMELESS:
             return
-        if verdict is not Verdict.PROMISE:
-            self.times.append(row[on])
-            for each in self.stream.further:
-                self.further.setdefault(each.column, []).append(row[each.column])
+        if verdict is not Verdict.PUNCTUATION:
+            for name in self.stream.times:
+                self.times[name].append(row[name])
             return
         named = {n: v for n, v in row.items() if n not in (on, marker) and v is not None}
         if row[on] is not None and named:
@@ -126,28 +125,16 @@ class _Promised:
         elif row[on] is not None:
             self.bound = max(self.bound, row[on])
 
-    def _raise_further(self) -> None:
+    def raise_bounds(self, *, by_batch: bool) -> None:
         for each in self.stream.further:
-            if self.further.get(each.column):
-                self.bounds[each.column] = max(self.further[each.column]) - each.slack
-
-    def raise_by_rows(self) -> None:
-        self._raise_further()
-        late = self.stream.timing.rows_late
+            if self.times[each.column]:
+                self.bounds[each.column] = max(self.times[each.column]) - each.slack
+        stream = self.stream
+        if stream.kind is not TimestampKind.EXTERNAL or stream.timestamp is None:
+            return
+        times, late = self.times[stream.timestamp], stream.timing.rows_late
         if late is not None:
-            self._raise(max(self.times[: max(0, len(self.times) - late)], default=BEGINNING))
-        elif self.stream.slack is not None and self.times:
-            # All that came before is in the bound already.
-            self._raise(self.times[-1] - self.stream.slack)
-
-    def raise_by_batch(self) -> None:
-        self._raise_further()
-        late = self.stream.timing.rows_late
-        if late is not None:
-            self._raise(next(iter(sorted(self.times, reverse=True)[late:]), BEGINNING))
-        elif self.stream.slack is not None:
-            self._raise(max(self.times, default=BEGINNING) - self.stream.slack)
-
-    def _raise(self, bound: int) -> None:
-        if self.stream.kind is TimestampKind.EXTERNAL:
-            self.bound = max(self.bound, bound)
+            settled = (sorted(times) if by_batch else times)[: max(0, len(times) - late)]
+            self.bound = max(self.bound, max(settled, default=BEGINNING))
+        elif stream.slack is not None:
+            self.bound = max(self.bound, max(times, default=BEGINNING) - stream.slack)

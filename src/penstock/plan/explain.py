@@ -16,60 +16,69 @@ The text is what the golden files of the tests hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
-from penstock.plan.graph import QueryGraph, walk
+from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
+
+Part = TypeVar("Part", bound=Hashable)
 
 
 def explain(plan: Node) -> str:
     """One plan as text."""
-    return "\n".join(_Writer(_numbered([plan])).lines(plan, 0))
+    return "\n".join(_outline([plan]).lines(plan))
 
 
-def explain_graph(graph: QueryGraph) -> str:
+def explain_graph(queries: Mapping[str, Node]) -> str:
     """All queries as text, with what they share written once."""
-    writer = _Writer(_numbered(list(graph.queries.values())))
+    outline = _outline(queries.values())
     return "\n\n".join(
-        "\n".join([f"Query {name}", *writer.lines(plan, 1)]) for name, plan in graph.queries.items()
+        "\n".join([f"Query {name}", *outline.lines(plan, 1)]) for name, plan in queries.items()
     )
+
+
+class Outline(Generic[Part]):
+    """Writes each part with what is below it; those that have a number once, then the number.
+
+    `shown` gives the lines of a part, and what stands below them.
+    """
+
+    def __init__(
+        self,
+        numbers: Mapping[Part, int],
+        shown: Callable[[Part], tuple[Iterable[str], Iterable[Part]]],
+    ) -> None:
+        self._numbers = numbers
+        self._shown = shown
+        self._written: set[Part] = set()
+
+    def lines(self, part: Part, depth: int = 0) -> Iterator[str]:
+        indent = "  " * depth
+        number = self._numbers.get(part)
+        lead = "" if number is None else f"#{number} "
+        if number is not None and part in self._written:
+            yield f"{indent}{lead}(above)"
+            return
+        self._written.add(part)
+        texts, below = self._shown(part)
+        for text in texts:
+            yield f"{indent}{lead}{text}"
+            lead = ""
+        for each in below:
+            yield from self.lines(each, depth + 1)
+
+
+def _outline(plans: Iterable[Node]) -> Outline[Node]:
+    plans = list(plans)
+    return Outline(_numbered(plans), lambda node: ([node.label], node.children))
 
 
 def _numbered(plans: list[Node]) -> dict[Node, int]:
     """A number for each sub-plan that occurs more than once; only the largest of them get one."""
-    seen: set[Node] = set()
-    again: dict[Node, None] = {}
-
-    def visit(node: Node) -> None:
-        if node in seen:
-            # A source is one line anyway: a number would say less than its name.
-            if not isinstance(node, Source):
-                again.setdefault(node)
-            return
-        seen.add(node)
-        for below in node.children:
-            visit(below)
-
-    for plan in plans:
-        visit(plan)
-    order = [node for plan in plans for node in reversed(list(walk(plan)))]
-    numbered = [node for node in dict.fromkeys(order) if node in again]
-    return {node: number for number, node in enumerate(numbered, start=1)}
-
-
-class _Writer:
-    def __init__(self, numbers: dict[Node, int]) -> None:
-        self._numbers = numbers
-        self._written: set[Node] = set()
-
-    def lines(self, node: Node, depth: int) -> Iterator[str]:
-        indent = "  " * depth
-        number = self._numbers.get(node)
-        if number is not None and node in self._written:
-            yield f"{indent}#{number} (above)"
-            return
-        self._written.add(node)
-        lead = f"#{number} " if number is not None else ""
-        yield f"{indent}{lead}{node.label}"
-        for below in node.children:
-            yield from self.lines(below, depth + 1)
+    times = Counter((*plans, *(below for node in walk(*plans) for below in node.children)))
+    order = [node for plan in plans for node in reversed(walk(plan))]
+    # A source is one line anyway: a number would say less than its name.
+    again = [n for n in dict.fromkeys(order) if times[n] > 1 and not isinstance(n, Source)]
+    return {node: number for number, node in enumerate(again, start=1)}

@@ -1,79 +1,44 @@
-"""The query graph: all continuous queries as one graph, equal sub-plans drawn once.
+"""The query graph: all continuous queries as one graph, equal sub-plans met once.
 
 Nodes compare by content, so whatever two queries have in common is one node here, with several
-consumers. A connected *component* is what must be scheduled together; queries in different
-components have nothing to do with each other.  Spec: execution-model 1.
+consumers.  Spec: execution-model 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
 from penstock.model.streams import Stream
 from penstock.plan.nodes import Node, Source
 
 T = TypeVar("T")
+Part = TypeVar("Part", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class QueryGraph:
-    """Plans by query name, and their distinct nodes, inputs before consumers."""
+def distinct(roots: Iterable[Part], below: Callable[[Part], Iterable[Part]]) -> list[Part]:
+    """Everything that roots stand on, and they themselves: each once, what is below it before."""
+    found: dict[Part, None] = {}
 
-    queries: Mapping[str, Node]
-    nodes: tuple[Node, ...] = field(init=False)
+    def visit(part: Part) -> None:
+        if part not in found:
+            for each in below(part):
+                visit(each)
+            found[part] = None
 
-    def __post_init__(self) -> None:
-        found: dict[Node, None] = {}
-        for plan in self.queries.values():
-            for node in walk(plan):
-                found.setdefault(node)
-        object.__setattr__(self, "nodes", tuple(found))
-
-    def readers(self, node: Node) -> list[Node | str]:
-        """Who reads a node: other nodes, and queries by name."""
-        consumers: list[Node | str] = [other for other in self.nodes if node in other.children]
-        return consumers + [name for name, plan in self.queries.items() if plan == node]
-
-    def shared(self) -> list[Node]:
-        """Nodes with more than one reader."""
-        return [node for node in self.nodes if len(self.readers(node)) > 1]
-
-    def components(self) -> list[list[str]]:
-        """Names of the queries that hang together, through whatever they share."""
-        groups: list[tuple[set[Node], list[str]]] = []
-        for name, plan in self.queries.items():
-            nodes = set(walk(plan))
-            names = [name]
-            apart = []
-            for other_nodes, other_names in groups:
-                if nodes & other_nodes:
-                    nodes |= other_nodes
-                    names = other_names + names
-                else:
-                    apart.append((other_nodes, other_names))
-            groups = [*apart, (nodes, names)]
-        return [names for _, names in groups]
+    for root in roots:
+        visit(root)
+    return list(found)
 
 
-def walk(plan: Node) -> Iterator[Node]:
-    """Every distinct node of a plan, inputs before consumers."""
-    seen: set[Node] = set()
-
-    def visit(node: Node) -> Iterator[Node]:
-        if node not in seen:
-            seen.add(node)
-            for below in node.children:
-                yield from visit(below)
-            yield node
-
-    return visit(plan)
+def walk(*plans: Node) -> list[Node]:
+    """Every distinct node of plans, inputs before consumers."""
+    return distinct(plans, lambda node: node.children)
 
 
-def streams_of(plan: Node) -> dict[str, Stream]:
-    """The streams that a plan reads, by name."""
-    return {node.stream.name: node.stream for node in walk(plan) if isinstance(node, Source)}
+def streams_of(*plans: Node) -> dict[str, Stream]:
+    """The streams that plans read, by name."""
+    return {node.stream.name: node.stream for node in walk(*plans) if isinstance(node, Source)}
 
 
 def below(node: Node, column: str) -> list[tuple[Node, str]]:
@@ -99,11 +64,10 @@ def columns_used(
     reads: Callable[[Node, frozenset[str]], tuple[frozenset[str], ...]] = lambda n, u: n.reads(u),
 ) -> dict[Node, frozenset[str]]:
     """The columns of every node that somebody reads, where of the plans' own all are read."""
-    graph = QueryGraph({str(number): plan for number, plan in enumerate(plans)})
-    used = {node: frozenset[str]() for node in graph.nodes}
-    for plan in graph.queries.values():
-        used[plan] = frozenset(plan.schema.names)
-    for node in reversed(graph.nodes):
+    plans = list(plans)
+    used = {node: frozenset[str]() for node in walk(*plans)}
+    used |= {plan: frozenset(plan.schema.names) for plan in plans}
+    for node in reversed(used):
         for child, columns in zip(node.children, reads(node, used[node]), strict=True):
             used[child] |= columns
     return used

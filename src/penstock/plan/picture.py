@@ -7,12 +7,13 @@ sweep is enough.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from textwrap import wrap
 
-from penstock.plan.graph import QueryGraph
+from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source
 
 _CHARS = 34  # characters a line of a box
@@ -22,19 +23,19 @@ _PAD = 9
 _GAP_X, _GAP_Y = 28, 44
 
 
-def to_dot(graph: QueryGraph) -> str:
-    """The graph in Graphviz' language."""
-    ids = {node: f"n{number}" for number, node in enumerate(graph.nodes)}
+def to_dot(queries: Mapping[str, Node]) -> str:
+    """Plans by query in Graphviz' language."""
+    ids = {node: f"n{number}" for number, node in enumerate(walk(*queries.values()))}
     lines = ["digraph penstock {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif"];']
     for node, name in ids.items():
         text = "\\n".join(_dot_text(line) for line in wrap(node.label, _CHARS))
         shape = ", style=rounded" if isinstance(node, Source) else ""
         lines.append(f'  {name} [label="{text}"{shape}];')
-    for number, query in enumerate(graph.queries):
+    for number, query in enumerate(queries):
         lines.append(f'  q{number} [label="{_dot_text(query)}", shape=ellipse];')
     for node, name in ids.items():
         lines.extend(f"  {ids[below]} -> {name};" for below in node.children)
-    for number, plan in enumerate(graph.queries.values()):
+    for number, plan in enumerate(queries.values()):
         lines.append(f"  {ids[plan]} -> q{number};")
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -57,9 +58,9 @@ class _Box:
         return _LINE * len(self.lines) + 2 * _PAD
 
 
-def to_svg(graph: QueryGraph) -> str:
-    """The graph as an SVG document."""
-    rows = _rows(graph)
+def to_svg(queries: Mapping[str, Node]) -> str:
+    """Plans by query as an SVG document."""
+    rows = _rows(queries)
     width, height = _place(rows)
     boxes = [box for row in rows for box in row]
     parts = [
@@ -76,17 +77,17 @@ def to_svg(graph: QueryGraph) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _rows(graph: QueryGraph) -> list[list[_Box]]:
+def _rows(queries: Mapping[str, Node]) -> list[list[_Box]]:
     boxes: dict[Node, _Box] = {}
-    for node in graph.nodes:
+    for node in walk(*queries.values()):
         inputs = [boxes[below] for below in node.children]
         rank = 1 + max((box.rank for box in inputs), default=-1)
         style = "source" if isinstance(node, Source) else "operator"
         boxes[node] = _Box(wrap(node.label, _CHARS), style, rank, inputs)
     last = 1 + max((box.rank for box in boxes.values()), default=-1)
-    queries = [_Box([name], "query", last, [boxes[plan]]) for name, plan in graph.queries.items()]
+    ends = [_Box([name], "query", last, [boxes[plan]]) for name, plan in queries.items()]
     rows: list[list[_Box]] = [[] for _ in range(last + 1)]
-    for box in (*boxes.values(), *queries):
+    for box in (*boxes.values(), *ends):
         rows[box.rank].append(box)
     return rows
 

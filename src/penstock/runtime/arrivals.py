@@ -17,11 +17,11 @@ class Arrivals:
     blocks: list[pl.DataFrame] = field(default_factory=list)
     newest: int = BEGINNING  # of the whole stream
     rows: int = 0  # of the whole stream
-    bound: int = BEGINNING  # promised from outside
+    bound: int = BEGINNING  # from outside
     about: list[tuple[int, Where]] = field(default_factory=list)  # the same of some rows only
     malformed: list[pl.DataFrame] = field(default_factory=list)  # as text
     foremost: list[int] = field(default_factory=list)  # timestamps, where lateness counts rows
-    punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are promises
+    punctuation: list[pl.DataFrame] = field(default_factory=list)  # rows that are marked as such
     answers_for_punctuation: bool = False  # whether this group reports those that are refused
     ends: bool = False  # whether the run ends with this batch
     highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
@@ -18,8 +17,10 @@ from penstock.errors import NotExecutable, QueryError, UnknownName, positioned
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
+from penstock.model.punctuation import Where, where_of
 from penstock.model.releases import Releases
-from penstock.model.schema import suggest
+from penstock.model.schema import Column, suggest
+from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
@@ -35,7 +36,7 @@ from penstock.runtime.counts import RejectedRows, StreamCounts
 from penstock.runtime.query import MAX_RESULTS, Query
 from penstock.runtime.row_buffer import RowBuffer
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
-from penstock.runtime.stream_arguments import columns_in
+from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     BareSelect,
@@ -67,8 +68,8 @@ class BaseEngine(ABC, Generic[Q]):
 
     def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
-        self.statistics = Statistics()
-        self.max_results = max_results
+        self._statistics = Statistics()
+        self._max_results = max_results
         self._max_rejected = max_rejected
         self._queries: dict[str, Q] = {}
         self._rejected: dict[str, RowBuffer[Any]] = {}  # by stream
@@ -76,12 +77,7 @@ class BaseEngine(ABC, Generic[Q]):
     def __enter__(self: Engine) -> Engine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.stop()
 
     def sql(self, text: str) -> Q | Any:
@@ -107,23 +103,23 @@ class BaseEngine(ABC, Generic[Q]):
         return list(self._queries.values())
 
     @property
-    def plans(self) -> dict[str, PhysicalPlan]:
+    def _plans(self) -> dict[str, PhysicalPlan]:
         """The operators that compute each query."""
-        return {name: program.plans[name] for name, program in self.programs.items()}
+        return {name: program.plans[name] for name, program in self._programs.items()}
 
     def explain(self, name: str, plan: Node) -> str:
         """A query with the operators chosen for it and why, and the bounds that it uses."""
         try:
             declared = self._declared(name, plan) is not None
-            program = self.programs[name] if declared else self.optimized(name, plan)
+            program = self._programs[name] if declared else self._optimized(name, plan)
         except NotExecutable as error:
             return f"{explain_logical(plan)}\n\n{error.message}"
         return explain(program.plans[name])
 
-    def optimized(self, name: str, plan: Node) -> Program:
+    def _optimized(self, name: str, plan: Node) -> Program:
         """The operators that a query would get now; NotExecutable if there are none."""
         options = self._options_of(name, plan)
-        return optimize({name: plan}, options, self.statistics, running=self.plans)
+        return optimize({name: plan}, options, self._statistics, running=self._plans)
 
     def _options_of(self, name: str, plan: Node) -> Options:
         """What a query runs by; one that is not declared would go by what is set now."""
@@ -147,7 +143,7 @@ class BaseEngine(ABC, Generic[Q]):
             operators,
         )
 
-    def query_status(self, query: Q) -> QueryStatus:
+    def _query_status(self, query: Q) -> QueryStatus:
         """What one query has come to, also one that is not declared any more."""
         return self._status_of(query, self._stream_statuses(), self._operator_statuses())
 
@@ -225,6 +221,18 @@ class BaseEngine(ABC, Generic[Q]):
             raise UnknownName(f"no stream `{name}`", hint=suggest(name, known))
         return entry
 
+    def punctuate(
+        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
+    ) -> None:
+        """Say that nothing of the stream below `bound` comes any more.
+
+        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
+        for a range from the first to below the second. On Spark, queries hear of it with their next
+        batch.
+        """
+        ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
+        self._punctuate(self.declared_stream(stream).name, ticks, where_of(where or {}))
+
     def passed_over(self, stream: str) -> list[str]:
         """Files of a stream's directory that are not read, each with the reason."""
         origin = self.declared_stream(stream).stream.origin
@@ -242,12 +250,31 @@ class BaseEngine(ABC, Generic[Q]):
         declared = None if columns is None else columns_in(name, columns)
         self.catalog.add_table(table_of(name, rows, declared))
 
+    def _add_stream(
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        origin: Origin,
+        timestamp: str | None,
+        slack: Slack,
+    ) -> Stream:
+        """Declare a stream that the program brings."""
+        ticks, timing = slack_in(name, slack)
+        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
+        declared = Stream(name, columns, kind, timestamp, ticks, origin, timing)
+        self._stream_declared(self.catalog.add_stream(declared))
+        return declared
+
     # -- what subclasses do -------------------------------------------------------------------
 
     @property
     @abstractmethod
-    def programs(self) -> Mapping[str, Program]:
+    def _programs(self) -> Mapping[str, Program]:
         """By query that is declared, what it runs in or will."""
+
+    @abstractmethod
+    def _punctuate(self, stream: str, bound: int, where: Where) -> None:
+        """Tell queries of punctuation from the program; the stream is declared."""
 
     @abstractmethod
     def stop(self) -> Any:
@@ -309,24 +336,22 @@ class BaseEngine(ABC, Generic[Q]):
                 with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
-                return None
-        if isinstance(statement, Set):
-            self._set(statement)
-            return None
-        replaced = None
-        if isinstance(statement, CreateStream):
-            replaced = self.catalog.get(statement.name)
-            self._check_late(statement)
-        entry = self.catalog.apply(statement)
-        match statement:
-            case CreateStream() if isinstance(entry, StreamEntry):
+            case Set():
+                self._set(statement)
+            case CreateStream():
+                replaced = self.catalog.get(statement.name)
+                self._check_late(statement)
+                entry = self.catalog.apply(statement)
                 if replaced is not None:
                     self._stream_dropped(replaced.name)
-                self._stream_declared(entry)
-            case Drop() if isinstance(entry, StreamEntry):
-                self._stream_dropped(entry.name)
-            case Drop() if isinstance(entry, QueryEntry):
-                self._query_dropped(entry.name)
+                if isinstance(entry, StreamEntry):
+                    self._stream_declared(entry)
+            case _:
+                dropped = self.catalog.apply(statement)
+                if isinstance(statement, Drop) and isinstance(dropped, StreamEntry):
+                    self._stream_dropped(dropped.name)
+                elif isinstance(statement, Drop) and isinstance(dropped, QueryEntry):
+                    self._query_dropped(dropped.name)
         return None
 
     def _set(self, statement: Set) -> None:
@@ -343,7 +368,7 @@ class BaseEngine(ABC, Generic[Q]):
     def _declare(self, statement: CreateQuery) -> Q:
         entry = self.catalog.bind_query(statement)
         with positioned(statement.position):
-            program = self.optimized(entry.name, entry.plan)
+            program = self._optimized(entry.name, entry.plan)
             self._check(entry, program)
             if entry.sink is not None:
                 self._check_sink(entry.sink)

@@ -22,6 +22,7 @@ from penstock.kernel.progress.eqg import draw_arcs, erase_arcs
 from penstock.kernel.progress.ets import period
 from penstock.kernel.progress.useful import is_awaited, useful, waiting_prone
 from penstock.model.ets import Ets, EtsKind
+from penstock.model.schema import ROW_NUM
 from penstock.runtime.clock import Clock
 from penstock.runtime.stream_input import StreamInput
 
@@ -41,7 +42,6 @@ class Enabling:
         *,
         by_arcs: bool,
     ) -> None:
-        self.made = 0  # enabling timestamps so far
         self._graph = graph
         self._inputs = inputs
         self._clock = clock
@@ -54,9 +54,10 @@ class Enabling:
 
     # -- following the host -------------------------------------------------------------------
 
-    def change(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
+    def change(self, ets: Ets, *, by_arcs: bool) -> None:
+        """Make them in another way from now on."""
         self._ets = ets
-        self._by_arcs = self._by_arcs if by_arcs is None else by_arcs
+        self._by_arcs = by_arcs
         self._due.clear()
         self.rebuild()
 
@@ -67,7 +68,7 @@ class Enabling:
         self._streams = {stream.node: stream for stream in self._inputs.values()}
         self._behind = {}
         for name, stream in self._inputs.items():
-            stream.useful = useful(stream.node)
+            stream.useful = useful(stream.node, (*stream.stream.times, ROW_NUM))
             self._behind[name] = waiting_prone(stream.node)
         now = self._clock.now()
         due = {name: now + every for name, every in self._periods().items()}
@@ -127,9 +128,8 @@ class Enabling:
     # -----------------------------------------------------------------------------------------
 
     def _enable(self, stream: StreamInput) -> bool:
-        promises = stream.enabling(self._clock.now())
+        messages = stream.generator.enable(self._clock.now())
         out = ArcOutput(stream.node.output, stream.node.arcs)
-        for promise in promises:
-            self.made += 1
-            out.punctuation(promise)
-        return bool(promises)
+        for message in messages:
+            out.punctuation(message)
+        return bool(messages)

@@ -19,8 +19,7 @@ before adding one where the difference matters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -29,25 +28,25 @@ from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
+from penstock.kernel.progress.useful import is_awaited
 from penstock.kernel.scheduling.executor import Executor, Step
-from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import State
 from penstock.model.ets import ON_DEMAND, Ets
-from penstock.model.punctuation import where_of
+from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
-from penstock.model.timestamps import to_ticks
 from penstock.optimizer.build import build
 from penstock.optimizer.physical import Plans
 from penstock.optimizer.rechoose import Change
 from penstock.optimizer.specs import SourceSpec
+from penstock.plan.graph import distinct
 from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.query_output import QueryOutput
-from penstock.runtime.snapshot import Snapshot, describe, renamed, restore
+from penstock.runtime.snapshot import describe, renamed, restore
 from penstock.runtime.status import OperatorStatus
 from penstock.runtime.stream_input import StreamInput
 
@@ -68,11 +67,8 @@ class GraphHost:
 
     def __init__(
         self,
-        graph: Graph | None = None,
-        streams: Mapping[str, tuple[GraphNode, Stream]] | None = None,
         *,
         clock: Clock | None = None,
-        table: SchedulingTable | None = None,
         rows_per_step: int | None = None,
         late: LatePolicy = LatePolicy.KEEP,
         rejected: Callable[[RejectedRows], None] | None = None,
@@ -82,14 +78,13 @@ class GraphHost:
         by_batch: bool = False,
         reopens: bool = False,
     ) -> None:
-        self.graph = graph or Graph()
+        self.graph = Graph()
         self.clock: Clock = clock or RealClock()
         self.executor = Executor(
             self.graph,
-            table,
             rows_per_step=rows_per_step,
             after_step=self._after_step,
-            at_empty_source=self._asked,
+            at_empty_source=lambda source: self.enabling.ask(source),
         )
         self.rejected_rows: list[RejectedRows] = []
         self._late = late
@@ -97,24 +92,18 @@ class GraphHost:
         self._punctuation_cost = punctuation_cost
         self._how = {"by_batch": by_batch, "reopens": reopens}
         self._fed: list[GraphNode] = []  # sources that got rows since the last step
-        self._inputs: dict[str, StreamInput] = {}
+        self.inputs: dict[str, StreamInput] = {}  # the ways in, by stream
         self._outputs: dict[str, QueryOutput] = {}
-        self._progress = Enabling(self.graph, self._inputs, self.clock, ets, by_arcs=ets_by_arcs)
-        for node, stream in (streams or {}).values():
-            self._inputs[stream.name] = self._input(stream, node)
-        for node in self.graph.nodes.values():
-            for name, sink in node.sinks.items():
-                self._outputs[name] = QueryOutput(sink)
-        self._progress.rebuild()
+        self.enabling = Enabling(self.graph, self.inputs, self.clock, ets, by_arcs=ets_by_arcs)
 
     # -- streams and queries ------------------------------------------------------------------
 
     def add_stream(self, stream: Stream) -> GraphNode:
         """The source that the stream's rows will come out of."""
-        if stream.name in self._inputs:
+        if stream.name in self.inputs:
             raise DuplicateName(f"stream `{stream.name}` exists already")
         node = self.graph.add_source(stream.name)
-        self._inputs[stream.name] = self._input(stream, node)
+        self.inputs[stream.name] = self._input(stream, node)
         self._rebuild()
         return node
 
@@ -132,7 +121,7 @@ class GraphHost:
         for node in (stream.node, stream.node_of_all):
             if node is not None:
                 self.graph.remove_source(node.name)
-        del self._inputs[name]
+        del self.inputs[name]
         self._rebuild()
 
     def add_query(self, name: str, node: GraphNode) -> None:
@@ -155,7 +144,7 @@ class GraphHost:
         self._rebuild()
         # New operators have heard no bound yet and would wait for one that was made long ago.
         behind = _upstream(*nodes.values())
-        for stream in self._inputs.values():
+        for stream in self.inputs.values():
             if stream.node in behind:
                 stream.repeat_punctuation()
 
@@ -173,7 +162,7 @@ class GraphHost:
         """
         directory, segments = describe(self.graph.states(), self.graph)
         self.graph.clear()
-        for name, stream in self._inputs.items():
+        for name, stream in self.inputs.items():
             stream.node = self.graph.add_source(name)
             if stream.node_of_all is not None:
                 stream.node_of_all = self.graph.add_source(_with_late(name))
@@ -187,7 +176,7 @@ class GraphHost:
         directory = renamed(directory, change.renamed, change.moved)
         restore(self.graph.states(), self.graph, directory, segment)
         self._rebuild()
-        for stream in self._inputs.values():
+        for stream in self.inputs.values():
             stream.repeat_punctuation()
         self.run()
 
@@ -207,59 +196,37 @@ class GraphHost:
         """Reject what was meant for a stream and is not a row."""
         self._stream(stream).reject(texts)
 
-    def punctuate(
-        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
-    ) -> None:
+    def punctuate(self, stream: str, bound: int, where: Where = ()) -> None:
         """Say that nothing below `bound` comes any more; of rows that match `where` only."""
-        ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
-        self._stream(stream).punctuate(ticks, where_of(where or {}))
-
-    def end(self, stream: str) -> None:
-        """Say that nothing comes any more at all."""
-        self._stream(stream).end()
+        self._stream(stream).punctuate(bound, where)
 
     def set_late(self, late: LatePolicy) -> None:
         """Deal with late rows in another way from now on."""
         self._late = late
-        for stream in self._inputs.values():
+        for stream in self.inputs.values():
             stream.policy = late
-
-    def set_ets(self, ets: Ets, *, by_arcs: bool | None = None) -> None:
-        """Make enabling timestamps in another way from now on."""
-        self._progress.change(ets, by_arcs=by_arcs)
-
-    def beat(self) -> None:
-        """Make the periodic enabling timestamps that are due; every step does so as well."""
-        self._progress.beat()
-
-    def next_beat(self) -> int | None:
-        """When the next periodic enabling timestamp is due, if there are any."""
-        return self._progress.next_beat()
 
     def waits(self) -> bool:
         """Whether some operator holds what only punctuation would set free."""
-        return any(
-            node.operator is not None and node.operator.waits(node.inputs)
-            for node in self.graph.nodes.values()
-        )
+        return is_awaited(self.graph.nodes.values())
 
     # -- running ------------------------------------------------------------------------------
 
     def step(self) -> Step | None:
         """Execute one operator once; None if nothing can move."""
         self._drain_fed()
-        self._progress.beat()
+        self.enabling.beat()
         return self.executor.step()
 
     def run(self) -> None:
         """Until nothing can move, and no stream that is asked has anything new to say."""
-        self._progress.begin()
-        while self.step() is not None or self._progress.ask_all():
+        self.enabling.begin()
+        while self.step() is not None or self.enabling.ask_all():
             pass
 
     def finish(self) -> None:
         """End all streams and carry everything out."""
-        for stream in self._inputs.values():
+        for stream in self.inputs.values():
             stream.end()
         self.run()
 
@@ -287,64 +254,36 @@ class GraphHost:
     def queries(self) -> list[str]:
         return list(self._outputs)
 
-    @property
-    def streams(self) -> list[str]:
-        return list(self._inputs)
-
     def source(self, stream: str) -> GraphNode:
         return self._stream(stream).node
 
     def counts(self, stream: str) -> StreamCounts:
         return counts_of({"": self._stream(stream).tally})
 
-    def bound(self, stream: str) -> int:
-        """Nothing of the stream below it will come."""
-        return self._stream(stream).bound
-
-    @property
-    def inputs(self) -> dict[str, StreamInput]:
-        """The ways in, by stream."""
-        return dict(self._inputs)
-
-    def awaited(self) -> list[str]:
-        """The streams that some operator waits for."""
-        return self._progress.awaited()
-
     def releases(self, query: str) -> Releases:
         """What lets the next row of a query out."""
         node = next(node for node in self.graph.nodes.values() if query in node.sinks)
-        streams = {stream.node: name for name, stream in self._inputs.items()}
-        return releases(node, streams, lambda name, on: self._stream(name).generator.promised(on))
+        streams = {stream.node: name for name, stream in self.inputs.items()}
+        return releases(node, streams, lambda name, on: self._stream(name).generator.bound_on(on))
 
     def operators(self) -> tuple[OperatorStatus, ...]:
-        """What all operators have come to."""
-        return operator_statuses(self.graph)
-
-    def rows_out(self, query: str) -> int:
-        return self._query(query).state.rows
-
-    # -- saving -------------------------------------------------------------------------------
+        """What all operators have come to since they were built or restored."""
+        working: dict[GraphNode, list[str]] = {}  # operator -> queries
+        for node in self.graph.nodes.values():
+            for name in node.sinks:
+                for each in _upstream(node):
+                    working.setdefault(each, []).append(name)
+        return tuple(
+            OperatorStatus(node.name, tuple(working.get(node, ())), *node.figures())
+            for node in self.graph.nodes.values()
+            if node.operator is not None and not node.is_fork
+        )
 
     def states(self) -> Iterator[tuple[str, State]]:
         """What streams and operators keep, under names that are the same in every run."""
-        for name, stream in self._inputs.items():
+        for name, stream in self.inputs.items():
             yield f"stream {name}", stream.generator.state
         yield from self.graph.states()
-
-    def save(self) -> Snapshot:
-        """Everything a host of the same streams and queries needs to go on."""
-        return Snapshot.of(self._all_states(), self.graph)
-
-    def restore(self, saved: Snapshot) -> None:
-        """Go on from `saved`; this host must have the same streams and queries, and be new."""
-        saved.put_into(self._all_states(), self.graph)
-
-    def _all_states(self) -> Iterator[tuple[str, State]]:
-        yield from self.states()
-        for name, stream in self._inputs.items():
-            yield f"counts {name}", stream.tally
-        for name, query in self._outputs.items():
-            yield f"query {name}", query.state
 
     # -----------------------------------------------------------------------------------------
 
@@ -352,15 +291,12 @@ class GraphHost:
         cost = step.node.cost * step.rows if step.rows else self._punctuation_cost
         self.clock.spend(cost)
         if step.rows:
-            self._progress.begin()
+            self.enabling.begin()
         self._drain(step.node)
-
-    def _asked(self, source: GraphNode) -> bool:
-        return self._progress.ask(source)
 
     def _rebuild(self) -> None:
         self.executor.rebuild()
-        self._progress.rebuild()
+        self.enabling.rebuild()
 
     def _drain_fed(self) -> None:
         """A query that is nothing but a stream has no step after which it could be drained."""
@@ -377,24 +313,10 @@ class GraphHost:
         return StreamInput(stream, node, self._late, self._rejected, **self._how)
 
     def _stream(self, name: str) -> StreamInput:
-        return _find(self._inputs, name, "stream")
+        return _find(self.inputs, name, "stream")
 
     def _query(self, name: str) -> QueryOutput:
         return _find(self._outputs, name, "query")
-
-
-def operator_statuses(graph: Graph) -> tuple[OperatorStatus, ...]:
-    """What all operators of a graph have come to since it was built or restored."""
-    working: dict[GraphNode, list[str]] = {}  # operator -> queries
-    for node in graph.nodes.values():
-        for name in node.sinks:
-            for each in _upstream(node):
-                working.setdefault(each, []).append(name)
-    return tuple(
-        OperatorStatus(node.name, tuple(working.get(node, ())), *node.figures())
-        for node in graph.nodes.values()
-        if node.operator is not None and not node.is_fork
-    )
 
 
 def _with_late(stream: str) -> str:
@@ -404,13 +326,7 @@ def _with_late(stream: str) -> str:
 
 def _upstream(*nodes: GraphNode) -> set[GraphNode]:
     """Nodes and everything that feeds them."""
-    found, frontier = set(nodes), list(nodes)
-    while frontier:
-        for producer in frontier.pop().producers:
-            if producer not in found:
-                found.add(producer)
-                frontier.append(producer)
-    return found
+    return set(distinct(nodes, lambda node: node.producers))
 
 
 def _find(known: dict[str, T], name: str, what: str) -> T:

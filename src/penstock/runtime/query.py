@@ -44,7 +44,7 @@ class Query(ABC):
         self.plan = plan
         self.sink = sink
         self._engine = engine
-        self._waiting: RowBuffer[int] = RowBuffer(engine.max_results)
+        self._waiting: RowBuffer[int] = RowBuffer(engine._max_results)
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
         self._fetched = -1  # the last batch that was handed out
 
@@ -134,7 +134,7 @@ class Query(ABC):
     @property
     def status(self) -> QueryStatus:
         """Its state and figures."""
-        return self._engine.query_status(self)
+        return self._engine._query_status(self)
 
     @property
     def isActive(self) -> bool:
@@ -186,7 +186,7 @@ class Query(ABC):
 
     def _program(self) -> Program | None:
         """What it runs as; settings that were made later are not for it."""
-        return self._engine.programs.get(self.name) if self._is_declared else None
+        return self._engine._programs.get(self.name) if self._is_declared else None
 
     def _ets(self) -> Ets:
         """How its streams are asked for the time."""

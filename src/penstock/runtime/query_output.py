@@ -1,29 +1,18 @@
 """QueryOutput: a query's way out of the graph.
 
-Rows go to the subscribers the moment they are there, or wait to be fetched if there are none.
+Rows go to the subscribers the moment they are there, or wait to be fetched if there are none;
+engines subscribe, and bound what they keep.
 Punctuation ends here: a reader sees rows alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.segments import SegmentTable, table
-from penstock.kernel.state import State
-
-
-@dataclass
-class OutputState(State):
-    """Rows put out so far, and those that nobody has fetched yet; engines subscribe, and bound
-    what they keep."""
-
-    rows: int = 0
-    waiting: SegmentTable = table()
 
 
 class QueryOutput:
@@ -32,7 +21,7 @@ class QueryOutput:
     def __init__(self, sink: Cursor) -> None:
         self._sink = sink
         self._subscribers: list[Callable[[pl.DataFrame], None]] = []
-        self.state = OutputState()
+        self._waiting: list[pl.DataFrame] = []
 
     def read(self, sink: Cursor) -> None:
         """Drain another sink instead: the operators that compute the query have changed."""
@@ -47,14 +36,12 @@ class QueryOutput:
             item = self._sink.take()
             if not isinstance(item, Block):
                 continue
-            self.state.rows += len(item)
             if not self._subscribers:
-                self.state.waiting.append(item.rows)
+                self._waiting.append(item.rows)
             for callback in self._subscribers:
                 callback(item.rows)
 
     def fetch(self) -> pl.DataFrame:
         """The rows since the last time; they are handed out once."""
-        rows = list(self.state.waiting)
-        self.state.waiting.clear()
+        rows, self._waiting = self._waiting, []
         return pl.concat(rows) if rows else pl.DataFrame()

@@ -81,9 +81,9 @@ def seen_by(operator: IdDriver) -> Load | None:
     assert isinstance(window, Sliding)
     if windows < WINDOWS or windows * window.slide < RANGES * window.range:
         return None
-    seen = operator.seen()
-    if not seen.blocks:
+    rows, blocks = operator.seen()
+    if not blocks:
         return None
-    rows = seen.rows / windows
-    groups = groups_for(rows * window.range / window.slide, seen.results / windows)
-    return Load(rows, seen.rows / seen.blocks, groups, seen=True)
+    each = rows / windows
+    groups = groups_for(each * window.range / window.slide, operator.state.results / windows)
+    return Load(each, rows / blocks, groups, seen=True)

@@ -12,18 +12,15 @@ and one that has them at hand need not read them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from penstock.errors import PenstockBug
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.graph import Graph
 from penstock.kernel.segments import Segment
-from penstock.kernel.state import State, from_ipc, to_ipc
+from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, to_json
 
 Directory: TypeAlias = dict[str, Any]
@@ -116,32 +113,6 @@ def _operator(state: str, names: Mapping[str, str]) -> str:
 def _reader(cursor: str, names: Mapping[str, str]) -> str:
     name, _, port = cursor.rpartition(" ")
     return f"{names.get(name, name)} {port}"
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """Directory and segments in memory: JSON, and Arrow IPC by id."""
-
-    directory: str
-    segments: dict[int, bytes]
-
-    @classmethod
-    def of(cls, states: States, graph: Graph) -> Snapshot:
-        directory, segments = describe(states, graph)
-        return cls(
-            json.dumps(directory), {number: to_ipc(s.whole) for number, s in segments.items()}
-        )
-
-    def put_into(self, states: States, graph: Graph) -> None:
-        """Go on from here in a graph of the same shape that has not run yet."""
-        found, directory = dict(states), json.loads(self.directory)
-        if found.keys() != directory["states"].keys():
-            raise PenstockBug("saved state of another graph: the operators differ")
-
-        def segment(number: int, purged: int) -> Segment:
-            return Segment(from_ipc(self.segments[number]), number, purged)
-
-        restore(found.items(), graph, directory, segment)
 
 
 def _pack(item: Item, segments: dict[int, Segment]) -> Any:

@@ -21,13 +21,20 @@ import polars as pl
 
 from penstock.errors import BadPunctuation
 from penstock.kernel.block import Block
-from penstock.kernel.conform import Conformed, Rows, as_text, conform, timeless_as_text
+from penstock.kernel.conform import (
+    Conformed,
+    Rows,
+    as_text,
+    conform,
+    lines_as_text,
+    timeless_as_text,
+)
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
-from penstock.kernel.rejected import NO_ROW, Reason
+from penstock.kernel.rejected import Reason
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
@@ -119,9 +126,7 @@ class StreamInput:
         """Reject what is not a row at all, such as a line of a file that cannot be read."""
         if not texts:
             return
-        rows = [dict.fromkeys((c.name for c in self.stream.arriving), None) for _ in texts]
-        reasons = [f"{NO_ROW}{text}" for text in texts]
-        self._reject(Reason.MALFORMED, as_text(rows, self.stream.arriving, reasons))
+        self._reject(Reason.MALFORMED, lines_as_text(texts, self.stream.arriving))
 
     # -- by micro-batch -----------------------------------------------------------------------
 
@@ -179,10 +184,6 @@ class StreamInput:
     def close(self, bound: int, on: str) -> None:
         """The end of a run: what lies below the bound is answered, and rows for it are late."""
         self._say(self.generator.close(bound, on))
-
-    def enabling(self, now: int) -> list[Punctuation]:
-        """An enabling timestamp, to be delivered by the caller; empty if there is nothing new."""
-        return self.generator.enable(now)
 
     def repeat_punctuation(self) -> None:
         """Say again what holds, for readers that came after it was said."""

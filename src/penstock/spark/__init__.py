@@ -6,15 +6,17 @@ lies below the bound after the earlier micro-batches.
 
     session, working_session    ours, or the user's: queries run in one derived from it, with the
                                 settings they need; the user's own stays as it was
-    sources/                    any streaming format of Spark; CSV and JSON are read as text, and
-                                what does not conform is marked on the JVM and rejected with the
-                                reason; parquet is read by the exchange itself; rows made by the
-                                program are spooled as files in the checkpoint
+    jvm                         how Java and the Python workers are started sooner
+    sources/                    any streaming format of Spark; JSON is read as text, and what does
+                                not conform is marked on the JVM and rejected with the reason;
+                                parquet and CSV are read by the exchange itself; rows made by
+                                the program are spooled as files in the checkpoint
     exchange/                   splits rows by a hash of the partitioning key, one Arrow block per
                                 group, and sends every group the newest time of the whole stream: a
                                 window closes in the batch that completes it, in every group,
                                 whether or not the group had rows
-    processor, group_host       one kernel graph per group, in transformWithState
+    processor, group_lines,     one kernel graph per group, in transformWithState
+    group_host
     state/                      a directory and immutable segments in Spark's state store, each
                                 written once, under the fingerprints of operators; every attempt at
                                 a batch writes files of its own, of which the commit names those

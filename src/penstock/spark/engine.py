@@ -14,10 +14,9 @@ and cannot be continued.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +29,19 @@ from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import SINK_FORMATS
-from penstock.model.punctuation import where_of
+from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
-from penstock.model.streams import Origin, Stream, TimestampKind
-from penstock.model.timestamps import to_ticks
+from penstock.model.streams import Origin, Stream
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.status import OperatorStatus, StreamStatus
-from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
+from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
@@ -50,14 +49,15 @@ from penstock.spark.native.choice import choose
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
-from penstock.spark.session import local_session, ship_package
+from penstock.spark.session import local_session
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
+from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.rejecting import rejecting
-from penstock.spark.sources.sources import columns_of, is_finite, read_stream
-from penstock.spark.state.checkpoint import Continued
-from penstock.spark.working_session import adopted, check_usable, warning_about, working_session
+from penstock.spark.sources.sources import columns_of, is_finite, open_stream
+from penstock.spark.state.checkpoint import beside, continued_in
+from penstock.spark.working_session import adopted, take_over, working_session
 from penstock.sql.parse.statements import Sink
 
 
@@ -76,15 +76,7 @@ class Engine(BaseEngine[SparkQuery]):
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         if spark is not None:
-            if conf:
-                raise HostError(
-                    "conf= cannot be combined with spark=: the session exists already",
-                    hint="set them where the session is created, or leave out spark=",
-                )
-            check_usable(spark)
-            if warning := warning_about(str(spark.sparkContext.master)):
-                logging.getLogger("penstock").warning(warning)
-            ship_package(spark)
+            take_over(spark, conf)
         self._spark = spark
         self._session: SparkSession | None = None
         self._master = master
@@ -111,65 +103,64 @@ class Engine(BaseEngine[SparkQuery]):
 
     def explain(self, name: str, plan: Node) -> str:
         """The pipeline of a query: its operators, and how it runs on Spark."""
-        running = None if self._declared(name, plan) is None else self._running_of(name)
+        is_declared = self._declared(name, plan) is not None
+        running = self._running_of(name) if is_declared else None
         if running is not None:
             shown = explain_pipeline(running.share, running.program)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
-        planned = [] if self._declared(name, plan) is None else self._planned()
+        planned = self._planned() if is_declared else []
         share = next((share for share in planned if name in share.queries), alone)
         return explain_planned(share, self.catalog.streams)
 
-    def optimized(self, name: str, plan: Node) -> Program:
+    def _optimized(self, name: str, plan: Node) -> Program:
         # Queries that run do so in graphs of their own.
         return optimize({name: plan}, self._options_of(name, plan))
 
     @property
-    def programs(self) -> dict[str, Program]:
+    def _programs(self) -> dict[str, Program]:
         """By query that is declared, what its pipeline runs, or would if it were started now."""
         running = [(each.share, each.program) for each in self._running]
-        streams = self.catalog.streams
-        planned = [
-            (share, share.program(rejecting(s for s in streams if s.name in share.keys)))
-            for share in self._planned()
-        ]
+        planned = [(each, each.program(self.catalog.streams)) for each in self._planned()]
         known = {name: program for share, program in running + planned for name in share.queries}
         return {entry.name: known[entry.name] for entry in self.catalog.queries}
 
     # -- running ------------------------------------------------------------------------------
 
-    def start(self, *, interval: str = "0 seconds") -> None:
-        """Start every query that is declared and not running."""
-        planned = self._planned()
+    def start(self, *, interval: str = "0 seconds", to_end: bool = False) -> None:
+        """Start every query that is declared and not running.
+
+        `to_end` says that only files which are there now are to be read, and that `finish` follows:
+        the batch that reads them then closes all windows too, if it can read them all and no
+        checkpoint is kept.
+        """
+        planned = self._planned(is_small=to_end and self._is_small())
         streams = [entry.stream for entry in self.catalog.streams]
         self._brought.place(streams, [(share.keys, self.checkpoint_of(share)) for share in planned])
         for share in planned:
             running = RunningPipeline(self, share)
-            running.start(interval)
+            running.start(interval, to_end=to_end)
             self._running.append(running)
         self._brought.start(self._rows_read)
 
-    def _planned(self) -> list[PipelineGroup]:
+    def _is_small(self) -> bool:
+        """Whether queries that are to start read little, and leave no checkpoint for more."""
+        names = {s for entry in self._waiting() for s in streams_of(entry.plan)}
+        read = [self.declared_stream(name).stream for name in names]
+        kept = any(beside(self._queries[entry.name].sink for entry in self._waiting()))
+        return self._checkpoint is None and not kept and are_small(read)
+
+    def _planned(self, *, is_small: bool = False) -> list[PipelineGroup]:
         """The pipelines of all queries that are declared and not running."""
         waiting = {entry.name: entry.plan for entry in self._waiting()}
         options = {entry.name: self.catalog.options_of(entry) for entry in self._waiting()}
-        there = [found for place in self._places(waiting) if (found := Continued.at(place))]
-        return assign_pipelines(waiting, options, there)
+        sinks = [self._queries[name].sink for name in waiting]
+        continued = continued_in(self._checkpoint, sinks)
+        return assign_pipelines(waiting, options, continued, is_small=is_small)
 
     def _waiting(self) -> list[QueryEntry]:
         """The queries that are declared and not running."""
         return [each for each in self.catalog.queries if self._running_of(each.name) is None]
-
-    def _places(self, queries: Iterable[str]) -> list[Path]:
-        """Where checkpoints may lie that these queries continue."""
-        if self._checkpoint is not None:
-            return sorted(place for place in self._checkpoint.glob("*") if place.is_dir())
-        sinks = (self._queries[name].sink for name in queries)
-        return [
-            Path(sink.path) / "_checkpoint"
-            for sink in sinks
-            if sink is not None and sink.path is not None and sink.format in SINK_FORMATS
-        ]
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -178,28 +169,22 @@ class Engine(BaseEngine[SparkQuery]):
                 running.process_available()
         self._brought.check()
 
-    def punctuate(
-        self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
-    ) -> None:
-        """Say that nothing of the stream below `bound` comes any more.
+    def _punctuate(self, stream: str, bound: int, where: Where) -> None:
+        """Queries that run hear of it with their next batch.
 
-        With `where`, nothing of the rows that match it: a value for a column, or a pair of values
-        for a range from the first to below the second. Queries that run hear of it with their next
-        batch; it is kept in their checkpoints, and heard in the same batch if that is repeated.
+        It is kept in their checkpoints, and heard in the same batch if that is repeated.
         """
-        name = self.declared_stream(stream).name
-        ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
-        meant = where_of(where or {})
-        readers = [r for r in self._running if name in {s.name for s in r.program.streams}]
+        readers = [running for running in self._running if stream in running.share.keys]
         if not readers:
             raise NotExecutable(
-                f"no running query reads stream `{name}`, so the punctuation would have no effect",
+                f"no running query reads stream `{stream}`, so the punctuation would have no "
+                "effect",
                 hint="declare the queries and start() them first",
             )
         for running in readers:
-            running.check_punctuation(name, ticks, meant)
+            running.check_punctuation(stream, bound, where)
         for running in readers:
-            running.punctuate(name, ticks, meant)
+            running.punctuate(stream, bound, where)
 
     def is_idle(self) -> bool:
         """Whether every pipeline has processed what is there, as far as can be seen now."""
@@ -226,8 +211,7 @@ class Engine(BaseEngine[SparkQuery]):
             time.sleep(PAUSE)
         self.process_available()
         for running in self._running:
-            running.stop_enabling()
-            running.pipeline.end_run()
+            running.end_run()
         self.process_available()
         return self.stop()
 
@@ -261,15 +245,12 @@ class Engine(BaseEngine[SparkQuery]):
     def passed_over(self, stream: str) -> list[str]:
         """Files of a stream that are not read, also those that Spark cannot for their names."""
         path = self.declared_stream(stream).stream.origin.path
-        odd = odd_files(path) if path is not None else ()
-        return [
-            *super().passed_over(stream),
-            *(f"{Path(f).name} (looks like a pattern)" for f in odd),
-        ]
+        odd = [] if path is None else [Path(file).name for file in odd_files(path)]
+        return super().passed_over(stream) + [f"{name} (looks like a pattern)" for name in odd]
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
-        return {stream.name for running in self._running for stream in running.program.streams}
+        return {name for running in self._running for name in running.share.keys}
 
     def spark_query(self, name: str) -> StreamingQuery | None:
         """The Spark query in which a query of ours runs."""
@@ -317,8 +298,8 @@ class Engine(BaseEngine[SparkQuery]):
         """Make a streaming DataFrame of Spark, or anything that gives rows, a stream.
 
         `timestamp` names the column that holds a row's time; rows come at most `slack` out of
-        order: a timedelta, ticks, or words such as "5 seconds" (None: the stream promises nothing
-        by itself).
+        order: a timedelta, ticks, or words such as "5 seconds" (None: the stream has no bounds
+        of its own).
 
         Rows from Python are dicts, tuples or tables (Polars, pandas, Arrow), out of any iterable,
         a generator for example; `columns` declares them: "k BIGINT, ts TIMESTAMP". They are taken
@@ -327,19 +308,15 @@ class Engine(BaseEngine[SparkQuery]):
         or table is passed over up to there, a function is called with their number, `rows(skip)`,
         and any other iterable must continue there by itself.
         """
-        ticks, timing = slack_in(name, slack)
-        kind = TimestampKind.LATENT if timestamp is None else TimestampKind.EXTERNAL
         if isinstance(rows, DataFrame):
             check_streams(name, rows)
-            found, origin = columns_of(rows, name), Origin("dataframe")
+            found = columns_of(rows, name)
+            declared = self._add_stream(name, found, Origin("dataframe"), timestamp, slack)
+            self._brought.frames[name] = conform(adopted(rows, self.session), declared)
         else:
-            found, origin = columns_in(name, columns), Origin(ITERABLE)
-        declared = Stream(name, found, kind, timestamp, ticks, origin, timing)
-        self.catalog.add_stream(declared)
-        if isinstance(rows, DataFrame):
-            self._brought.add_frame(name, conform(adopted(rows, self.session), declared))
-        else:
-            self._brought.add_supply(name, rows)
+            found = columns_in(name, columns)
+            self._add_stream(name, found, Origin(ITERABLE), timestamp, slack)
+            self._brought.supplies[name] = rows
 
     def table(self, name: str, rows: Any, *, columns: str | None = None) -> None:
         """Declare a static table, which streams can be joined with; every group gets all of it.
@@ -353,25 +330,20 @@ class Engine(BaseEngine[SparkQuery]):
         super().table(name, rows, columns=columns)
 
     def frame_of(self, stream: Stream) -> DataFrame:
-        """The stream as Spark reads it."""
+        """The stream as the exchange takes it."""
         brought = self._brought.frame(stream.name, self.session)
         if brought is not None:
             return brought
         with translated():
-            return read_stream(self.session, stream)
+            return open_stream(self.session, stream)
 
     def checkpoint_of(self, share: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
         if share.continued is not None:
             return share.continued.folder
-        first = next(iter(share.queries))
         if self._checkpoint is not None:
-            return self._checkpoint / first
-        for name in share.queries:
-            sink = self._queries[name].sink
-            if sink is not None and sink.path is not None and sink.format in SINK_FORMATS:
-                return Path(sink.path) / "_checkpoint"
-        return None
+            return self._checkpoint / next(iter(share.queries))
+        return next(beside(self._queries[name].sink for name in share.queries), None)
 
     def _rows_read(self, stream: str) -> int:
         """How many rows of a stream the slowest of its pipelines has processed."""
@@ -402,7 +374,7 @@ class Engine(BaseEngine[SparkQuery]):
         running = self._running_of(name)
         del self._queries[name]
         if running is not None:
-            running.drop(name)
+            running.delivery.wanted.discard(name)  # the others go on
             if not running.delivery.wanted:
                 running.stop()
                 self._running.remove(running)
@@ -420,7 +392,7 @@ class Engine(BaseEngine[SparkQuery]):
         common = self.catalog.settings.options_for(Options())
         if common != self._common:
             for entry in self._waiting():
-                self._check(entry, self.optimized(entry.name, entry.plan))
+                self._check(entry, self._optimized(entry.name, entry.plan))
         self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:

@@ -12,20 +12,17 @@ from penstock.errors import NotExecutable
 from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
-from penstock.plan.graph import QueryGraph
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
-from penstock.spark.sources.rejecting import rejecting
 
 
 def explain_planned(share: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
-        read = rejecting(entry for entry in streams if entry.name in share.keys)
-        return explain_pipeline(share, share.program(read))
+        return explain_pipeline(share, share.program(streams))
     except NotExecutable as error:
-        return f"{explain_graph(QueryGraph(share.queries))}\n\n{error.message}"
+        return f"{explain_graph(share.queries)}\n\n{error.message}"
 
 
 def explain_pipeline(share: PipelineGroup, program: Program) -> str:
@@ -35,7 +32,10 @@ def explain_pipeline(share: PipelineGroup, program: Program) -> str:
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
     else:
-        lines += (f"  {stream}: {_spread(keys)}" for stream, keys in share.keys.items())
+        lines += (
+            f"  {stream}: {_SMALL if share.is_small else _spread(keys)}"
+            for stream, keys in share.keys.items()
+        )
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 
@@ -46,6 +46,9 @@ def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         of = f"{count} group{'s' * (count > 1)}"
         shown = explain_program(dict(sorted(each, key=lambda found: found[0])))
         yield f"Chosen again while running, by {of}:\n\n{shown}"
+
+
+_SMALL = "not partitioned: there is little to read, and nothing comes later"
 
 
 def _spread(keys: PartitionKeys) -> str:

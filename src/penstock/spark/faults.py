@@ -55,7 +55,7 @@ IN_DRIVER = {
     "deliver.over": "everything has been delivered; nothing has been reported",
     "batch.over": "reports are made; what is left is Spark's commit",
 }
-#: The driver, when it promises something:
+#: The driver, when it sends punctuation:
 IN_PULSE = {
     "pulse.send": "(repeatable) punctuation is about to be written",
     "pulse.written": "it is, under a name that nobody reads",

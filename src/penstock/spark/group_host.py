@@ -60,7 +60,7 @@ class GroupHost:
             by_batch=True,
             reopens=self._reopens,
         )
-        self._host.executor.set_strategy(strategy_named(options.strategy))
+        self._host.executor.table.set_strategy(strategy_named(options.strategy))
         self.graph = self._host.graph
         for stream in program.streams:
             self._host.add_stream(stream)
@@ -113,7 +113,7 @@ class GroupHost:
         bounds = closing_bounds(
             self.program.queries.values(),
             {(name, on): time for name, s in inputs.items() for on, time in s.latest().items()},
-            {(n, on): s.generator.promised(on) for n, s in inputs.items() for on in s.stream.times},
+            {(n, on): s.generator.bound_on(on) for n, s in inputs.items() for on in s.stream.times},
             self.program.options,
         )
         # The last window over rows is answered unfilled, and no row can be added to it any more:
@@ -127,7 +127,7 @@ class GroupHost:
             self._host.reopen()
 
     def repeat_bounds(self) -> None:
-        """Tell operators that are new what streams have promised before."""
+        """Tell operators that are new the bounds of streams so far."""
         for stream in self._host.inputs.values():
             stream.repeat_punctuation()
 
@@ -157,7 +157,7 @@ class GroupHost:
             "bounds": {name: state.bound for name, state in states.items()},
             "own": {name: state.own for name, state in states.items()},
             "newest": {name: state.newest for name, state in states.items()},
-            "awaited": self._host.awaited(),
+            "awaited": self._host.enabling.awaited(),
             "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
             "operators": self._figures(),
             "changed": self.changed,

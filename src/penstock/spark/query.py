@@ -109,7 +109,8 @@ class SparkQuery(Query):
         message = str(pipeline.spark_status["message"])
         if self._is_declared and pipeline.is_active:
             return RUNNING, message
-        return (STOPPED if self.exception() is None else FAILED), message
+        # One that was stopped within a batch tells of that batch for ever, as far as Spark goes.
+        return (STOPPED, "Stopped") if self.exception() is None else (FAILED, message)
 
     def _program(self) -> Program | None:
         return None if self.pipeline is None else self.pipeline.program

@@ -23,15 +23,15 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
 from penstock.plan.graph import streams_of
 from penstock.runtime.status import BatchStatus
+from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.attempts import Attempts
 from penstock.spark.control.enabling import Enabling, EnablingTimer, pulse_is_first
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
 from penstock.spark.delivery.batch_delivery import BatchDelivery
-from penstock.spark.delivery.delivery import BatchReport, Delivery
+from penstock.spark.delivery.delivery import BatchReport, Line
 from penstock.spark.delivery.operator_figures import OperatorFigures
-from penstock.spark.delivery.totals import query_counts
-from penstock.spark.delivery.uncommitted import remove_uncommitted
+from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
@@ -39,7 +39,7 @@ from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.sources.directories import place_of
-from penstock.spark.sources.rejecting import rejecting
+from penstock.spark.sources.file_sizes import is_read_at_once
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.segment_cache import forget_shared, forget_stale
 
@@ -62,53 +62,56 @@ class RunningPipeline:
         self.changed: Sequence[Mapping[str, Any]] = ()
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
-        streams: dict[str, Stream] = {}
-        for plan in share.queries.values():
-            streams |= streams_of(plan)
+        plans = share.queries.values()
+        streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
-        read = rejecting((e for e in engine.catalog.streams if e.name in streams), frames)
-        self.program = share.program(read)
+        self.program = share.program(engine.catalog.streams, frames)
         first_of = frozenset(streams.keys() - engine.streams_read())
         place = engine.checkpoint_of(share)
         check_is_not_read(place, streams.values())
         forget_stale()
-        self._temporary = None if place else Path(tempfile.mkdtemp(prefix="penstock-"))
-        self.checkpoint = Checkpoint(place or Path(str(self._temporary)), self.program)
-        self._held = ExitStack()  # what is left to others in the end
-        self._held.callback(self.checkpoint.release)
-        try:
+        self._place = place
+        with ExitStack() as held:
+            folder = place or Path(tempfile.mkdtemp(prefix="penstock-"))
+            if place is None:
+                held.callback(shutil.rmtree, folder, ignore_errors=True)
+            declared = share.continued.declared if share.continued is not None else {}
+            self.checkpoint = Checkpoint(folder, self.program, declared)
+            held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
-            self._held.callback(self.delivery.release)
+            held.callback(self.delivery.release)
             self.checkpoint.confirm(self.program)
             with translated():
                 self.pipeline = self._pipeline(frames)
-        except BaseException:
-            self._let_go()
-            raise
+            #: Leaves everything to others that it has held, and removes what was only its own.
+            self._let_go = held.pop_all().close
         ets = engine.catalog.settings.ets
         self.enabling = Enabling(streams, self.program.queries, ets, self.program.options.merges)
         self._timer: EnablingTimer | None = None
+        self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
-    def _pipeline(self, frames: Mapping[str, DataFrame]) -> Pipeline | NativePipeline:
-        spark, hands = self._engine.session, (self.checkpoint, self._deliver, self._report)
-        if self._is_native:
-            return NativePipeline(spark, self.program, frames, *hands)
-        return Pipeline(spark, self.program, self.share.keys, frames, *hands)
+    def _pipeline(self, frames: Mapping[str, DataFrame]) -> BasePipeline:
+        kind = NativePipeline if self._is_native else Pipeline
+        spark, keys, hands = self._engine.session, self.share.keys, (self._deliver, self._report)
+        groups = 1 if self.share.is_small else None
+        return kind(spark, self.program, keys, frames, self.checkpoint, *hands, groups=groups)
 
     @property
     def _is_native(self) -> bool:
         return self.program.options.lowering == NATIVE
 
-    def start(self, interval: str) -> None:
+    def start(self, interval: str, *, to_end: bool = False) -> None:
         is_continued = not self.checkpoint.is_new
         if not is_continued:
             self.delivery.begin_anew()
         for name in self.share.queries:
             self._engine.query(name).pipeline = self
-        start = partial(self._start_query, interval)
+        if to_end and self._can_end_at_once():
+            self.end_run()  # heard in the batch that reads everything
+        start = partial(self.pipeline.start, interval=interval)
         self._attempts = Attempts(", ".join(self.share.queries), start)
         try:
             with translated():
@@ -116,7 +119,7 @@ class RunningPipeline:
         except BaseException:
             self._let_go()
             raise
-        if not self.enabling.can_help:
+        if self._has_ended or not self.enabling.can_help:
             return
         pulse, pipeline = self.pipeline.pulse, self.pipeline
         self._timer = EnablingTimer(
@@ -125,6 +128,15 @@ class RunningPipeline:
         self._timer.start()
         if is_continued:
             pulse.send({})  # what has waited since the last run may leave
+
+    def _can_end_at_once(self) -> bool:
+        """Whether the first batch may end the run.
+
+        Not where the checkpoint is kept: a run that is killed before that batch would leave the end
+        behind for the next one, which may be meant to go on.
+        """
+        at_once = all(map(is_read_at_once, self.program.streams))
+        return self._place is None and not self._is_native and at_once
 
     @property
     def query(self) -> StreamingQuery:
@@ -187,7 +199,7 @@ class RunningPipeline:
 
     def total_rows(self, query: str) -> int:
         """How many rows a query has put out since the checkpoint began."""
-        return self.delivery.totals.of(query_counts(query))["rows"]
+        return self.delivery.totals.of(query_rows(query))["rows"]
 
     def failure(self) -> HostError | None:
         """What it has failed with for good; None: it has not."""
@@ -198,11 +210,6 @@ class RunningPipeline:
         except HostError as failed:
             return failed
         return None
-
-    def _start_query(self, interval: str) -> StreamingQuery:
-        if not self.checkpoint.is_new:
-            remove_uncommitted(self.checkpoint.spark)
-        return self.pipeline.start(interval=interval)
 
     def check(self) -> None:
         """Raise what the pipeline failed with, if it did."""
@@ -232,18 +239,21 @@ class RunningPipeline:
         if times is not None:
             self.pipeline.pulse.forget(times.began / SECOND)
 
-    def drop(self, name: str) -> None:
-        """Let go of one query's answers; the others go on."""
-        self.delivery.wanted.discard(name)
+    def end_run(self) -> None:
+        """Have the next batch answer whatever waits, unless that was said before."""
+        self._stop_enabling()
+        if not self._has_ended:
+            self._has_ended = True
+            self.pipeline.end_run()
 
-    def stop_enabling(self) -> None:
+    def _stop_enabling(self) -> None:
         """No more bounds for streams that are silent."""
         if self._timer is not None:
             self._timer.stop()
 
     def stop(self) -> Path | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
-        self.stop_enabling()
+        self._stop_enabling()
         self._attempts.settle()
         try:
             with translated():
@@ -256,7 +266,7 @@ class RunningPipeline:
                 forget_shared(str(self.query.id))
         finally:
             self._let_go()
-        return self.checkpoint.folder if self._temporary is None else None
+        return self._place
 
     def _wait_for_batch(self) -> None:
         """Until the batch that runs now is over; Spark would throw it away and repeat it."""
@@ -280,7 +290,7 @@ class RunningPipeline:
             while sources.hasNext():
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
-            return False  # another Spark; then promises are made more carefully
+            return False  # another Spark; then bounds are chosen more carefully
         return pulse_is_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
 
     def _over(self) -> BatchTimes | None:
@@ -288,15 +298,9 @@ class RunningPipeline:
         latest = self.query.lastProgress
         return None if latest is None else times_of(latest)
 
-    def _let_go(self) -> None:
-        """Leave everything to others that it has held, and remove what was only its own."""
-        self._held.close()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, batch: int, lines: Sequence[Line]) -> None:
         self._attempts.settle()
-        self.delivery.deliver(delivery)
+        self.delivery.deliver(batch, lines)
 
     def _report(self, report: BatchReport) -> None:
         self.rows_read.update(report.rows)

@@ -8,6 +8,7 @@ What is set and why:
     file-system checkpoint manager              local files only: half of a small batch's time
     Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
+    tracebacks in full                          else both steps of a batch have their own workers
     local[N,4]                                  a failed task is tried again, as on a cluster
     127.0.0.1                                   a local Spark listens to this machine only
 
@@ -25,16 +26,19 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.failures import reason_in
-from penstock.spark.redirect_output import new_log, redirect_output
+from penstock.spark.jvm import SHORT, java_options, new_log, start_java, worker_python
 
 #: Seconds in which a master must answer.
 CONNECT = 10.0
@@ -45,6 +49,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 ARCHIVE = "penstock.zip"
 
 _STREAMING = "spark.sql.streaming."
+_JAVA = "spark.driver.extraJavaOptions"
+#: How many partition groups there are.
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 #: Settings that can be changed on a session that is already there.
 TUNING = {
@@ -57,7 +64,12 @@ TUNING = {
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "16",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
+_Key = tuple[int | None, str | None, tuple[tuple[str, str], ...]]
+#: Sessions that are being started, by what they were asked for with.
+_BEGUN: dict[_Key, Future[SparkSession]] = {}
+
 #: Right for local files only.
 LOCAL_TUNING = {
     _STREAMING + "checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
@@ -83,41 +95,81 @@ def settings_of(
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "4g",
         "spark.driver.memory": f"{_driver_gigabytes()}g",
-        "spark.sql.shuffle.partitions": str(cores),
+        PARTITIONS: str(cores),
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
         **TUNING,
         **({} if master else LOCAL_TUNING),
         **(LOOPBACK if is_one_process(master) else {}),
         **(conf or {}),
+        **(_java(conf or {}) if is_one_process(master) else {}),
     }
+
+
+def _java(conf: Mapping[str, str]) -> dict[str, str]:
+    """Options for Java: ours, and behind them the user's."""
+    return {_JAVA: " ".join([*java_options(), *filter(None, [conf.get(_JAVA)])])}
 
 
 def local_session(
     cores: int | None = None, *, master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A quiet local session on all cores, or one on `master`; `conf` are further settings."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    """A quiet local session on all cores, or one on `master`; `conf` are further settings.
+
+    One that `begin_session` has begun with the same arguments is waited for.
+    """
+    key = (cores, master, tuple(sorted((conf or {}).items())))
+    begun = _BEGUN.pop(key, None)
+    return _session(cores, master, conf) if begun is None else begun.result()
+
+
+def begin_session(*, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    """Start Spark beside whatever the caller does next; `local_session` is called for it later."""
+    key = (None, master, tuple(sorted((conf or {}).items())))
+    found: Future[SparkSession] = Future()
+
+    def start() -> None:
+        try:
+            found.set_result(_session(None, master, conf))
+        except BaseException as failure:
+            found.set_exception(failure)
+
+    _BEGUN[key] = found
+    # Nobody waits for it at the end of a program that has failed before it came so far.
+    Thread(target=start, name="penstock-session", daemon=True).start()
+
+
+def _session(cores: int | None, master: str | None, conf: Mapping[str, str] | None) -> SparkSession:
+    python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark has the cores; workers inherit this
     paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # workers of this machine find us there
     if master is not None:
         check_reachable(master)
     cores = cores or os.cpu_count() or 1
-    builder = SparkSession.builder.appName("penstock").master(master or f"local[{cores},4]")
-    for key, value in settings_of(cores, master, conf).items():
-        builder = builder.config(key, value)
+    settings = SparkConf().setAppName("penstock").setMaster(master or f"local[{cores},4]")
+    settings.setAll(list(settings_of(cores, master, conf).items()))
     log = new_log()
     try:
-        with redirect_output(log):
-            spark = builder.getOrCreate()
-            spark.sparkContext.setLogLevel("ERROR")
+        if is_one_process(master) and python == sys.executable:
+            os.environ["PYSPARK_PYTHON"] = worker_python()  # a context reads it when it is made
+        if SparkContext._gateway is None:
+            SparkContext(conf=settings, gateway=start_java(settings, log))
+        spark = SparkSession.builder.config(conf=settings).getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
     except (PySparkException, Py4JError, OSError) as cause:
         atexit.unregister(log.unlink)
         reason = reason_in(str(cause))
         raise HostError(f"Spark does not start: {reason}", hint=_way_out(master, log)) from cause
+    finally:
+        os.environ["PYSPARK_PYTHON"] = python
     if master is not None:
         ship_package(spark)
     return spark
+
+
+def for_short_run(conf: Mapping[str, str]) -> dict[str, str]:
+    """Settings for a session that is over in seconds; those that are given count."""
+    return {**conf, _JAVA: " ".join([SHORT, *filter(None, [conf.get(_JAVA)])])}
 
 
 def is_one_process(master: str | None) -> bool:

@@ -10,8 +10,10 @@ ANSI's errors, they go on computing so. Only what is put on top of them is analy
 
 from __future__ import annotations
 
+import logging
 import re
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 
 from pyspark.errors import PySparkException
@@ -19,10 +21,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import session as pyspark_session
 
 from penstock.errors import HostError
-from penstock.spark.session import LOCAL_TUNING, TUNING
+from penstock.spark.session import LOCAL_TUNING, PARTITIONS, TUNING, ship_package
 
-#: As many partition groups as there are cores, unless the user has said how many.
-PARTITIONS = "spark.sql.shuffle.partitions"
+
+def take_over(spark: SparkSession, conf: Mapping[str, str] | None) -> None:
+    """Get a session of the user's ready for our queries; `conf` are settings for a new one."""
+    if conf:
+        raise HostError(
+            "conf= cannot be combined with spark=: the session exists already",
+            hint="set them where the session is created, or leave out spark=",
+        )
+    check_usable(spark)
+    if warning := warning_about(str(spark.sparkContext.master)):
+        logging.getLogger("penstock").warning(warning)
+    ship_package(spark)
 
 
 def check_usable(spark: SparkSession) -> None:
@@ -65,10 +77,13 @@ def working_session(spark: SparkSession) -> SparkSession:
     theirs = dict(spark.conf.getAll)
     for key, value in theirs.items():
         if session.conf.get(key, None) != value:
-            _set(session, key, value)
+            # A setting of the whole application cannot be set, and holds in every session anyway.
+            with suppress(PySparkException):
+                session.conf.set(key, value)
     is_local = str(spark.sparkContext.master).startswith("local")
     for key, value in {**TUNING, **(LOCAL_TUNING if is_local else {})}.items():
         session.conf.set(key, value)
+    # As many partition groups as there are cores, unless the user has said how many.
     if PARTITIONS not in theirs:
         session.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return session
@@ -83,9 +98,3 @@ def adopted(frame: DataFrame, session: SparkSession) -> DataFrame:
         return session.table(f"{views}.{name}")
     finally:
         session.catalog.dropGlobalTempView(name)
-
-
-def _set(session: SparkSession, key: str, value: str) -> None:
-    # What is a setting of the whole application cannot be set, and holds in every session anyway.
-    with suppress(PySparkException):
-        session.conf.set(key, value)

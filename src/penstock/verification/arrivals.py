@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from penstock.model.schema import Column
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
-from penstock.verification.case import Batch, Case, Row
+from penstock.verification.case import Batch, Case, Row, cut, own_time, times_of
 from penstock.verification.generated import FIRST, largest
 from penstock.verification.lengths import Grid, common, for_stream
 
@@ -39,7 +38,7 @@ def spoil(
     trouble: Trouble,
 ) -> list[Row]:
     """The rows, some of them changed: repeated, with NULLs, moved to the edge of a window."""
-    on = stream.timestamp if stream.kind is TimestampKind.EXTERNAL else None
+    on = own_time(stream)
     free = [c for c in stream.arriving if c.name not in (on, stream.timing.marker)]
     grids = for_stream(stream, grids)
     shared = common(grids)
@@ -47,8 +46,7 @@ def spoil(
     found: list[Row] = []
     for row in rows:
         if free and chance.random() < trouble.without_value:
-            column: Column = chance.choice(free)
-            row = {**row, column.name: None}
+            row = {**row, chance.choice(free).name: None}
         if on is not None and grids and row[on] is not None:
             if trouble.on_the_grid and shared is not None:
                 row = {**row, on: shared.nearest(row[on])}
@@ -75,32 +73,25 @@ def arrange(
     count = chance.choice((1, 2, 3, 4, 6, 8))
     clocks = _clocks(chance, streams, rows, count, step)
     pieces: dict[str, list[tuple[Row, ...]]] = {}
-    promises: list[dict[str, int]] = [{} for _ in range(count)]
+    bounds: dict[str, dict[int, int]] = {}
     for name, stream in streams.items():
         ordered = _in_disorder(chance, stream, rows.get(name, ()), late)
         pieces[name] = _cut(chance, ordered, count)
-        for number, bound in _promises(chance, stream, pieces[name], late).items():
-            promises[number][name] = bound
-    return Case(
-        tuple(
-            Batch(
-                {name: mine[number] for name, mine in pieces.items() if mine[number]},
-                promises[number],
-                clocks[number],
-            )
-            for number in range(count)
-        )
-    )
+        bounds[name] = _bounds(chance, stream, pieces[name], late)
+    batches = []
+    for number, clock in enumerate(clocks):
+        come = {name: mine[number] for name, mine in pieces.items() if mine[number]}
+        behind = {name: mine[number] for name, mine in bounds.items() if number in mine}
+        batches.append(Batch(come, behind, clock))
+    return Case(tuple(batches))
 
 
 def _in_disorder(
     chance: random.Random, stream: Stream, rows: Sequence[Row], late: float
 ) -> list[Row]:
-    on = stream.timestamp
-    if stream.kind is not TimestampKind.EXTERNAL or on is None:
-        return list(rows)
-    times = [row[on] for row in rows if row[on] is not None]
-    if not times:
+    on = own_time(stream)
+    times = times_of({stream.name: stream}, {stream.name: rows})
+    if on is None or not times:
         return list(rows)
     span = max(times) - min(times) + 1
     reach = chance.choice((0.0, 0.3, 1.0))  # of what may be, for the whole case
@@ -134,36 +125,32 @@ def _cut(chance: random.Random, rows: Sequence[Row], count: int) -> list[tuple[R
     first, last = sorted((chance.randint(0, count - 1), chance.randint(0, count - 1)))
     if chance.random() < 0.7:
         first, last = 0, count - 1
-    places = sorted(chance.randint(0, len(rows)) for _ in range(last - first))
-    inner = [
-        tuple(rows[start:end])
-        for start, end in zip([0, *places], [*places, len(rows)], strict=True)
-    ]
+    inner = cut(rows, [chance.randint(0, len(rows)) for _ in range(last - first)])
     return [*[()] * first, *inner, *[()] * (count - 1 - last)]
 
 
-def _promises(
+def _bounds(
     chance: random.Random, stream: Stream, pieces: Sequence[Sequence[Row]], late: float
 ) -> dict[int, int]:
     """Bounds from outside, behind some batches; a few are too high."""
-    on, timing = stream.timestamp, stream.timing
-    if stream.kind is not TimestampKind.EXTERNAL or on is None or timing.marker is not None:
+    on, timing = own_time(stream), stream.timing
+    if on is None or timing.marker is not None:
         return {}
-    promises_itself = stream.slack is not None or timing.rows_late is not None
+    has_own = stream.slack is not None or timing.rows_late is not None
     found: dict[int, int] = {}
     newest: int | None = None
     for number, piece in enumerate(pieces):
         came = [row[on] for row in piece if row[on] is not None]
         newest = max(came if newest is None else [newest, *came], default=None)
         rest = [row[on] for after in pieces[number + 1 :] for row in after if row[on] is not None]
-        if newest is None or chance.random() >= (0.1 if promises_itself else 0.6):
+        if newest is None or chance.random() >= (0.1 if has_own else 0.6):
             continue
         bound = min(rest, default=newest + 1)
         if late and chance.random() < 0.1:
             bound = max(bound, newest)
         # A bound may only rise, above the stream's own as well.
-        promised = [newest - (stream.slack or 0)] if promises_itself else []
-        if bound >= max([*found.values(), *promised], default=bound):
+        own = [newest - (stream.slack or 0)] if has_own else []
+        if bound >= max([*found.values(), *own], default=bound):
             found[number] = bound
     return found
 
@@ -176,14 +163,7 @@ def _clocks(
     step: int,
 ) -> list[int]:
     """What the clock says in each batch: later than all rows, and going on."""
-    times = [
-        row[str(s.timestamp)]
-        for name, s in streams.items()
-        if s.kind is TimestampKind.EXTERNAL and s.timestamp is not None
-        for row in rows.get(name, ())
-        if row[s.timestamp] is not None
-    ]
-    clock = max([FIRST, *times])
+    clock = max([FIRST, *times_of(streams, rows)])
     found = []
     for _ in range(count):
         clock += chance.choice((0, 1, step // 3, step, 2 * step))

@@ -15,16 +15,30 @@ from typing import Any
 
 from penstock.model.expressions import Expression, Literal
 from penstock.model.schema import Column
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.timestamps import DAY, MINUTE, SECOND
 from penstock.model.types import Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node
-from penstock.verification.case import Row
+from penstock.verification.case import Row, own_time
 from penstock.verification.lengths import Grid, common, for_stream
 
 #: Monday, 2024-01-01.
 FIRST = 19_723 * DAY
+#: Values that columns have whatever queries say; of numbers also how far around a constant others
+#: lie, of fractions and of whole ones.
+_NUMBERS: tuple[tuple[Sequence[Any], Sequence[Any]], ...] = (
+    ((0.0, 0.25, 1.0, 2.5, -1.75, 10.0), (-0.25, 0.0, 0.25)),
+    ((0, 1, 2, 3, 5, 7, 10, -1), (-1, 0, 1)),
+)
+_USUAL: dict[Type, Sequence[Any]] = {
+    Type.BOOLEAN: (True, False),
+    Type.STRING: ("x", "y", "z"),
+    Type.BINARY: (b"x", b"yz"),
+    Type.DATE: (FIRST // DAY, FIRST // DAY + 1),
+    Type.TIMESTAMP: (FIRST, FIRST + SECOND, FIRST + MINUTE),
+    Type.INTERVAL: (0, SECOND, MINUTE),
+}
 _BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 62}
 
 
@@ -39,8 +53,7 @@ def generate(
     """Rows of a stream, in order of time."""
     constants = constants_of(plans)
     domains = {c.name: domain(c, constants.get(c.type, ())) for c in stream.columns}
-    external = stream.kind is TimestampKind.EXTERNAL
-    on = stream.timestamp if external else None
+    on = own_time(stream)
     times = _times(chance, stream, count, for_stream(stream, grids), begin) if on else []
     found = []
     for number in range(count):
@@ -63,25 +76,11 @@ def largest(of: Type) -> int:
 def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
     """Values that a column may have; those that queries compare it with are among them."""
     of = column.type
-    found: list[Any]
-    if of is Type.BOOLEAN:
-        found = [True, False]
-    elif of.is_integer:
-        around = [value + step for value in constants for step in (-1, 0, 1)]
-        found = [0, 1, 2, 3, 5, 7, 10, -1, *around]
-    elif of.is_numeric:
-        around = [value + step for value in constants for step in (-0.25, 0.0, 0.25)]
-        found = [0.0, 0.25, 1.0, 2.5, -1.75, 10.0, *around]
-    elif of is Type.STRING:
-        found = ["x", "y", "z", *constants]
-    elif of is Type.BINARY:
-        found = [b"x", b"yz", *constants]
-    elif of is Type.DATE:
-        found = [FIRST // DAY, FIRST // DAY + 1, *constants]
-    elif of is Type.TIMESTAMP:
-        found = [FIRST, FIRST + SECOND, FIRST + MINUTE, *constants]
+    if of.is_numeric:
+        usual, steps = _NUMBERS[of.is_integer]
+        found = [*usual, *(value + step for value in constants for step in steps)]
     else:
-        found = [0, SECOND, MINUTE, *constants]
+        found = [*_USUAL[of], *constants]
     fitting = [value for value in dict.fromkeys(found) if _fits(value, of)]
     return [*fitting, *fitting[:3], None]
 

@@ -7,13 +7,13 @@ one, and of early results (EMIT) only the final ones are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.expressions import Ref
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
-from penstock.oracle.evaluate import close, evaluate
+from penstock.oracle.evaluate import apart, evaluate
 from penstock.oracle.lateness import Step, judge, taken_in
 from penstock.plan import nodes
 from penstock.plan.graph import trace, walk
@@ -57,9 +57,8 @@ def not_judged(plan: nodes.Node) -> str | None:
             for result in node.results:
                 if result.aggregate.function in APPROXIMATE and node is not _top(plan):
                     return f"{result.aggregate} is approximate, and other results follow from it"
-    top = _top(plan)
-    if isinstance(plan, nodes.Project) and isinstance(top, nodes.WindowAggregate):
-        loose = {r.name for r in top.results if r.aggregate.function in APPROXIMATE}
+    if isinstance(plan, nodes.Project):
+        loose = _approximate(_top(plan)).keys()
         for column in plan.columns:
             if column.value.refs & loose and not isinstance(column.value, Ref):
                 return f"{column} is computed from an approximate value"
@@ -104,7 +103,7 @@ def taken(planned: Planned, case: Case, host: Host) -> dict[str, list[Any]]:
     found = {}
     late = planned.options.late == "keep" and not waits(planned.plan, planned.options.merges)
     for name, stream in planned.streams.items():
-        steps = [Step(batch.of(stream), batch.promises.get(name)) for batch in case.batches]
+        steps = [Step(batch.of(stream), batch.bounds.get(name)) for batch in case.batches]
         found[name] = taken_in(judge(stream, steps, by_batch=host != "here"), late=late)
     return found
 
@@ -118,7 +117,7 @@ def difference(planned: Planned, expected: Sequence[Row], got: Sequence[Row]) ->
             return Difference(planned.name, expected, got, problem=problem)
         expected = [row for row in expected if row[final] is True]
         got = [row for row in got if row[final] is True]
-    missing, unexpected = apart(expected, got, _bounds(planned.plan))
+    missing, unexpected = apart(expected, got, TOLERANCE, _bounds(planned.plan))
     if missing or unexpected:
         return Difference(planned.name, expected, got, missing, unexpected)
     if isinstance(planned.plan, nodes.Ordered):
@@ -130,45 +129,6 @@ def difference(planned: Planned, expected: Sequence[Row], got: Sequence[Row]) ->
     return None
 
 
-def apart(
-    expected: Iterable[Row], got: Iterable[Row], bounds: Mapping[str, tuple[float, float]]
-) -> tuple[list[Row], list[Row]]:
-    """Rows that only one of the two has, counting how often; numbers may differ a little."""
-    alike: dict[tuple[Any, ...], list[Row]] = {}
-    for row in got:
-        alike.setdefault(_exact(row, bounds), []).append(row)
-    missing = []
-    for row in expected:
-        candidates = alike.get(_exact(row, bounds), [])
-        near = next((other for other in candidates if _near(row, other, bounds)), None)
-        if near is None:
-            missing.append(row)
-        else:
-            candidates.remove(near)
-    return missing, [row for rows in alike.values() for row in rows]
-
-
-def _exact(row: Row, bounds: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What must be equal: 1, 1.0 and true are three different values."""
-    return tuple(
-        (name, type(value).__name__, None if isinstance(value, float) else value)
-        for name, value in sorted(row.items())
-        if name not in bounds
-    )
-
-
-def _near(row: Row, other: Row, bounds: Mapping[str, tuple[float, float]]) -> bool:
-    for name, value in row.items():
-        theirs = other[name]
-        if name in bounds and value is not None and theirs is not None:
-            share, least = bounds[name]
-            if abs(value - theirs) > max(share * abs(value), least):
-                return False
-        elif not close(value, theirs, TOLERANCE):
-            return False
-    return True
-
-
 def _top(plan: nodes.Node) -> nodes.Node:
     """The node whose results a query shows, below what only chooses and orders columns."""
     while isinstance(plan, nodes.Project | nodes.Ordered):
@@ -178,15 +138,15 @@ def _top(plan: nodes.Node) -> nodes.Node:
 
 def _bounds(plan: nodes.Node) -> dict[str, tuple[float, float]]:
     """Columns that are approximate, and how near they must be."""
-    top = _top(plan)
-    if not isinstance(top, nodes.WindowAggregate):
-        return {}
-    loose = {
-        result.name: APPROXIMATE[result.aggregate.function]
-        for result in top.results
-        if result.aggregate.function in APPROXIMATE
-    }
+    loose = _approximate(_top(plan))
     return {name: loose[column] for name, column in _shown(plan).items() if column in loose}
+
+
+def _approximate(node: nodes.Node) -> dict[str, tuple[float, float]]:
+    """The same of one node, by the names that it gives."""
+    results = node.results if isinstance(node, nodes.WindowAggregate) else ()
+    functions = {result.name: result.aggregate.function for result in results}
+    return {name: APPROXIMATE[of] for name, of in functions.items() if of in APPROXIMATE}
 
 
 def _shown(plan: nodes.Node) -> dict[str, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from penstock.model.counted import counted
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.timestamps import DAY, format_duration, from_ticks
@@ -29,11 +31,11 @@ def lines(done: Verification) -> Iterator[str]:
         )
         yield f"{name}: {came}"
         if sample.rejected:
-            rows = _count(sample.rejected, "row")
+            rows = counted(sample.rejected, "row")
             yield f"  left out: {rows} that do not conform to the declared columns"
     runs = outcome.runs
     yield (
-        f"{_count(outcome.seeds, 'case')}: {_count(runs['here'], 'run')} in this process, "
+        f"{counted(outcome.seeds, 'case')}: {counted(runs['here'], 'run')} in this process, "
         f"{runs['groups']:,} on Spark's host without Spark, {runs['spark']:,} on Spark"
     )
     for reason in outcome.not_tried:
@@ -53,7 +55,7 @@ def _verdict(done: Verification, planned: Planned) -> str:
     if outcome.found is not None and outcome.found.difference.query == name:
         return "DIFFERS from the reference"
     compared, rows = outcome.compared[name], outcome.answers[name]
-    verdict = f"equals the reference in {_count(compared, 'run')}, {_count(rows, 'row')} in all"
+    verdict = f"equals the reference in {counted(compared, 'run')}, {counted(rows, 'row')} in all"
     if not rows:
         verdict += " (no results: try more --rows)"
     if name in outcome.in_part:
@@ -90,7 +92,7 @@ def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:
         for name, rows in batch.rows.items():
             columns = streams[name].arriving
             yield from indented([f"{name}:", *indented(table(columns, rows), 2)], 2)
-        for name, bound in batch.promises.items():
+        for name, bound in batch.bounds.items():
             on = streams[name].schema[str(streams[name].timestamp)]
             yield f"  {name}: punctuated from outside: nothing below {show(bound, on.type)} comes"
     yield "then all streams end"
@@ -104,12 +106,9 @@ def _answer(columns: Sequence[Column], rows: Sequence[Row], marked: Sequence[Row
     rest = list(rows)
     for row in marked:
         rest.remove(row)
-    marks = ["*"] * len(marked) + [""] * len(rest)
-    texts = [
-        [mark, *cells] for mark, cells in zip(marks, _cells(columns, [*marked, *rest]), strict=True)
-    ]
-    shown = list(aligned([["", *(column.name for column in columns)], *texts[:SHOWN]]))
-    yield from shown
+    texts = [["*", *cells] for cells in _cells(columns, marked)]
+    texts += [["", *cells] for cells in _cells(columns, rest)]
+    yield from aligned([["", *(column.name for column in columns)], *texts[:SHOWN]])
     if len(texts) > SHOWN:
         yield f"… {len(texts) - SHOWN:,} more"
 
@@ -151,13 +150,9 @@ def show(value: Any, of: Type) -> str:
             return str(from_ticks(value * DAY).date())
     except OverflowError:
         return str(value)
-    return (
-        format_duration(value)
-        if of is Type.INTERVAL
-        else repr(value)
-        if of is Type.BINARY
-        else str(value)
-    )
+    if of is Type.INTERVAL:
+        return format_duration(value)
+    return repr(value) if of is Type.BINARY else str(value)
 
 
 def as_json(done: Verification) -> dict[str, Any]:
@@ -193,21 +188,10 @@ def as_json(done: Verification) -> dict[str, Any]:
 def _found_as_json(found: Found) -> dict[str, Any]:
     wrong = found.difference
     return {
-        "query": wrong.query,
+        **asdict(wrong),
+        "problem": wrong.problem or None,
         "seed": found.seed,
         "rows": found.wanted,
         "way": str(found.way),
-        "problem": wrong.problem or None,
-        "batches": [
-            {"rows": dict(batch.rows), "promises": dict(batch.promises)}
-            for batch in found.case.batches
-        ],
-        "expected": list(wrong.expected),
-        "got": list(wrong.got),
-        "missing": list(wrong.missing),
-        "unexpected": list(wrong.unexpected),
+        "batches": [{"rows": batch.rows, "bounds": batch.bounds} for batch in found.case.batches],
     }
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

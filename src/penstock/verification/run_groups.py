@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from penstock.model.streams import Stream
 from penstock.model.timestamps import END
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
 from penstock.spark.delivery.delivery import RESULT
+from penstock.spark.exchange.exchange import Line
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -26,7 +25,7 @@ from penstock.spark.in_memory.micro_batches import (
 from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from penstock.verification.case import Batch, Case, Row, rows_of
+from penstock.verification.case import Batch, Case, Row, cut, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
@@ -63,7 +62,7 @@ def _run_share(
     streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
     pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))
-    end = MicroBatch(promises=dict.fromkeys(streams, END))
+    end = MicroBatch(bounds=dict.fromkeys(streams, END))
     batches = [*(_micro_batch(batch, streams, chance) for batch in case.batches), end]
     with tempfile.TemporaryDirectory() as folder:
         if way.loses_workers:
@@ -103,8 +102,8 @@ def _process_with_losses(
     def failed(group: int) -> Sequence[Worker]:
         return chance.sample(workers, chance.choice((0, 0, 0, 1, 2)))
 
-    def shuffled(lines: pd.DataFrame) -> pd.DataFrame:
-        return lines.sample(frac=1, random_state=chance.randrange(1 << 30))
+    def shuffled(lines: list[Line]) -> list[Line]:
+        return chance.sample(lines, len(lines))
 
     for batch in batches:
         if not workers or chance.random() < 0.2:
@@ -136,13 +135,10 @@ def _micro_batch(batch: Batch, streams: Mapping[str, Stream], chance: random.Ran
     tasks = {
         name: [_cut(task, chance) for task in _cut(mine, chance)] for name, mine in rows.items()
     }
-    promises = {name: bound for name, bound in batch.promises.items() if name in streams}
-    return MicroBatch(tasks, promises)
+    bounds = {name: bound for name, bound in batch.bounds.items() if name in streams}
+    return MicroBatch(tasks, bounds)
 
 
-def _cut(rows: Sequence[Row], chance: random.Random) -> list[list[Row]]:
+def _cut(rows: Sequence[Row], chance: random.Random) -> list[tuple[Row, ...]]:
     """The rows in order, in up to three pieces; there may be empty ones."""
-    places = sorted(chance.randint(0, len(rows)) for _ in range(chance.choice((0, 0, 1, 2))))
-    return [
-        list(rows[start:end]) for start, end in zip([0, *places], [*places, len(rows)], strict=True)
-    ]
+    return cut(rows, [chance.randint(0, len(rows)) for _ in range(chance.choice((0, 0, 1, 2)))])

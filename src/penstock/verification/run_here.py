@@ -50,7 +50,7 @@ def _push(engine: LocalEngine, batch: Batch, way: Way, chance: random.Random) ->
     while blocks := [each for each in blocks if each]:
         name, rows = chance.choice(blocks).pop(0)
         engine.push(name, frame_of(engine.declared_stream(name).stream.arriving, rows))
-    for name, bound in batch.promises.items():
+    for name, bound in batch.bounds.items():
         engine.punctuate(name, bound)
 
 

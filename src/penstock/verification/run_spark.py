@@ -24,7 +24,7 @@ from penstock.spark.engine import Engine
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.choice import choose as choose_lowering
 from penstock.verification.case import Case, Row, frame_of, rows_of
-from penstock.verification.script import Planned, Script
+from penstock.verification.script import LOWERING, Planned, Script
 from penstock.verification.ways import Way
 
 #: One file of each stream a trigger.
@@ -41,7 +41,7 @@ class OnSpark:
         self, script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
     ) -> dict[str, list[Row]]:
         """What each query that can run on this way has put out once all streams have ended."""
-        settings = {**way.settings, "lowering": way.lowering}
+        settings = {**way.settings, LOWERING: way.lowering}
         names = [p.name for p in script.declared(way.settings, queries) if can_run(p, way.lowering)]
         if not names:
             return {}

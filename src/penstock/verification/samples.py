@@ -9,6 +9,7 @@ only with options that Spark alone knows, gets rows of the declared types instea
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -20,8 +21,8 @@ from penstock.errors import NotExecutable
 from penstock.io.files import check_options, read_blocks
 from penstock.io.results import SINK_FORMATS
 from penstock.kernel.conform import conform
-from penstock.model.streams import Stream, TimestampKind
-from penstock.verification.case import Row, rows_of
+from penstock.model.streams import Stream
+from penstock.verification.case import Row, own_time, rows_of
 
 #: Rows of a stream that are looked at.
 MOST_READ = 50_000
@@ -35,10 +36,6 @@ class Sample:
     origin: str
     reason: str = ""
     rejected: int = 0
-
-    @property
-    def columns(self) -> list[str]:
-        return [] if self.rows is None else self.rows.columns
 
 
 def read_sample(stream: Stream) -> Sample:
@@ -87,11 +84,7 @@ def choose(
 ) -> dict[str, list[Row]]:
     """At most so many rows of each stream, in its order, out of one stretch of time."""
     frames = {name: s.rows for name, s in samples.items() if s.rows is not None}
-    dated = {
-        name: str(streams[name].timestamp)
-        for name in frames
-        if streams[name].kind is TimestampKind.EXTERNAL
-    }
+    dated = {name: on for name in frames if (on := own_time(streams[name])) is not None}
     few = all(frame.height <= counts[name] for name, frame in frames.items())
     for low, high in [] if few else _stretches(chance, frames, dated, span):
         cut = {
@@ -130,11 +123,12 @@ def _stretches(
 
 def _met(frames: Mapping[str, pl.DataFrame], keys: Mapping[str, Sequence[str]]) -> set[object]:
     """Values of first keys that several streams have."""
-    seen: dict[object, int] = {}
-    for name, frame in frames.items():
-        if keys.get(name):
-            for value in frame.get_column(keys[name][0]).unique().to_list():
-                seen[value] = seen.get(value, 0) + 1
+    seen = Counter(
+        value
+        for name, frame in frames.items()
+        if keys.get(name)
+        for value in frame.get_column(keys[name][0]).unique().to_list()
+    )
     return {value for value, times in seen.items() if times > 1}
 
 
@@ -151,14 +145,11 @@ def _thinned(
     places = list(range(frame.height))
     if keys:
         values = frame.get_column(keys[0]).to_list()
-        few = sorted(dict.fromkeys(values), key=rank)
+        counts = Counter(values)
         wanted: set[object] = set()
-        rows = 0
-        counts = {v: values.count(v) for v in few[:200]}
-        for value in few[:200]:
+        for value in sorted(counts, key=rank)[:200]:
             wanted.add(value)
-            rows += counts[value]
-            if rows >= count:
+            if sum(counts[each] for each in wanted) >= count:
                 break
         places = [place for place, value in enumerate(values) if value in wanted] or places
     count = min(count, len(places))

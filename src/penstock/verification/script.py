@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.errors import QueryError
 from penstock.io.static_tables import read_table
+from penstock.local.engine import LocalEngine
 from penstock.model.streams import Origin, Stream, Timing
 from penstock.model.tables import StaticTable
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
-from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     BareSelect,
@@ -29,9 +27,11 @@ from penstock.sql.parse.statements import (
     CreateTable,
     Explain,
     Set,
-    Sink,
     Statement,
 )
+
+#: Whether Spark's own operators compute a query: each way on Spark says so itself.
+LOWERING = "lowering"
 
 
 @dataclass(frozen=True)
@@ -45,43 +45,6 @@ class Planned:
     @property
     def streams(self) -> dict[str, Stream]:
         return streams_of(self.plan)
-
-
-class _Dry(BaseEngine[Any]):
-    """Declares, and runs nothing."""
-
-    programs: Mapping[str, Program] = {}
-
-    @property
-    def planned(self) -> list[Planned]:
-        """The queries, with what they would run by if they were started now."""
-        return [
-            Planned(entry.name, entry.plan, self.catalog.options_of(entry))
-            for entry in self.catalog.queries
-        ]
-
-    def _query_declared(self, entry: QueryEntry, program: Program) -> None: ...
-
-    def _query_dropped(self, name: str) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def _stream_statuses(self) -> dict[str, StreamStatus]:
-        return {}
-
-    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
-        return ()
-
-    def _releases(self, query: str) -> None:
-        return None
-
-    def _check_sink(self, sink: Sink) -> None: ...
-
-    def _stream_declared(self, entry: StreamEntry) -> None: ...
-
-    def _stream_dropped(self, name: str) -> None: ...
-
-    def _settings_changed(self) -> None: ...
 
 
 @dataclass
@@ -106,9 +69,12 @@ class Script:
         """The queries that stand at the end of the file, under other settings."""
         key = tuple(sorted((settings or {}).items())), None if queries is None else tuple(queries)
         if key not in self._declared:
-            dry = _Dry()
-            self.on(dry, settings or {}, queries=queries)
-            self._declared[key] = dry.planned
+            engine = LocalEngine()  # it gets no rows
+            self.on(engine, settings or {}, queries=queries)
+            self._declared[key] = [
+                Planned(entry.name, entry.plan, engine.catalog.options_of(entry))
+                for entry in engine.catalog.queries
+            ]
         return self._declared[key]
 
     def on(
@@ -129,7 +95,7 @@ class Script:
             match statement:
                 case Explain():
                     continue
-                case Set() if statement.name.lower() in settings:
+                case Set() if statement.name.lower() in (*settings, LOWERING):
                     continue
                 case CreateStream():
                     origin = (origins or {}).get(statement.name, Origin())

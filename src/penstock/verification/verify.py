@@ -15,7 +15,7 @@ from penstock.model.streams import Stream
 from penstock.plan.nodes import Node
 from penstock.spark.placement.partitioning import partitioning
 from penstock.verification.arrivals import Trouble, arrange, spoil
-from penstock.verification.case import Case, Row
+from penstock.verification.case import Case, Row, times_of
 from penstock.verification.generated import generate
 from penstock.verification.judging import Difference, Judge, difference, judged_in_part, not_judged
 from penstock.verification.lengths import grids, longest_span, most_rows
@@ -146,7 +146,8 @@ class Verification:
         longest = max((grid.length for grid in known), default=60_000_000)
         span = min(3 * longest, longest_span(self.plans) or 3 * longest)
         rows = choose(chance, self.streams, self.samples, self._keys, counts, span)
-        begin = _earliest(self.streams, rows)
+        # Rows that are made begin where those that were read do, so that they meet.
+        begin = min(times_of(self.streams, rows), default=None)
         for name, stream in self.streams.items():
             if name not in rows:
                 rows[name] = generate(chance, stream, counts[name], self.plans, known, begin)
@@ -176,11 +177,8 @@ class Verification:
         for number, seed in enumerate(seeds, start=1):
             case = self.case(seed)
             chosen = ways(random.Random(f"{seed} ways"), others, seed, self.runs)
-            for way in chosen:
-                yield f"seed {number} of {len(seeds)}, {case.size} rows: {way}"
-                yield from self.tried(seed, way, case)
-                if self.outcome.found is not None:
-                    break
+            at = f"seed {number} of {len(seeds)}, {case.size} rows"
+            yield from self._tried_all(seed, case, chosen, at)
             self.outcome.seconds = time.monotonic() - began
             if self.outcome.found is not None:
                 return
@@ -196,13 +194,11 @@ class Verification:
             return
         before, self._wanted = self._wanted, MORE * self._wanted
         case = self.case(0)
-        for way in ways(random.Random("more"), others, 0, self.runs)[::3]:
-            yield f"more rows, {case.size}: {way}"
-            yield from self.tried(0, way, case)
-            if self.outcome.found is not None:
-                return
-        self.outcome.seeds += 1
-        self._wanted = before
+        chosen = ways(random.Random("more"), others, 0, self.runs)[::3]
+        yield from self._tried_all(0, case, chosen, f"more rows, {case.size}")
+        if self.outcome.found is None:
+            self.outcome.seeds += 1
+            self._wanted = before
 
     def run_on_spark(self, run: Run, seeds: Iterable[int]) -> Iterator[str]:
         """Try seeds on Spark, which takes seconds for each."""
@@ -211,25 +207,27 @@ class Verification:
         self.outcome.not_tried += list(self._limits_on_spark())
         for seed in seeds:
             case = self._for_spark(self.case(seed))
-            for lowering in ("kernel", "native"):
-                several = len(case.batches) > 1
-                way = Way("spark", {}, seed, lowering=lowering, restarts=several, faults=True)
-                yield f"seed {seed}, {case.size} rows: {way}"
-                yield from self.tried(seed, way, case)
-                self.outcome.seconds = before + time.monotonic() - began
-                if self.outcome.found is not None:
-                    return
+            way = Way("spark", {}, seed, restarts=len(case.batches) > 1, faults=True)
+            chosen = [replace(way, lowering=lowering) for lowering in ("kernel", "native")]
+            yield from self._tried_all(seed, case, chosen, f"seed {seed}, {case.size} rows")
+            self.outcome.seconds = before + time.monotonic() - began
+            if self.outcome.found is not None:
+                return
 
     def _for_spark(self, case: Case) -> Case:
         """At most four batches, for each costs seconds, and no punctuation from outside."""
-        batches = [replace(batch, promises={}) for batch in case.batches]
+        batches = [replace(batch, bounds={}) for batch in case.batches]
         while len(batches) > 4:
-            rows = {
-                name: (*batches[0].rows.get(name, ()), *batches[1].rows.get(name, ()))
-                for name in dict.fromkeys((*batches[0].rows, *batches[1].rows))
-            }
-            batches[:2] = [replace(batches[0], rows=rows)]
+            batches[:2] = [batches[0].with_next(batches[1])]
         return Case(tuple(batches))
+
+    def _tried_all(self, seed: int, case: Case, chosen: Iterable[Way], at: str) -> Iterator[str]:
+        """One case on several ways, until one differs."""
+        for way in chosen:
+            yield f"{at}: {way}"
+            yield from self.tried(seed, way, case)
+            if self.outcome.found is not None:
+                return
 
     def tried(self, seed: int, way: Way, case: Case) -> Iterator[str]:
         """One case on one way; a difference goes into the outcome, at its smallest."""
@@ -258,37 +256,28 @@ class Verification:
         return wrong
 
     def _shrunk(self, seed: int, way: Way, case: Case, first: Difference) -> Iterator[str]:
-        latest = [first]
-        only = [first.query] if self._fails(way, case, [first.query], first, latest) else None
+        latest, only = first, [first.query]
 
         def fails(way: Way, case: Case) -> bool:
-            return self._fails(way, case, only, first, latest)
+            """Whether it goes wrong there as it did at first."""
+            nonlocal latest
+            found = self.differences(way, case, only or None) if way.host in self.runs else []
+            for wrong in found:
+                if (wrong.query, wrong.kind) == (first.query, first.kind):
+                    latest = wrong
+                    return True
+            return False
 
+        if not fails(way, case):
+            only.clear()  # it takes the other queries as well
         if way.host == "spark":  # without it, tries are cheap
             in_memory = (other for other in way.simpler() if other.host != "spark")
             way = next((other for other in in_memory if fails(other, case)), way)
         tries = TRIES_ON_SPARK if way.host == "spark" else TRIES
         smallest = Shrinking(fails, self.streams, tries).smallest(way, case)
-        # What was tried last need not be what was kept.
-        self._fails(*smallest, only, first, latest)
-        self.outcome.found = Found(seed, *smallest, latest[0], case.size, self._wanted)
+        fails(*smallest)  # what was tried last need not be what was kept
+        self.outcome.found = Found(seed, *smallest, latest, case.size, self._wanted)
         yield f"seed {seed}: {smallest[1].size} rows are enough"
-
-    def _fails(
-        self,
-        way: Way,
-        case: Case,
-        queries: Sequence[str] | None,
-        first: Difference,
-        latest: list[Difference],
-    ) -> bool:
-        if way.host not in self.runs:
-            return False
-        for wrong in self.differences(way, case, queries):
-            if (wrong.query, wrong.kind) == (first.query, first.kind):
-                latest[0] = wrong
-                return True
-        return False
 
     def differences(
         self, way: Way, case: Case, queries: Sequence[str] | None = None, *, count: bool = False
@@ -321,17 +310,5 @@ class Verification:
     def _count(self, way: Way, case: Case) -> None:
         self.outcome.runs[way.host] += 1
         for name in self.streams:
-            rows = sum(len(batch.rows.get(name, ())) for batch in case.batches)
+            rows = len(case.rows_of(name))
             self.outcome.most_rows[name] = max(self.outcome.most_rows[name], rows)
-
-
-def _earliest(streams: Mapping[str, Stream], rows: Mapping[str, Sequence[Row]]) -> int | None:
-    """Where the time of rows that were read begins, so that those that are made meet them."""
-    times = [
-        row[on]
-        for name, mine in rows.items()
-        if (on := streams[name].timestamp) is not None
-        for row in mine
-        if row.get(on) is not None
-    ]
-    return min(times, default=None)

@@ -129,32 +129,26 @@ def ways(
     some = chance.sample(list(others), min(3, len(others)))
     found = [
         Way("here", seed=seed),
-        *(_here(chance, settings, seed) for settings in ({}, *some)),
+        *(_some(chance, "here", settings, seed) for settings in ({}, *some)),
         Way("groups", seed=seed, groups=chance.choice((1, 2))),
-        *(_groups(chance, settings, seed) for settings in ({}, *some)),
+        *(_some(chance, "groups", settings, seed) for settings in ({}, *some)),
     ]
     return [way for way in found if way.host in hosts]
 
 
-def _here(chance: random.Random, settings: Mapping[str, str], seed: int) -> Way:
-    return Way(
-        "here",
+def _some(chance: random.Random, host: Host, settings: Mapping[str, str], seed: int) -> Way:
+    way = Way(
+        host,
         settings,
         seed,
         strategy=chance.choice(SETTINGS["strategy"].words),
         rows_per_step=chance.choice((None, 7, 1)),
-        rows_per_block=chance.choice((None, 1, 3, 10)),
-        changes=chance.random() < 0.3,
     )
-
-
-def _groups(chance: random.Random, settings: Mapping[str, str], seed: int) -> Way:
-    return Way(
-        "groups",
-        settings,
-        seed,
-        strategy=chance.choice(SETTINGS["strategy"].words),
-        rows_per_step=chance.choice((None, 7, 1)),
+    if host == "here":
+        blocks = chance.choice((None, 1, 3, 10))
+        return replace(way, rows_per_block=blocks, changes=chance.random() < 0.3)
+    return replace(
+        way,
         ets_by=chance.choice(SETTINGS["ets_by"].words),
         groups=chance.choice((1, 2, 3)),
         loses_workers=chance.random() < 0.8,

@@ -12,11 +12,18 @@
 
     Band, TumblingBand          which pairs of rows may join
 
-`window` says what every kind can answer, `context` what the classes mean.
+`window` says what every kind can answer. The class says what must be known besides a row to tell
+which windows it belongs to; each includes the one above it, and it decides how a kind can be run:
+
+    CF    context-free: specification and row are enough. No state is needed to number rows.
+    FCF   forward-context-free: ids are known when the row comes, from rows before it (a count per
+          partition), or have no upper end (landmark), so that they cannot be enumerated.
+    FCA   forward-context-aware: which ids exist depends on rows to come, only the range they fall
+          in is known.
+Spec: window-queries 2.5.
 """
 
 from penstock.windows.bands import Band, JoinBand, TumblingBand, sliding_band
-from penstock.windows.context import WindowContext
 from penstock.windows.cumulating import Cumulating
 from penstock.windows.landmark import Landmark
 from penstock.windows.partitioned import Partitioned
@@ -24,7 +31,7 @@ from penstock.windows.session import Session
 from penstock.windows.slide_by_tuple import EndedByRows, SlideByRank, SlideByRowNumber, SlideByTuple
 from penstock.windows.sliding import Sliding, ends_with, origin_for_aligned_starts, tumbling
 from penstock.windows.tagged import Tagged
-from penstock.windows.window import Row, Unit, Wid, Window
+from penstock.windows.window import Row, Unit, Window
 
 __all__ = [
     "Band",
@@ -42,9 +49,7 @@ __all__ = [
     "Tagged",
     "TumblingBand",
     "Unit",
-    "Wid",
     "Window",
-    "WindowContext",
     "ends_with",
     "origin_for_aligned_starts",
     "sliding_band",

@@ -44,14 +44,6 @@ class Band:
     def joins(self, left: int, right: int) -> bool:
         return self.low <= right - left <= self.high
 
-    def partners_of_left(self, ts: int) -> range:
-        """The times of the right rows that a left row may join."""
-        return range(ts + self.low, ts + self.high + 1)
-
-    def partners_of_right(self, ts: int) -> range:
-        """The times of the left rows that a right row may join."""
-        return range(ts - self.high, ts - self.low + 1)
-
     def __str__(self) -> str:
         return f"right from {_offset(self.low)} to {_offset(self.high)} left"
 
@@ -68,15 +60,6 @@ class TumblingBand:
 
     def joins(self, left: int, right: int) -> bool:
         return (left - self.origin) // self.width == (right - self.origin) // self.width
-
-    def partners_of_left(self, ts: int) -> range:
-        """The times of the right rows that a left row may join: its window."""
-        start = self.origin + (ts - self.origin) // self.width * self.width
-        return range(start, start + self.width)
-
-    def partners_of_right(self, ts: int) -> range:
-        """The times of the left rows that a right row may join: its window."""
-        return self.partners_of_left(ts)
 
     def __str__(self) -> str:
         return f"both in the same {format_duration(self.width)}"

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from penstock.model.timestamps import END
-from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
@@ -31,13 +30,6 @@ from penstock.windows.window import (
 Ticks = TypeVar("Ticks")
 
 
-def first_wid(value: Ticks, slide: int, origin: int = 0) -> Ticks:
-    """The first extent that holds the value; all later ones do, too."""
-    number: Any = value
-    first: Ticks = (number - origin) // slide
-    return first
-
-
 @dataclass(frozen=True)
 class Landmark(Tagged):
     """Extents that all begin with the stream and end one slide apart."""
@@ -46,40 +38,24 @@ class Landmark(Tagged):
     origin: int = None  # type: ignore[assignment]  # the unit's usual one, filled in below
     unit: Unit = "time"
 
-    # The ids of a row need no other row, but have no end: the specification puts landmark
-    # windows here, and so do we, for an operator cannot enumerate them as it can CF ids.
-    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_FREE
-
     def __post_init__(self) -> None:
         require_positive("SLIDE", self.slide, self.unit)
         object.__setattr__(self, "origin", resolve_origin(self.origin, self.unit))
 
     def windows(self, rows: Sequence[Row]) -> Sequence[int]:
         """From the step of the least value to that of the greatest, steps without rows included."""
-        values = [row[self.on] for row in present(rows, self.on)]
-        if not values:
-            return ()
-        first = first_wid(min(values), self.slide, self.origin)
-        last = first_wid(max(values), self.slide, self.origin)
-        return range(first, last + 1)
-
-    def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
-        _, end = self.covers(wid)
-        return [row for row in present(rows, self.on) if row[self.on] < end]
+        steps = [self.wid_range(row[self.on])[0] for row in present(rows, self.on)]
+        return range(min(steps), max(steps) + 1) if steps else ()
 
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
         """Up to the last of `windows(rows)`."""
         value = row[self.on]
-        if value is None:
-            return ()
-        return range(first_wid(value, self.slide, self.origin), self.windows(rows)[-1] + 1)
+        return () if value is None else range(self.wid_range(value)[0], self.windows(rows)[-1] + 1)
 
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
-        first: Any = first_wid(value, self.slide, self.origin)
+        number: Any = value
+        first = (number - self.origin) // self.slide
         return first, first * 0 + END
-
-    def closed_below(self, bound: int) -> int:
-        return first_wid(bound, self.slide, self.origin)
 
     @property
     def grid(self) -> tuple[int, int]:

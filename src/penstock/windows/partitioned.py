@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 from penstock.errors import CannotWindow
-from penstock.windows import sliding
-from penstock.windows.context import WindowContext
+from penstock.windows.sliding import Sliding
 from penstock.windows.window import Row, Window, format_length, present, require_positive
 
 Partition: TypeAlias = tuple[Any, ...]
@@ -35,8 +35,6 @@ class Partitioned(Window):
     slide: int
     partition: tuple[str, ...]
 
-    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_FREE
-
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, "rows")
         require_positive("SLIDE", self.slide, "rows")
@@ -45,6 +43,11 @@ class Partitioned(Window):
                 "cannot partition a window: PA names no attribute",
                 hint="name one or more attributes after PA, or leave PA out",
             )
+
+    @cached_property
+    def _over_ranks(self) -> Sliding:
+        """The window of one partition, on the ranks of its rows."""
+        return Sliding("rank", self.range, self.slide, origin=0, unit="rows")
 
     def partition_of(self, row: Row) -> Partition:
         return tuple(row[attribute] for attribute in self.partition)
@@ -60,17 +63,17 @@ class Partitioned(Window):
 
     def _ids(self, rank: int, count: int) -> Sequence[int]:
         """The ids of a row's extents: up to the last that has a row in its last step."""
-        ids = sliding.wids(rank, self.range, self.slide)
-        return range(ids.start, min(ids.stop, (count - 1) // self.slide + 1))
+        first, stop = self._over_ranks.wid_range(rank)
+        return range(first, min(stop, (count - 1) // self.slide + 1))
 
     def extent(self, wid: PartitionedWid, rows: Sequence[Row]) -> list[Row]:
         """The rows of extent `wid`, in order of rank."""
         number, partition = wid
         ranked = self._ranked(partition, rows)
-        ranks = sliding.extent(number, self.range, self.slide)
+        start, end = self._over_ranks.covers(number)
         if number > (len(ranked) - 1) // self.slide:
             return []
-        return ranked[max(ranks.start, 0) : max(ranks.stop, 0)]
+        return ranked[max(start, 0) : max(end, 0)]
 
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[PartitionedWid]:
         partition = self.partition_of(row)
@@ -82,8 +85,7 @@ class Partitioned(Window):
 
     def bounds(self, wid: PartitionedWid) -> tuple[int, int]:
         """Ranks within the partition."""
-        ranks = sliding.extent(wid[0], self.range, self.slide)
-        return ranks.start, ranks.stop
+        return self._over_ranks.covers(wid[0])
 
     @property
     def progresses(self) -> tuple[bool, bool]:

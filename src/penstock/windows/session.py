@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
-from penstock.windows.context import WindowContext
 from penstock.windows.window import Row, Unit, Window, format_length, present, require_positive
 
 SessionWid: TypeAlias = tuple[int, int, tuple[Any, ...]]
@@ -32,8 +31,6 @@ class Session(Window):
     gap: int
     partition: tuple[str, ...] = ()
     unit: Unit = "time"
-
-    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_AWARE
 
     def __post_init__(self) -> None:
         require_positive("GAP", self.gap, self.unit)

@@ -22,9 +22,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged, Ticks
 from penstock.windows.window import Row, format_length, present, require_positive
 
@@ -34,8 +33,6 @@ class EndedByRows(Tagged):
     """What the three kinds share: all but the choice of the rows that end an extent."""
 
     range: int
-
-    context: ClassVar[WindowContext] = WindowContext.FORWARD_CONTEXT_AWARE
 
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, "time")
@@ -47,21 +44,13 @@ class EndedByRows(Tagged):
     def windows(self, rows: Sequence[Row]) -> Sequence[int]:
         return sorted({row[self.on] for row in self.ending_rows(present(rows, self.on))})
 
-    def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
-        return [row for row in present(rows, self.on) if wid - self.range < row[self.on] <= wid]
-
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
-        value = row[self.on]
-        if value is None:
-            return ()
-        return [wid for wid in self.windows(rows) if value <= wid < value + self.range]
+        possible = super().wids(row, rows)
+        return [wid for wid in self.windows(rows) if wid in possible]
 
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
         number: Any = value
         return number, number + self.range
-
-    def closed_below(self, bound: int) -> int:
-        return bound
 
     def covers(self, wid: Ticks) -> tuple[Ticks, Ticks]:
         """(w - r, w] written half-open."""

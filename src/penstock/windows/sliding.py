@@ -20,16 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
-from penstock.windows.context import WindowContext
 from penstock.windows.tagged import Tagged
 from penstock.windows.window import (
     Row,
     Unit,
     format_length,
     format_origin,
-    present,
     require_positive,
     resolve_origin,
 )
@@ -50,36 +48,10 @@ def wid_bounds(value: Ticks, range_: int, slide: int, origin: int = 0) -> tuple[
     return (number - origin) // slide, (number + range_ - origin) // slide
 
 
-def wids(value: int, range_: int, slide: int, origin: int = 0) -> range:
-    """The ids of all extents that hold the value."""
-    return range(*wid_bounds(value, range_, slide, origin))
-
-
-def extent(wid: int, range_: int, slide: int, origin: int = 0) -> range:
-    """The values that extent `wid` holds.
-
-    >>> extent(9, range_=600, slide=60)
-    range(0, 600)
-    """
-    end = origin + (wid + 1) * slide
-    return range(end - range_, end)
-
-
-def closed_below(bound: Ticks, slide: int, origin: int = 0) -> Ticks:
-    """The first id that may still get rows, when nothing below `bound` will come.
-
-    >>> closed_below(660, slide=60)  # 11 minutes past: windows up to 10 are complete
-    11
-    """
-    number: Any = bound
-    closed: Ticks = (number - origin) // slide
-    return closed
-
-
 def origin_for_aligned_starts(range_: int, slide: int, offset: int = 0) -> int:
     """The origin with which extents start, instead of end, at multiples of `slide` + `offset`.
 
-    >>> extent(0, 10, 3, origin_for_aligned_starts(10, 3))[0] % 3
+    >>> Sliding("ts", 10, 3, origin_for_aligned_starts(10, 3)).covers(0)[0] % 3
     0
     """
     return (range_ + offset) % slide
@@ -94,8 +66,6 @@ class Sliding(Tagged):
     origin: int = None  # type: ignore[assignment]  # the unit's usual one, filled in below
     unit: Unit = "time"
 
-    context: ClassVar[WindowContext] = WindowContext.CONTEXT_FREE
-
     def __post_init__(self) -> None:
         require_positive("RANGE", self.range, self.unit)
         require_positive("SLIDE", self.slide, self.unit)
@@ -105,26 +75,20 @@ class Sliding(Tagged):
     def is_tumbling(self) -> bool:
         return self.range == self.slide
 
-    def windows(self, rows: Sequence[Row]) -> Sequence[int]:
-        return sorted({wid for row in rows for wid in self.wids(row, rows)})
-
-    def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
-        values = extent(wid, self.range, self.slide, self.origin)
-        return [row for row in present(rows, self.on) if row[self.on] in values]
-
     def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
+        """By the formula as it stands, for it judges those who use `wid_range`."""
         value = row[self.on]
-        return () if value is None else wids(value, self.range, self.slide, self.origin)
+        if value is None:
+            return ()
+        return range(*wid_bounds(value, self.range, self.slide, self.origin))
 
     def wid_range(self, value: Ticks) -> tuple[Ticks, Ticks]:
         if self.range % self.slide:
             return wid_bounds(value, self.range, self.slide, self.origin)
         # All values are in as many windows; and the first is the first open one at that time.
-        first: Any = closed_below(value, self.slide, self.origin)
+        number: Any = value
+        first = (number - self.origin) // self.slide
         return first, first + self.range // self.slide
-
-    def closed_below(self, bound: int) -> int:
-        return closed_below(bound, self.slide, self.origin)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -164,6 +128,6 @@ def ends_with(shorter: Sliding, longer: Sliding) -> bool:
     return one == other and shorter.range <= longer.range
 
 
-def tumbling(on: str, width: int, origin: int | None = None, unit: Unit = "time") -> Sliding:
+def tumbling(on: str, width: int, unit: Unit = "time") -> Sliding:
     """Extents side by side: every row is in exactly one."""
-    return Sliding(on, width, width, resolve_origin(origin, unit), unit)
+    return Sliding(on, width, width, unit=unit)

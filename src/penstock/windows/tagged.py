@@ -13,11 +13,13 @@ both pass.  Spec: window-queries 3.1, 3.2.
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from penstock.model.timestamps import END
-from penstock.windows.window import Window
+from penstock.windows.window import Row, Window, present
 
 Ticks = TypeVar("Ticks")
 
@@ -31,10 +33,6 @@ class Tagged(Window):
         """The first id that can hold the value, and the first behind it that cannot."""
 
     @abstractmethod
-    def closed_below(self, bound: int) -> int:
-        """The first id that may still get rows, when nothing below `bound` will come."""
-
-    @abstractmethod
     def covers(self, wid: Ticks) -> tuple[Ticks | None, Ticks]:
         """What extents cover, half-open; None: without beginning."""
 
@@ -43,12 +41,35 @@ class Tagged(Window):
         """Step and origin of the bounds at which windows close; None: they close at any."""
         return None
 
+    def closed_below(self, bound: int) -> int:
+        """The first id that may still get rows, when nothing below `bound` will come.
+
+        >>> from penstock.windows import Sliding
+        >>> Sliding("ts", 600, 60).closed_below(660)  # 11 minutes past: up to 10 are complete
+        11
+        """
+        step, origin = self.grid or (1, 0)
+        return (bound - origin) // step
+
     def closes_at(self, wid: int) -> int:
         """The least bound that closes all extents below `wid`: the inverse of `closed_below`."""
-        if wid >= END or self.grid is None:
-            return min(wid, END)
-        step, origin = self.grid
-        return origin + wid * step
+        step, origin = self.grid or (1, 0)
+        return END if wid >= END else origin + wid * step
+
+    def windows(self, rows: Sequence[Row]) -> Sequence[int]:
+        return sorted({wid for row in rows for wid in self.wids(row, rows)})
+
+    def extent(self, wid: int, rows: Sequence[Row]) -> list[Row]:
+        start, end = self.covers(wid)
+        return [
+            row
+            for row in present(rows, self.on)
+            if (start is None or start <= row[self.on]) and row[self.on] < end
+        ]
+
+    def wids(self, row: Row, rows: Sequence[Row]) -> Sequence[int]:
+        value = row[self.on]
+        return () if value is None else range(*self.wid_range(value))
 
     def first_covering(self, side: int, value: int) -> int | None:
         """The first id whose extent starts (side 0) or ends (1) at the value or later.
@@ -60,21 +81,12 @@ class Tagged(Window):
         if self.covers(0)[side] is None:
             return None
 
-        def reaches(wid: int) -> bool:
-            covered = self.covers(wid)[side]
-            return covered is not None and covered >= value
-
-        high = self.closed_below(value)
-        step = 1
-        while not reaches(high):
-            high, step = high + step, step * 2
-        low, step = high - 1, 1
-        while reaches(low):
-            low, step = low - step, step * 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if reaches(middle) else (middle, high)
-        return high
+        # The extent before the first open one ends at the value or earlier, and that one later; the
+        # first behind those that can hold the value starts later.
+        opened = self.closed_below(value)
+        ids = range(opened - 1, (opened if side else self.wid_range(value)[1]) + 1)
+        covers: Any = self.covers
+        return ids[bisect_left(ids, value, key=lambda wid: covers(wid)[side])]
 
     @property
     def equally_long(self) -> bool:
@@ -87,5 +99,4 @@ class Tagged(Window):
         return False
 
     def bounds(self, wid: Any) -> tuple[int | None, int]:
-        start, end = self.covers(wid)
-        return start, end
+        return self.covers(wid)

@@ -19,11 +19,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from penstock.errors import CannotWindow
 from penstock.model.timestamps import format_duration
-from penstock.windows.context import WindowContext
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -39,8 +38,6 @@ class Window(ABC):
     """What all kinds share. `on` is the attribute that must progress for extents to end."""
 
     on: str
-
-    context: ClassVar[WindowContext]
 
     @abstractmethod
     def windows(self, rows: Sequence[Row]) -> Sequence[Wid]:

@@ -18,10 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.workloads.arrivals import Arrivals
-from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws, Integers
-from penstock.workloads.options import Options
 from penstock.workloads.workload import Workload
 
 ROUND = 50
@@ -39,15 +36,6 @@ class AuctionHouse(Workload):
     timestamp: ClassVar[str] = "dateTime"
     offset: ClassVar[int]
     per_round: ClassVar[int]
-
-    @classmethod
-    def from_options(cls, options: Options, seed: int) -> AuctionHouse:
-        return cls(
-            seed=seed,
-            arrivals=Arrivals.from_options(options, rate=1000.0),
-            disorder=Disorder.from_options(options),
-            total=options.count("rows"),
-        )
 
     def rounds(self, first: int, count: int) -> Integers:
         """The rounds to which these rows belong."""

@@ -13,9 +13,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
 from penstock.model.timestamps import SECOND
-from penstock.model.types import Type
 from penstock.workloads.auction_house import (
     ACTIVE_PERSONS,
     FIRST_ID,
@@ -36,22 +34,12 @@ class Auctions(AuctionHouse):
     """What is for sale, from when until when."""
 
     name: ClassVar[str] = "auctions"
+    declaration: ClassVar[str] = (
+        "id BIGINT, itemName STRING, description STRING, initialBid BIGINT, reserve BIGINT, "
+        "dateTime TIMESTAMP, expires TIMESTAMP, seller BIGINT, category BIGINT"
+    )
     offset: ClassVar[int] = 1
     per_round: ClassVar[int] = 3
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("id", Type.BIGINT),
-            Column("itemName", Type.STRING),
-            Column("description", Type.STRING),
-            Column("initialBid", Type.BIGINT),
-            Column("reserve", Type.BIGINT),
-            Column("dateTime", Type.TIMESTAMP),
-            Column("expires", Type.TIMESTAMP),
-            Column("seller", Type.BIGINT),
-            Column("category", Type.BIGINT),
-        )
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:
         count = len(times)

@@ -12,8 +12,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
-from penstock.model.types import Type
 from penstock.workloads.auction_house import ACTIVE_PERSONS, OPEN_AUCTIONS, AuctionHouse
 from penstock.workloads.auctions import Auctions
 from penstock.workloads.draws import Integers
@@ -31,19 +29,12 @@ class Bids(AuctionHouse):
     """Who offers how much for what."""
 
     name: ClassVar[str] = "bids"
+    declaration: ClassVar[str] = (
+        "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, "
+        "dateTime TIMESTAMP"
+    )
     offset: ClassVar[int] = 4
     per_round: ClassVar[int] = 46
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("auction", Type.BIGINT),
-            Column("bidder", Type.BIGINT),
-            Column("price", Type.BIGINT),
-            Column("channel", Type.STRING),
-            Column("url", Type.STRING),
-            Column("dateTime", Type.TIMESTAMP),
-        )
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:
         count = len(times)

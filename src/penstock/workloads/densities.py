@@ -27,8 +27,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
-from penstock.model.types import Type
 from penstock.workloads.arrivals import START, Arrivals
 from penstock.workloads.draws import Integers
 from penstock.workloads.options import Options, check_choice, check_range
@@ -55,6 +53,7 @@ class Densities(Workload):
     dataset: str = "ds1"
 
     name: ClassVar[str] = "densities"
+    declaration: ClassVar[str] = "srcIP STRING, len INT, ts TIMESTAMP"
 
     def __post_init__(self) -> None:
         check_choice("dataset", self.dataset, SMALL_SHARE)
@@ -68,14 +67,6 @@ class Densities(Workload):
             arrivals=_by_the_second(rate, options.moment("start", START)),
             total=options.count("rows"),
             dataset=options.choice("dataset", SMALL_SHARE, "ds1"),
-        )
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("srcIP", Type.STRING),
-            Column("len", Type.INT),
-            Column("ts", Type.TIMESTAMP),
         )
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:

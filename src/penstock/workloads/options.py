@@ -9,9 +9,10 @@ refused, with the names that were. Whether a value makes sense is judged by the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from fractions import Fraction
+from typing import TypeVar
 
 from penstock.errors import BadSetting
 from penstock.model.schema import suggest
@@ -24,6 +25,8 @@ EARLIEST, LATEST = to_ticks(datetime(1, 1, 1)), to_ticks(datetime(9000, 1, 1))
 _PART = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]+)\s*")
 _TICKS = re.compile(r"[+-]?\d{1,18}")
 
+T = TypeVar("T")
+
 
 class Options:
     """The options given to one workload; names count without regard to case."""
@@ -34,13 +37,7 @@ class Options:
         self._read: list[str] = []
 
     def whole(self, name: str, default: int) -> int:
-        text = self._text(name)
-        if text is None:
-            return default
-        try:
-            return int(text)
-        except ValueError:
-            raise self._wrong(name, text, "a whole number", "1000") from None
+        return self._read_as(int, name, default, "a whole number", "1000")
 
     def count(self, name: str) -> int | None:
         """A whole number that is not negative, or None."""
@@ -52,33 +49,16 @@ class Options:
         return number
 
     def number(self, name: str, default: float) -> float:
-        text = self._text(name)
-        if text is None:
-            return default
-        try:
-            return float(text)
-        except ValueError:
-            raise self._wrong(name, text, "a number", "0.5") from None
+        return self._read_as(float, name, default, "a number", "0.5")
 
     def length(self, name: str, default: int) -> int:
         """A length of time, in ticks."""
-        text = self._text(name)
-        if text is None:
-            return default
-        ticks = 0 if text == "0" else _length(text)
-        if ticks is None:
-            raise self._wrong(name, text, "a duration", "5 seconds")
-        return ticks
+        return self._read_as(_length, name, default, "a duration", "5 seconds")
 
     def moment(self, name: str, default: int) -> int:
         """A point in time, in ticks: written out, or as ticks."""
-        text = self._text(name)
-        if text is None:
-            return default
-        ticks = int(text) if _TICKS.fullmatch(text) else _moment(text)
-        if ticks is None or not EARLIEST <= ticks <= LATEST:
-            raise self._wrong(name, text, "a point in time", str(from_ticks(default)))
-        return ticks
+        example = str(from_ticks(default))
+        return self._read_as(_moment, name, default, "a point in time", example)
 
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
         text = self._text(name)
@@ -104,6 +84,21 @@ class Options:
         if name not in self._read:
             self._read.append(name)
         return self._given.get(name)
+
+    def _read_as(
+        self, read: Callable[[str], T | None], name: str, default: T, wanted: str, example: str
+    ) -> T:
+        """What the option's text says; refused where nothing can be read from it."""
+        text = self._text(name)
+        if text is None:
+            return default
+        try:
+            found = read(text)
+        except ValueError:
+            found = None
+        if found is None:
+            raise self._wrong(name, text, wanted, example)
+        return found
 
     def _wrong(self, name: str, text: str, wanted: str, example: str) -> BadSetting:
         return BadSetting(
@@ -139,9 +134,11 @@ def check_length(name: str, ticks: int) -> None:
 def _length(text: str) -> int | None:
     """Ticks of a text such as `1 minute 30 seconds`; None if it is no whole number of them.
 
-    >>> _length("1 minute 0.5 seconds"), _length("5"), _length("1 parsec")
-    (60500000, None, None)
+    >>> _length("1 minute 0.5 seconds"), _length("0"), _length("5"), _length("1 parsec")
+    (60500000, 0, None, None)
     """
+    if text == "0":
+        return 0
     parts = _PART.findall(text)
     if not parts or _PART.sub("", text) or any(word.lower() not in UNITS for _, word in parts):
         return None
@@ -150,9 +147,7 @@ def _length(text: str) -> int | None:
 
 
 def _moment(text: str) -> int | None:
-    """Ticks of a point in time in ISO 8601; None if it is none."""
+    """Ticks of a point in time, written as such or in ISO 8601; None beyond the calendar."""
     written = text[:-1] + "+00:00" if text.upper().endswith("Z") else text
-    try:
-        return to_ticks(datetime.fromisoformat(written))
-    except ValueError:
-        return None
+    ticks = int(text) if _TICKS.fullmatch(text) else to_ticks(datetime.fromisoformat(written))
+    return ticks if EARLIEST <= ticks <= LATEST else None

@@ -24,10 +24,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
-from penstock.model.types import Type
 from penstock.workloads.arrivals import Arrivals
-from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws, Integers
 from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.options import Options, check_choice, check_range
@@ -38,15 +35,6 @@ LINKS = {"main1": 4000.0, "main2": 4000.0, "quiet": 0.5}
 HOSTS = 1000
 SKEW = 1.0
 CONVERSATIONS = 8  # of each host
-
-COLUMNS = (
-    Column("srcIP", Type.STRING),
-    Column("srcPort", Type.INT),
-    Column("destIP", Type.STRING),
-    Column("destPort", Type.INT),
-    Column("len", Type.INT),
-    Column("ts", Type.TIMESTAMP),
-)
 
 _SERVICES = np.array([80, 443, 443, 443, 53, 25, 22, 8080], dtype=np.int32)
 _FIRST_FREE_PORT, _FREE_PORTS = 1024, 64512
@@ -65,26 +53,24 @@ class Packets(Workload):
     hosts: KeyDistribution = field(default_factory=lambda: KeyDistribution(HOSTS, SKEW))
 
     name: ClassVar[str] = "packets"
+    declaration: ClassVar[str] = (
+        "srcIP STRING, srcPort INT, destIP STRING, destPort INT, len INT, ts TIMESTAMP"
+    )
 
     def __post_init__(self) -> None:
         check_choice("link", self.link, LINKS)
         check_range("keys", self.hosts.count, 2, 1 << 24)  # they talk to others, and need addresses
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Packets:
+    def from_options(cls, options: Options, seed: int) -> Workload:
         link = options.choice("link", LINKS, "main1")
-        return cls(
-            seed=seed,
-            arrivals=Arrivals.from_options(options, rate=LINKS[link]),
-            disorder=Disorder.from_options(options),
-            total=options.count("rows"),
+        return cls.with_own(
+            options,
+            seed,
+            rate=LINKS[link],
             link=link,
             hosts=KeyDistribution.from_options(options, count=HOSTS, skew=SKEW),
         )
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return COLUMNS
 
     @property
     def draws(self) -> Draws:

@@ -13,8 +13,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
-from penstock.model.types import Type
 from penstock.workloads.auction_house import FIRST_ID, AuctionHouse
 from penstock.workloads.draws import Integers
 from penstock.workloads.workload import Values
@@ -36,20 +34,12 @@ class Persons(AuctionHouse):
     """Those who sell and bid."""
 
     name: ClassVar[str] = "persons"
+    declaration: ClassVar[str] = (
+        "id BIGINT, name STRING, emailAddress STRING, creditCard STRING, city STRING, "
+        "state STRING, dateTime TIMESTAMP"
+    )
     offset: ClassVar[int] = 0
     per_round: ClassVar[int] = 1
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("id", Type.BIGINT),
-            Column("name", Type.STRING),
-            Column("emailAddress", Type.STRING),
-            Column("creditCard", Type.STRING),
-            Column("city", Type.STRING),
-            Column("state", Type.STRING),
-            Column("dateTime", Type.TIMESTAMP),
-        )
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:
         count = len(times)

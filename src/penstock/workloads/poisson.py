@@ -13,12 +13,10 @@ from typing import ClassVar
 
 from penstock.model.schema import Column
 from penstock.model.types import Type
-from penstock.workloads.arrivals import Arrivals
-from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Integers
 from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.options import Options
-from penstock.workloads.workload import Values, Workload
+from penstock.workloads.workload import Values, Workload, declared_columns
 
 _VALUES = 1 << 20
 _FRACTION = 1 << 10
@@ -34,23 +32,17 @@ class Poisson(Workload):
     name: ClassVar[str] = "poisson"
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Poisson:
-        return cls(
-            seed=seed,
-            arrivals=Arrivals.from_options(options, rate=1000.0),
-            disorder=Disorder.from_options(options),
-            total=options.count("rows"),
+    def from_options(cls, options: Options, seed: int) -> Workload:
+        return cls.with_own(
+            options,
+            seed,
             keys=KeyDistribution.from_options(options, count=100, skew=0.0),
             value=Type[options.choice("value", ("double", "bigint"), "double").upper()],
         )
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("key", Type.BIGINT),
-            Column("value", self.value),
-            Column("ts", Type.TIMESTAMP),
-        )
+        return declared_columns(f"key BIGINT, value {self.value}, ts TIMESTAMP")
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:
         count = len(times)

@@ -17,10 +17,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.model.schema import Column
-from penstock.model.types import Type
-from penstock.workloads.arrivals import Arrivals
-from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Integers
 from penstock.workloads.options import Options, check_range
 from penstock.workloads.workload import Values, Workload
@@ -35,6 +31,7 @@ class Rfid(Workload):
     repeats: int = 3
 
     name: ClassVar[str] = "rfid"
+    declaration: ClassVar[str] = "reader STRING, tag STRING, ts TIMESTAMP"
 
     def __post_init__(self) -> None:
         check_range("tags", self.tags, 1, 1_000_000)
@@ -42,23 +39,13 @@ class Rfid(Workload):
         check_range("repeats", self.repeats, 1, 10_000)
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Rfid:
-        return cls(
-            seed=seed,
-            arrivals=Arrivals.from_options(options, rate=1000.0),
-            disorder=Disorder.from_options(options),
-            total=options.count("rows"),
+    def from_options(cls, options: Options, seed: int) -> Workload:
+        return cls.with_own(
+            options,
+            seed,
             tags=options.whole("tags", cls.tags),
             readers=options.whole("readers", cls.readers),
             repeats=options.whole("repeats", cls.repeats),
-        )
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("reader", Type.STRING),
-            Column("tag", Type.STRING),
-            Column("ts", Type.TIMESTAMP),
         )
 
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:

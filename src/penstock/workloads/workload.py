@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column
+from penstock.model.types import Type
 from penstock.workloads.arrivals import Arrivals
 from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws, Integers
@@ -38,17 +39,29 @@ class Workload(ABC):
     total: int | None = None
 
     name: ClassVar[str]
+    declaration: ClassVar[str]  # names and types of its columns, as in CREATE STREAM
     timestamp: ClassVar[str] = "ts"
 
     @classmethod
-    @abstractmethod
     def from_options(cls, options: Options, seed: int) -> Workload:
         """The workload that the options describe."""
+        return cls.with_own(options, seed)
+
+    @classmethod
+    def with_own(cls, options: Options, seed: int, *, rate: float = 1000.0, **own: Any) -> Workload:
+        """One with the options that all have, its usual rate, and fields of its own."""
+        return cls(
+            seed=seed,
+            arrivals=Arrivals.from_options(options, rate=rate),
+            disorder=Disorder.from_options(options),
+            total=options.count("rows"),
+            **own,
+        )
 
     @property
-    @abstractmethod
     def columns(self) -> tuple[Column, ...]:
         """Its columns, in order."""
+        return declared_columns(self.declaration)
 
     @abstractmethod
     def values(self, first: int, times: Integers) -> Mapping[str, Values]:
@@ -97,3 +110,13 @@ class Workload(ABC):
         if first < 0 or count < 0:
             raise ValueError(f"there are no rows {first} … {first + count - 1}")
         return count if self.total is None else max(0, min(count, self.total - first))
+
+
+def declared_columns(declaration: str) -> tuple[Column, ...]:
+    """The columns that a declaration names.
+
+    >>> [str(column) for column in declared_columns("key BIGINT, ts TIMESTAMP")]
+    ['key BIGINT', 'ts TIMESTAMP']
+    """
+    named = (column.split() for column in declaration.split(","))
+    return tuple(Column(name, Type[type_]) for name, type_ in named)

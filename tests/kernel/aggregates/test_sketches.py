@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from penstock.kernel.aggregates import FUNCTIONS, Grouping
+from penstock.kernel.aggregates import FUNCTIONS
 from penstock.kernel.aggregates.function import Function
+from penstock.kernel.aggregates.grouping import Grouping
 from penstock.model.types import Type
 
 

@@ -1,8 +1,8 @@
-"""Operators behind each other, driven by random rows and promises, judged by the slow evaluator.
+"""Operators behind each other, driven by random rows and bounds, judged by the slow evaluator.
 
-A *run* is what comes: blocks of rows in any order within what was promised, and bounds. Whatever
+A *run* is what comes: blocks of rows in any order above the bounds, and bounds. Whatever
 algorithm stands in the chain, its results must be those of `extent`, each exactly once, none after
-a promise that excludes it, and nothing may stay behind when the stream is over.
+a bound that excludes it, and nothing may stay behind when the stream is over.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GROUPS = [(), ("a",), ("b",), ("a", "b")]
 
 
 class Chain:
-    """Takes rows and promises in, gives rows (as lists) and promises (as pairs) out."""
+    """Takes rows and bounds in, gives rows (as lists) and bounds (as pairs) out."""
 
     def __init__(self, operators: Sequence[Operator], on: str, limit: int | None = None) -> None:
         self.operators = operators
@@ -62,7 +62,7 @@ class Chain:
         self._source.output.batch(Block(pl.DataFrame(rows, schema=SCHEMA)))
         return self._run()
 
-    def promise(self, bound: int, on: str | None = None) -> list[Item]:
+    def punctuate(self, bound: int, on: str | None = None) -> list[Item]:
         self._source.output.punctuation(Punctuation(on or self._on, bound))
         return self._run()
 
@@ -121,17 +121,17 @@ def rows_of(run: Run) -> list[dict[str, Any]]:
 
 
 def check(items: list[Item]) -> list[dict[str, Any]]:
-    """All results; fails if one comes after a promise that excludes it."""
-    promised: dict[str, int] = {}
+    """All results; fails if one comes after a bound that excludes it."""
+    bounds: dict[str, int] = {}
     found = []
     for item in items:
         if isinstance(item, tuple):
             on, bound = item
-            assert bound > promised.get(on, -END), "a promise that says nothing new"
-            promised[on] = bound
+            assert bound > bounds.get(on, -END), "a bound that says nothing new"
+            bounds[on] = bound
         else:
             for row in item:
-                assert all(row[on] >= bound for on, bound in promised.items()), (row, promised)
+                assert all(row[on] >= bound for on, bound in bounds.items()), (row, bounds)
             found += item
     return found
 
@@ -140,8 +140,8 @@ def answers(chain: Chain, run: Run) -> list[dict[str, Any]]:
     """All results of a run that ends."""
     items: list[Item] = []
     for item in run:
-        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
-    items += chain.promise(END)
+        items += chain.punctuate(item) if isinstance(item, int) else chain.rows(item)
+    items += chain.punctuate(END)
     return check(items)
 
 
@@ -175,7 +175,7 @@ def judge_restored(
     items: list[Item] = []
     chain = built()
     for item in [*run, END]:
-        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
+        items += chain.punctuate(item) if isinstance(item, int) else chain.rows(item)
         after = built()
         for mine, before in zip(after.operators, chain.operators, strict=True):
             move(before.state, mine.state)

@@ -19,7 +19,7 @@ Item = list[dict[str, Any]] | tuple[str, int]
 
 
 class Pipeline:
-    """Takes rows and promises in, gives rows (as lists) and promises (as pairs) out."""
+    """Takes rows and bounds in, gives rows (as lists) and bounds (as pairs) out."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Pipeline:
         self.source.output.batch(Block(rows))
         return self._run()
 
-    def promise(self, bound: int, on: str | None = None) -> list[Item]:
+    def punctuate(self, bound: int, on: str | None = None) -> list[Item]:
         self.source.output.punctuation(Punctuation(on or self.window.on, bound))
         return self._run()
 

@@ -116,34 +116,34 @@ def test_a_late_row_falls_between_bins_and_starts_from_the_bin_below_it():
     chain = chain_of(BINS, SlideByTuple("ts", 10))
     for ts in (1, 4, 6, 12, 2):
         assert chain.rows([row(ts)]) == []
-    first = check(chain.promise(5))
+    first = check(chain.punctuate(5))
     assert [(r["window_end"] - 1, r["n"]) for r in first] == [(1, 1), (2, 2), (4, 3)]
-    rest = check(chain.promise(100))
+    rest = check(chain.punctuate(100))
     assert [(r["window_end"] - 1, r["n"]) for r in rest] == [(6, 4), (12, 3)]
 
 
-def test_what_a_promise_leaves_open_still_counts_rows_that_came_before_it():
+def test_what_a_bound_leaves_open_still_counts_rows_that_came_before_it():
     chain = chain_of(BINS, SlideByTuple("ts", 10))
     chain.rows([row(1), row(3)])
-    check(chain.promise(4))
+    check(chain.punctuate(4))
     chain.rows([row(5)])
-    [(after)] = check(chain.promise(6))
+    [(after)] = check(chain.punctuate(6))
     assert after["n"] == 3
 
 
 def test_ranks_go_on_counting_from_what_is_closed():
     chain = chain_of(BINS, SlideByRank("ts", 100, 3))
     chain.rows([row(1), row(2)])
-    assert check(chain.promise(5)) == []
+    assert check(chain.punctuate(5)) == []
     chain.rows([row(9), row(7), row(8), row(6)])
-    found = check(chain.promise(100))
+    found = check(chain.punctuate(100))
     assert [(r["window_end"] - 1, r["n"]) for r in found] == [(6, 3), (9, 6)]
 
 
 def test_partitions_count_their_rows_separately():
     chain = chain_of(alone(PartitionedAggregate), Partitioned("ts", 3, 2, ("a",)), "a")
     chain.rows([row(1, a=1), row(2, a=2), row(3, a=1), row(4, a=1), row(5, a=1)])
-    found = check(chain.promise(6))
+    found = check(chain.punctuate(6))
     assert [(r["a"], r["window_start"], r["window_end"], r["n"]) for r in found] == [
         (1, -1, 2, 2),
         (1, 1, 4, 3),
@@ -154,7 +154,7 @@ def test_partitions_forget_the_panes_of_windows_that_are_over():
     chain = chain_of(alone(PartitionedAggregate), Partitioned("ts", 4, 2, ("a",)), "a")
     for ts in range(300):
         chain.rows([row(ts, a=1)])
-        chain.promise(ts + 1)
+        chain.punctuate(ts + 1)
     assert sum(rows for table, rows in chain.kept.items() if "panes" in table) < 30
 
 
@@ -162,8 +162,8 @@ def test_a_late_row_joins_two_sessions():
     chain = chain_of(alone(SessionAggregate), Session("ts", 5))
     chain.rows([row(0), row(10)])
     chain.rows([row(5)])
-    assert check(chain.promise(15)) == []
-    [found] = check(chain.promise(16))
+    assert check(chain.punctuate(15)) == []
+    [found] = check(chain.punctuate(16))
     assert (found["window_start"], found["window_end"], found["n"]) == (0, 15, 3)
 
 
@@ -171,25 +171,25 @@ def test_a_session_that_goes_on_keeps_what_it_had():
     chain = chain_of(alone(SessionAggregate), Session("ts", 5, ("a",)), "a")
     for ts in range(0, 100, 4):
         chain.rows([row(ts, a=1), row(ts, a=2)] if ts < 50 else [row(ts, a=1)])
-        for found in check(chain.promise(ts + 1)):
+        for found in check(chain.punctuate(ts + 1)):
             assert (found["a"], found["n"], found["window_end"]) == (2, 13, 53)
-    [found] = check(chain.promise(200))
+    [found] = check(chain.punctuate(200))
     assert (found["a"], found["n"], found["window_start"]) == (1, 25, 0)
 
 
 def test_a_landmark_window_in_a_lull_waits_for_the_stream_to_go_on():
     chain = chain_of(behind_bucket(LandmarkAggregate), Landmark("ts", 10))
     chain.rows([row(5)])
-    assert [r["window_end"] for r in check(chain.promise(40))] == [10]
+    assert [r["window_end"] for r in check(chain.punctuate(40))] == [10]
     found = check(chain.rows([row(47)]))
     assert [(r["window_end"], r["n"]) for r in found] == [(20, 1), (30, 1), (40, 1)]
-    assert [(r["window_end"], r["n"]) for r in check(chain.promise(60))] == [(50, 2)]
+    assert [(r["window_end"], r["n"]) for r in check(chain.punctuate(60))] == [(50, 2)]
 
 
 def test_cumulating_windows_start_together():
     chain = chain_of(behind_bucket(WidAggregate), Cumulating("ts", 10, 30))
     chain.rows([row(1), row(12), row(35)])
-    found = check(chain.promise(100))
+    found = check(chain.punctuate(100))
     assert [(r["window_start"], r["window_end"], r["n"]) for r in found] == [
         (0, 10, 1),
         (0, 20, 2),

@@ -1,4 +1,4 @@
-"""A join operator fed by hand: blocks and promises in, results and promises out."""
+"""A join operator fed by hand: blocks and bounds in, results and bounds out."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Collected:
 
     def __init__(self) -> None:
         self.blocks: list[pl.DataFrame] = []
-        self.promises: list[tuple[str, int]] = []
-        self.latest = BEGINNING  # what is promised of the greatest time
+        self.bounds: list[tuple[str, int]] = []
+        self.latest = BEGINNING  # the bound on the greatest time
 
     def batch(self, block: Block) -> None:
         self.blocks.append(block.rows)
@@ -40,7 +40,7 @@ class Collected:
         if is_latest(punctuation.on):
             self.latest = punctuation.bound
         else:
-            self.promises.append((punctuation.on, punctuation.bound))
+            self.bounds.append((punctuation.on, punctuation.bound))
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -55,5 +55,5 @@ def push(join: Operator, port: int, block: pl.DataFrame, out: Collected) -> None
     join.on_batch(port, Block(block), out)
 
 
-def promise(join: Operator, port: int, bound: int, out: Collected) -> None:
+def punctuate(join: Operator, port: int, bound: int, out: Collected) -> None:
     join.on_punctuation(port, Punctuation("ts", bound), out)

@@ -1,6 +1,6 @@
-"""Promises about the pair of timestamps: true whatever comes, and earlier than those about one.
+"""Bounds on the pair of timestamps: true whatever comes, and earlier than those on one.
 
-Two inputs in disorder, with promises in between. After each promise about a box, no result may come
+Two inputs in disorder, with bounds in between. After each bound on a box, no result may come
 that lies in it; and a group of both timestamps closes when the box passes it.
 """
 
@@ -20,7 +20,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END, SECOND
 from penstock.windows import Band, JoinBand, TumblingBand
-from tests.kernel.joins.feeding import promise, push, rows, spec
+from tests.kernel.joins.feeding import punctuate, push, rows, spec
 
 BANDS = (Band(-2, 3), Band(0, 0), Band(4, 9), Band(-20, 20), TumblingBand(5), TumblingBand(7, 3))
 
@@ -45,7 +45,7 @@ class Judge:
 
 
 def events(chance: random.Random) -> Iterator[tuple[int, pl.DataFrame | int]]:
-    """(port, rows or a promise); one side may be far ahead, or fall silent."""
+    """(port, rows or a bound); one side may be far ahead, or fall silent."""
     bounds, lead = [0, 0], chance.choice([0, 0, 8, 40])
     for _ in range(30):
         port = chance.choice([0, 0, 1, 1, chance.randrange(2)])
@@ -60,20 +60,20 @@ def events(chance: random.Random) -> Iterator[tuple[int, pl.DataFrame | int]]:
 
 @pytest.mark.parametrize("kind", [JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL])
 @pytest.mark.parametrize("band", BANDS, ids=str)
-def test_no_result_comes_in_a_box_that_was_promised(band: JoinBand, kind: JoinKind) -> None:
+def test_no_result_comes_in_a_box_that_is_complete(band: JoinBand, kind: JoinKind) -> None:
     boxes = 0
     for seed in range(12):
-        join, judge = WindowJoin(spec(band, "k", kind=kind), promises_pairs=True), Judge()
+        join, judge = WindowJoin(spec(band, "k", kind=kind), punctuates_pairs=True), Judge()
         for port, event in events(random.Random(seed)):
             if isinstance(event, int):
-                promise(join, port, event, judge)  # type: ignore[arg-type]
+                punctuate(join, port, event, judge)  # type: ignore[arg-type]
             else:
                 push(join, port, event, judge)  # type: ignore[arg-type]
         boxes += len(judge.boxes)
     assert boxes > 0 or band in (Band(0, 0), Band(4, 9))
 
 
-def test_a_box_is_a_promise_where_its_corners_could_join() -> None:
+def test_a_box_is_punctuation_where_its_corners_could_join() -> None:
     for band in BANDS:
         for left in range(0, 30, 3):
             for right in range(0, 30, 2):
@@ -105,7 +105,7 @@ def closing_times(width: int, pairs: bool) -> list[int]:
     if not pairs:
         for node in engine._host.graph.nodes.values():
             if isinstance(node.operator, WindowJoin):
-                node.operator.promises_pairs = False
+                node.operator.punctuates_pairs = False
     waited = []
     for second in range(25):
         for name in "ab":
@@ -136,7 +136,7 @@ def test_only_aggregates_over_both_timestamps_ask_for_pairs() -> None:
     joins = [
         n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, WindowJoin)
     ]
-    assert [join.promises_pairs for join in joins] == [False, False]
+    assert [join.punctuates_pairs for join in joins] == [False, False]
     engine.sql(
         "SELECT l, r, count(*) AS n FROM (SELECT a.ts AS l, b.ts AS r FROM a JOIN b "
         "ON a.k = b.k WITHIN 3 SECONDS WHERE a.k > 0) GROUP BY l, r"
@@ -144,4 +144,4 @@ def test_only_aggregates_over_both_timestamps_ask_for_pairs() -> None:
     joins = [
         n.operator for n in engine._host.graph.nodes.values() if isinstance(n.operator, WindowJoin)
     ]
-    assert [join.promises_pairs for join in joins] == [False, False, True]
+    assert [join.punctuates_pairs for join in joins] == [False, False, True]

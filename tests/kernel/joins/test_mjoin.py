@@ -1,4 +1,4 @@
-"""MJoin by itself: what it stores, what it forgets, what it promises.
+"""MJoin by itself: what it stores, what it forgets, what bounds it sends.
 
 Answers are judged in `tests/engine/test_joins_against_oracle.py`.
 """
@@ -11,7 +11,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.expressions import Ref
 from penstock.model.timestamps import END
 from penstock.windows import Band
-from tests.kernel.joins.feeding import COLUMNS, Collected, promise, push, rows
+from tests.kernel.joins.feeding import COLUMNS, Collected, punctuate, push, rows
 from tests.kernel.moving import move
 
 NAMES = ("a", "b", "c")
@@ -63,34 +63,34 @@ def test_an_input_that_is_asked_by_two_keys_is_stored_by_both() -> None:
 def test_a_row_stays_while_any_input_on_the_way_can_bring_a_result_with_it() -> None:
     join, out = chain("k", "k"), Collected()
     push(join, 0, rows(("x", 1, 10)), out)
-    promise(join, 1, 14, out)  # b can be at most 3 later, but may be there already
+    punctuate(join, 1, 14, out)  # b can be at most 3 later, but may be there already
     assert stored(join)["rows_0_0"] == 1
-    promise(join, 2, 14, out)  # c can be at most 3 + 1 later
+    punctuate(join, 2, 14, out)  # c can be at most 3 + 1 later
     assert stored(join)["rows_0_0"] == 1
-    promise(join, 2, 15, out)
+    punctuate(join, 2, 15, out)
     assert stored(join)["rows_0_0"] == 0
-    assert out.promises == []  # a has promised nothing
+    assert out.bounds == []  # a has no bound
 
 
-def test_promises_are_what_no_later_result_lies_below() -> None:
+def test_bounds_are_what_no_later_result_lies_below() -> None:
     join, out = chain("k", "k"), Collected()
-    promise(join, 0, 100, out)
-    promise(join, 1, 100, out)
-    assert out.promises == []
-    promise(join, 2, 100, out)
+    punctuate(join, 0, 100, out)
+    punctuate(join, 1, 100, out)
+    assert out.bounds == []
+    punctuate(join, 2, 100, out)
     # A new row of c at 100 can meet a b at 99 and that an a at 96; one of a at 100 a c at 93.
-    assert out.promises == [("a.ts", 96), ("c.ts", 93)]
+    assert out.bounds == [("a.ts", 96), ("c.ts", 93)]
     for port in range(3):
-        promise(join, port, END, out)
-    assert dict(out.promises) == {"a.ts": END, "c.ts": END}
+        punctuate(join, port, END, out)
+    assert dict(out.bounds) == {"a.ts": END, "c.ts": END}
 
 
 def test_a_row_that_can_be_in_no_later_result_is_joined_and_not_stored() -> None:
     join, out = chain("k", "k"), Collected()
     push(join, 1, rows(("x", 1, 10)), out)
     push(join, 2, rows(("x", 2, 10)), out)
-    promise(join, 1, 30, out)
-    promise(join, 2, 30, out)
+    punctuate(join, 1, 30, out)
+    punctuate(join, 2, 30, out)
     push(join, 0, rows(("x", 3, 10)), out)
     assert [row[1::3] for row in out.rows] == [(3, 1, 2)]
     assert stored(join)["rows_0_0"] == 0

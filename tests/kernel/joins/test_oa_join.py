@@ -1,4 +1,4 @@
-"""OA-Join by itself: what it stores, what it forgets, what it promises, and at what cost.
+"""OA-Join by itself: what it stores, what it forgets, what bounds it sends, and at what cost.
 
 Answers are judged in `tests/engine/test_joins_against_oracle.py`; here are larger blocks, so that
 runs are merged and dropped, and cases that SQL cannot reach.
@@ -14,7 +14,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.model.joins import JoinKind
 from penstock.model.timestamps import END
 from penstock.windows import Band, JoinBand, TumblingBand
-from tests.kernel.joins.feeding import SCHEMA, Collected, promise, push, rows, spec
+from tests.kernel.joins.feeding import SCHEMA, Collected, punctuate, push, rows, spec
 from tests.kernel.moving import move
 
 
@@ -29,27 +29,27 @@ def test_a_pair_goes_out_once_whichever_side_comes_first() -> None:
 def test_a_row_whose_partners_have_all_come_is_joined_and_not_stored() -> None:
     join, out = WindowJoin(spec(Band(-2, 3), "k")), Collected()
     push(join, 1, rows(("x", 1, 10)), out)
-    promise(join, 1, 14, out)
+    punctuate(join, 1, 14, out)
     push(join, 0, rows(("x", 2, 10), ("x", 3, 11)), out)
     assert len(out.rows) == 2
     assert join.state.table("left").rows == 1  # the partners of 10 end with 13
 
 
-def test_promises_purge_the_other_side_and_become_promises_on_both_times() -> None:
+def test_bounds_purge_the_other_side_and_become_bounds_on_both_times() -> None:
     join, out = WindowJoin(spec(Band(-2, 3), "k")), Collected()
     push(join, 0, rows(("x", 1, 10)), out)
     push(join, 1, rows(("y", 1, 10)), out)
-    promise(join, 0, 20, out)
+    punctuate(join, 0, 20, out)
     assert (join.state.table("left").rows, join.state.table("right").rows) == (1, 0)
-    assert out.promises == []  # the right side has promised nothing
-    promise(join, 1, 12, out)
-    assert out.promises == [("l.ts", 9), ("r.ts", 12)]
+    assert out.bounds == []  # the right side has no bound
+    punctuate(join, 1, 12, out)
+    assert out.bounds == [("l.ts", 9), ("r.ts", 12)]
     assert out.latest == 12
-    promise(join, 1, 12, out)
-    assert len(out.promises) == 2, "nothing new to say"
-    promise(join, 0, END, out)
-    promise(join, 1, END, out)
-    assert out.promises[2:] == [("l.ts", END), ("r.ts", END)]
+    punctuate(join, 1, 12, out)
+    assert len(out.bounds) == 2, "nothing new to say"
+    punctuate(join, 0, END, out)
+    punctuate(join, 1, END, out)
+    assert out.bounds[2:] == [("l.ts", END), ("r.ts", END)]
     assert join.state.table("left").rows == 0
 
 
@@ -96,7 +96,7 @@ def test_blocks_of_any_size_give_all_pairs_and_old_rows_are_forgotten(
         for port, side in enumerate(sides):
             push(join, port, side.slice(start, size), out)
             coming = side.slice(start + size).get_column("ts").min()
-            promise(join, port, END if coming is None else int(coming), out)  # type: ignore[arg-type]
+            punctuate(join, port, END if coming is None else int(coming), out)  # type: ignore[arg-type]
         most = max(most, join.state.table("left").rows)
     found = [row[1::3] for row in out.rows]
     assert len(found) == len(set(found))
@@ -128,9 +128,9 @@ def test_a_row_without_a_partner_leaves_as_soon_as_none_can_come() -> None:
     push(join, 0, rows(("x", 1, 10), ("y", 2, 10), ("z", 3, 11), (None, 4, 10)), out)
     assert [row[1] for row in out.rows] == [4], "NULL equals nothing: no need to wait"
     push(join, 1, rows(("x", 5, 10), ("x", 6, 11)), out)
-    promise(join, 1, 13, out)
+    punctuate(join, 1, 13, out)
     assert [row[1] for row in out.rows] == [4, 1, 1]
-    promise(join, 1, 14, out)
+    punctuate(join, 1, 14, out)
     assert out.rows[3:] == [("y", 2, 10, None, None, None)]
     push(join, 0, rows(("x", 7, 10)), out)  # comes when all its partners have come
     push(join, 0, rows(("y", 8, 10)), out)

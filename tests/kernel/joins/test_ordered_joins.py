@@ -22,7 +22,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operator import Operator
 from penstock.model.timestamps import END
 from penstock.windows import Band
-from tests.kernel.joins.feeding import SCHEMA, Collected, promise, push, rows, spec
+from tests.kernel.joins.feeding import SCHEMA, Collected, punctuate, push, rows, spec
 
 Pairs = list[tuple[int, int]]
 
@@ -81,7 +81,7 @@ def fed(join: Operator, sides: list[pl.DataFrame], rng: np.random.Generator) -> 
             push(join, port, sides[port].slice(places[port], size), out)
             places[port] += size
     for port in (0, 1):
-        promise(join, port, END, out)
+        punctuate(join, port, END, out)
     return out
 
 
@@ -136,7 +136,7 @@ def measured(cost: float, unit: float = 1.0, ticks: int = 10) -> tuple[bool, flo
         for place in range(10):
             clocks.now += unit / 10
             push(join, 1, rows(("x", 0, turn * ticks + place * ticks // 10)), out)
-    return tactic.orders_output(join), tactic.load(join)
+    return tactic.orders_output(join.inputs), tactic.load(join.inputs)
 
 
 @pytest.mark.parametrize(("cost", "orders_output"), [(0.002, False), (0.4, True)])
@@ -165,12 +165,12 @@ def test_opob_holds_results_and_opib_holds_rows() -> None:
         out = Collected()
         push(join, 0, rows(("x", 1, 10), ("x", 2, 8)), out)
         push(join, 1, rows(("x", 3, 9), ("x", 4, 11), ("x", 5, 12)), out)
-        promise(join, 0, 12, out)
+        punctuate(join, 0, 12, out)
         assert out.rows == []
         assert {s.table: s.rows for s in join.state.sizes()}[held] > 0
-        promise(join, 1, 15, out)
+        punctuate(join, 1, 15, out)
         assert [pair[0] for pair in pairs(out)] == [8, 8, 8], "partners of 10 can still come"
-        promise(join, 1, 16, out)
+        punctuate(join, 1, 16, out)
         assert [pair[0] for pair in pairs(out)] == [8] * 3 + [10] * 3
 
 

@@ -65,7 +65,7 @@ def test_runs_of_a_tumbling_join_keep_to_a_window_so_nothing_is_held_for_longer(
         store.add(table, run.rows, run.times)
         keep_from = (start - 30) // 100 * 100 + 30
         store.purge(table, keep_from)
-        assert all(run.first >= keep_from for run in store.runs(table))
+        assert all(run.first >= keep_from for run in store.runs(table.segments))
         most = max(most, len(table.segments))
     assert most <= 60  # of the 400 blocks, with two pieces each, that live at a time
 

@@ -1,4 +1,4 @@
-"""Merge against sorting: whatever the blocks and promises, the output is the ordered whole."""
+"""Merge against sorting: whatever the blocks and bounds, the output is the ordered whole."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ordered = st.lists(st.integers(-20, 20), max_size=25).map(sorted)
     inputs=st.lists(ordered, min_size=2, max_size=3),
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
     limit=st.sampled_from([1, 3, None]),
-    late_promises=st.booleans(),
+    late_bounds=st.booleans(),
     data=st.data(),
 )
 def test_the_output_is_ordered_and_complete(
     inputs: list[list[int]],
     sizes: list[int],
     limit: int | None,
-    late_promises: bool,
+    late_bounds: bool,
     data: st.DataObject,
 ) -> None:
     merge = Merge(len(inputs), "ts")
@@ -44,7 +44,7 @@ def test_the_output_is_ordered_and_complete(
         block, pending[port] = pending[port][:size], pending[port][size:]
         rows = pl.DataFrame({"ts": block, "port": [port] * len(block)})
         buffers[port].batch(Block(rows))
-        if not late_promises:
+        if not late_bounds:
             buffers[port].punctuation(Punctuation("ts", block[-1]))
         while merge.more(cursors):
             merge.step(cursors, out, limit)

@@ -1,4 +1,4 @@
-"""What a silent stream can promise, and which rows may come how many places late."""
+"""What bound a silent stream can have, and which rows may come how many places late."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_lull_counts_once_it_is_longer_than_declared() -> None:
     assert asked(external(lull=10), now=61) == 51
 
 
-def test_without_a_tie_to_the_clock_nothing_can_be_promised() -> None:
+def test_without_a_tie_to_the_clock_there_is_no_bound() -> None:
     assert asked(external(), now=75, newest=50, arrived=60) is None
     assert asked(Stream("s", COLUMNS), now=75) is None
 
@@ -75,7 +75,7 @@ def test_a_lull_is_looked_for_every_second_where_nobody_asks() -> None:
         }
 
 
-def test_a_generator_promises_only_what_is_new() -> None:
+def test_a_generator_sends_only_what_is_new() -> None:
     generator = Generator(external(skew=5))
     rows = pl.DataFrame({"x": [1], "ts": [50]})
     assert generator.after(generator.number(rows), now=60)[0] == Punctuation("ts", 50)
@@ -131,7 +131,7 @@ def test_rows_late_by_more_than_n_places_are_late_however_they_are_cut(
 ) -> None:
     generator = Generator(external(slack=None, rows_late=n))
     late: list[int] = []
-    promised = BEGINNING
+    bound = BEGINNING
     for start in range(0, len(times), cuts):
         block = pl.DataFrame(
             {
@@ -142,14 +142,14 @@ def test_rows_late_by_more_than_n_places_are_late_however_they_are_cut(
         )
         parts = generator.judge(block)
         late += parts.late["x"].to_list()
-        for promise in generator.after(generator.number(parts.on_time), dated=parts.dated):
-            if promise.on == "ts":
-                assert promise.bound > promised
-                promised = promise.bound
+        for message in generator.after(generator.number(parts.on_time), dated=parts.dated):
+            if message.on == "ts":
+                assert message.bound > bound
+                bound = message.bound
     wanted = late_by_definition(times, n)
     assert late == [i for i, is_late in enumerate(wanted) if is_late]
-    assert promised == max(times[: max(0, len(times) - n)], default=BEGINNING)
+    assert bound == max(times[: max(0, len(times) - n)], default=BEGINNING)
 
 
-def test_a_promise_from_outside_makes_rows_late_whatever_their_place() -> None:
+def test_a_bound_from_outside_makes_rows_late_whatever_their_place() -> None:
     assert is_in_place(pl.Series([5, 9]), bound=6, last=[], late=3).to_list() == [False, True]

@@ -1,4 +1,4 @@
-"""Promises from declarations: when they rise, when they stay, when they are refused."""
+"""Bounds from declarations: when they rise, when they stay, when they are refused."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def after(generator: Generator, *times: int) -> list[Punctuation]:
     return generator.after(generator.number(rows))
 
 
-def on(promises: list[Punctuation], column: str) -> list[int]:
-    return [promise.bound for promise in promises if promise.on == column]
+def on(messages: list[Punctuation], column: str) -> list[int]:
+    return [message.bound for message in messages if message.on == column]
 
 
-def test_an_ordered_stream_promises_its_newest_time() -> None:
+def test_the_bound_of_an_ordered_stream_is_its_newest_time() -> None:
     assert on(after(external(0), 3, 5), "ts") == [5]
 
 
-def test_slack_lowers_the_promise() -> None:
+def test_slack_lowers_the_bound() -> None:
     assert on(after(external(10), 3, 25, 20), "ts") == [15]
 
 
-def test_a_promise_only_rises_and_is_made_once() -> None:
+def test_a_bound_only_rises_and_is_sent_once() -> None:
     generator = external(2)
     assert on(after(generator, 10), "ts") == [8]
     assert on(after(generator, 9, 10), "ts") == []
@@ -49,21 +49,21 @@ def test_a_promise_only_rises_and_is_made_once() -> None:
     assert on(after(generator, 11), "ts") == [9]
 
 
-def test_a_stream_that_promises_nothing_waits_for_punctuation() -> None:
+def test_a_stream_without_bounds_of_its_own_waits_for_punctuation() -> None:
     generator = external(None)
     assert on(after(generator, 10), "ts") == []
     assert generator.punctuate(7) == [Punctuation("ts", 7)]
     assert generator.punctuate(7) == []
 
 
-def test_a_promise_from_outside_counts_in_an_ordered_stream_too() -> None:
+def test_a_bound_from_outside_counts_in_an_ordered_stream_too() -> None:
     generator = external(0)
     generator.punctuate(50)
     assert on(after(generator, 50), "ts") == []
     assert on(after(generator, 51), "ts") == [51]
 
 
-def test_a_promise_that_goes_back_is_refused() -> None:
+def test_a_bound_that_goes_back_is_refused() -> None:
     generator = external(0)
     after(generator, 10 * SECOND)
     with pytest.raises(BadPunctuation) as raised:
@@ -75,7 +75,7 @@ def test_a_promise_that_goes_back_is_refused() -> None:
     )
 
 
-def test_a_stream_without_time_has_nothing_to_promise() -> None:
+def test_a_stream_without_time_has_nothing_to_punctuate() -> None:
     with pytest.raises(BadPunctuation, match="has no timestamp to punctuate"):
         Generator(LATENT).punctuate(1)
 
@@ -87,7 +87,7 @@ def test_internal_rows_are_stamped_with_the_time_of_arrival() -> None:
     assert generator.after(rows) == [Punctuation("ts", 70), Punctuation(ROW_NUM, 3)]
 
 
-def test_a_stamp_never_breaks_a_promise_that_is_ahead_of_the_clock() -> None:
+def test_a_stamp_is_never_below_a_bound_that_is_ahead_of_the_clock() -> None:
     generator = Generator(INTERNAL)
     generator.punctuate(100)
     rows = generator.stamp(pl.DataFrame({"x": [1]}), now=70)
@@ -100,7 +100,7 @@ def test_other_streams_are_not_stamped() -> None:
     assert Generator(LATENT).stamp(rows, now=70) is rows
 
 
-def test_a_latent_stream_promises_only_row_numbers() -> None:
+def test_a_latent_stream_has_bounds_on_row_numbers_only() -> None:
     assert after(Generator(LATENT), 3, 1) == [Punctuation(ROW_NUM, 3)]
 
 
@@ -117,11 +117,11 @@ def test_rows_are_numbered_from_1_across_blocks() -> None:
     )
 
 
-def test_no_rows_promise_nothing() -> None:
+def test_no_rows_change_no_bound() -> None:
     assert after(external(0)) == []
 
 
-def test_the_end_is_promised_once_on_time_and_on_row_numbers() -> None:
+def test_the_end_is_sent_once_on_time_and_on_row_numbers() -> None:
     generator = external(0)
     assert generator.end() == [Punctuation("ts", END), Punctuation(ROW_NUM, END)]
     assert generator.end() == []
@@ -134,7 +134,7 @@ def test_a_bound_beyond_all_times_is_the_end() -> None:
     assert generator.state.ended
 
 
-def test_standing_promises_can_be_said_again() -> None:
+def test_standing_bounds_can_be_sent_again() -> None:
     generator = external(1)
     assert generator.standing() == []
     after(generator, 5)

@@ -1,4 +1,4 @@
-"""Which rows keep their stream's promises."""
+"""Which rows keep above their stream's bounds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_no_rows_are_split_into_no_rows() -> None:
 def test_what_is_late_does_not_depend_on_how_rows_are_cut_into_blocks(
     values: list[int | None], cuts: list[int], bound: int, slack: int | None
 ) -> None:
-    """Against one row at a time; between blocks the bound is what the rows so far promise."""
+    """Against one row at a time; between blocks the bound is what follows from the rows so far."""
     expected: tuple[list[int | None], ...] = ([], [], [])
     low = bound
     for value in values:

@@ -1,4 +1,4 @@
-"""Patterns over every type of column: what is promised is kept as JSON, and found again."""
+"""Patterns over every type of column: bounds are kept as JSON, and found again."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def restored(generator: Generator) -> Generator:
 
 
 @pytest.mark.parametrize("type_", VALUES, ids=str)
-def test_a_promise_about_some_rows_outlives_its_process(type_: Type) -> None:
+def test_a_bound_on_some_rows_outlives_its_process(type_: Type) -> None:
     meant, other = VALUES[type_]
     generator = Generator(stream_of(type_))
-    [promise] = generator.punctuate(10, where_of({"k": meant}))
+    [message] = generator.punctuate(10, where_of({"k": meant}))
     again = restored(generator)
-    assert again.standing() == [promise]
+    assert again.standing() == [message]
     rows = pl.DataFrame(
         {"k": [meant, other, meant], "ts": [5, 5, 10]},
         schema={"k": polars_type(type_), "ts": pl.Int64()},
@@ -67,8 +67,8 @@ def test_a_promise_about_some_rows_outlives_its_process(type_: Type) -> None:
 
 def test_points_in_time_are_ticks_in_a_pattern() -> None:
     generator = Generator(stream_of(Type.TIMESTAMP))
-    [promise] = generator.punctuate(10, where_of({"k": datetime(1970, 1, 1, 0, 0, 1)}))
-    assert promise.where == (("k", (1_000_000,)),)
+    [message] = generator.punctuate(10, where_of({"k": datetime(1970, 1, 1, 0, 0, 1)}))
+    assert message.where == (("k", (1_000_000,)),)
 
 
 @pytest.mark.parametrize("value", ["x", 2.5, None, (1, "x")])

@@ -76,16 +76,16 @@ def block(*values: int) -> Block:
 
 
 def drained(sink: Cursor) -> tuple[list[int], list[Punctuation]]:
-    """What a sink holds: values in order, and promises."""
+    """What a sink holds: values in order, and punctuation."""
     values: list[int] = []
-    promises: list[Punctuation] = []
+    messages: list[Punctuation] = []
     while not sink.empty:
         item = sink.take()
         if isinstance(item, Punctuation):
-            promises.append(item)
+            messages.append(item)
         else:
             values += item.rows.get_column("x").to_list()
-    return values, promises
+    return values, messages
 
 
 def path(*names: str) -> Graph:

@@ -20,11 +20,8 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.merge import Merge
-from penstock.kernel.scheduling.batched import batched
-from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.executor import Executor, Step
-from penstock.kernel.scheduling.round_robin import ROUND_ROBIN
+from penstock.kernel.scheduling.strategies import BREADTH_FIRST, DEPTH_FIRST, ROUND_ROBIN, batched
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.model.punctuation import Punctuation
@@ -108,9 +105,9 @@ class World:
     def check(self) -> None:
         """Every query has seen what it must, once, and the end; nothing waits anywhere."""
         for query in self.queries.values():
-            values, promises = drained(query.sink)
+            values, messages = drained(query.sink)
             assert Counter(values) == expected(query.plan, query.pushed)
-            assert promises == [Punctuation("x", END)]
+            assert messages == [Punctuation("x", END)]
         assert self.graph.queued_rows() == 0
         assert all(node.output.length == 0 for node in self.graph.nodes.values())
 
@@ -168,13 +165,13 @@ def test_changes_in_mid_run_neither_lose_nor_repeat_a_row(
                 for _ in range(count):
                     executor.step()
             case ("strategy", Strategy() as other, None):
-                executor.set_strategy(other)
+                executor.table.set_strategy(other)
             case ("strategy", Strategy() as other, int(number)):
-                executor.set_strategy(other, nodes[number % len(nodes) :])
+                executor.table.set_strategy(other, nodes[number % len(nodes) :])
             case ("break", int(number)):
-                executor.add_break(nodes[number % len(nodes)])
+                executor.table.add_break(nodes[number % len(nodes)])
             case ("join", int(number)):
-                executor.remove_break(nodes[number % len(nodes)])
+                executor.table.remove_break(nodes[number % len(nodes)])
             case ("add", tuple(plan)):
                 world.add(plan)
             case ("add behind", int(number), int(modulus)) if world.queries:
@@ -215,9 +212,9 @@ def test_a_waiting_union_is_in_order_under_every_strategy(
     for source in "ab":
         graph.nodes[source].output.punctuation(Punctuation("x", END))
     executor.run_until_idle()
-    values, promises = drained(sink)
+    values, messages = drained(sink)
     assert got + values == sorted(pushed)
-    assert promises[-1] == Punctuation("x", END)
+    assert messages[-1] == Punctuation("x", END)
 
 
 def test_rows_at_another_source_are_not_stranded_behind_an_empty_one() -> None:
@@ -293,7 +290,7 @@ def test_control_stays_where_it_is_when_the_strategy_changes() -> None:
     graph.nodes["source"].output.batch(block(1, 2))
     executor = Executor(graph, rows_per_step=1)
     executor.step()
-    executor.set_strategy(BREADTH_FIRST)
+    executor.table.set_strategy(BREADTH_FIRST)
     names = []
     while (step := executor.step()) is not None:
         names.append(step.node.name)
@@ -324,7 +321,7 @@ def test_an_empty_source_may_be_filled_on_demand() -> None:
     sink = graph.add_sink("sink", graph.add(Merge(2, "x"), [a, b]))
     asked: list[str] = []
 
-    def promise(source: GraphNode) -> bool:
+    def punctuate(source: GraphNode) -> bool:
         asked.append(source.name)
         if source is a or len(asked) > 1:
             return False
@@ -332,13 +329,13 @@ def test_an_empty_source_may_be_filled_on_demand() -> None:
         return True
 
     a.output.batch(block(1, 2, 3))
-    executor = Executor(graph, at_empty_source=promise)
+    executor = Executor(graph, at_empty_source=punctuate)
     executor.run_until_idle()
     assert drained(sink)[0] == [1, 2, 3]
     assert asked[0] == "b"
 
 
-def test_nobody_is_asked_for_a_promise_while_nothing_waits() -> None:
+def test_nobody_is_asked_for_a_bound_while_nothing_waits() -> None:
     def never(source: GraphNode) -> bool:
         raise AssertionError(source)
 

@@ -10,12 +10,9 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
-from penstock.kernel.scheduling.batched import batched
-from penstock.kernel.scheduling.breadth_first import BREADTH_FIRST
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.executor import Executor
-from penstock.kernel.scheduling.round_robin import ROUND_ROBIN
 from penstock.kernel.scheduling.row import Control, Execute, serve
+from penstock.kernel.scheduling.strategies import BREADTH_FIRST, DEPTH_FIRST, ROUND_ROBIN, batched
 from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 from tests.kernel.scheduling.graphs import KeepUnlessMultiple, block, path
@@ -149,8 +146,8 @@ def test_a_batch_without_a_result_is_followed_by_another_one() -> None:
     graph.add_sink("sink", graph.add(KeepUnlessMultiple(), [odd], name="Last"))
     source.output.batch(block(2, 4, 6, 8, 9))
     executor = Executor(graph, rows_per_step=1)
-    executor.set_strategy(batched(4), [first])
-    executor.set_strategy(batched(2), [odd])
+    executor.table.set_strategy(batched(4), [first])
+    executor.table.set_strategy(batched(2), [odd])
     names = []
     while (step := executor.step()) is not None:
         names.append(step.node.name)
@@ -166,7 +163,7 @@ def test_a_limit_cuts_steps_and_no_limit_takes_all() -> None:
 def test_parts_with_different_strategies_run_as_each_says() -> None:
     graph = fed_path(2, "S1", "S2", "S3")
     executor = Executor(graph, rows_per_step=1)
-    executor.set_strategy(BREADTH_FIRST, [graph.nodes["S1"]])
+    executor.table.set_strategy(BREADTH_FIRST, [graph.nodes["S1"]])
     names = []
     while (step := executor.step()) is not None:
         names.append(step.node.name)

@@ -77,3 +77,29 @@ def test_every_pair_of_runs_is_announced() -> None:
 def test_a_case_must_run_at_least_once() -> None:
     with pytest.raises(ValueError, match="repeats must be at least 1"):
         case(repeats=0)
+
+
+def test_a_rival_that_takes_long_runs_once() -> None:
+    answers = iter([1, 1, 2])
+    result = measure(case(ours=lambda: next(answers), rival=seconds(61), warm_up=0, once_above=60))
+    assert (len(result.ours_runs), result.rival_runs) == (3, (61,))
+    assert result.difference == "2, the rival's 1"  # every answer of ours is compared with it
+
+
+def test_a_rival_that_takes_long_is_warmed_up_all_the_same() -> None:
+    result = measure(case(rival=seconds(99, 61), once_above=60))
+    assert result.rival_runs == (61,)
+
+
+def test_a_rival_that_is_slow_only_later_runs_on() -> None:
+    result = measure(case(rival=seconds(50, 61, 62), warm_up=0, once_above=60))
+    assert result.rival_runs == (50, 61, 62)
+
+
+def test_how_both_sides_read_and_write_is_part_of_the_result() -> None:
+    found = measure(case(ours_io="memory", rival_io="parquet → parquet")).as_json()
+    assert (found["ours_io"], found["rival_io"]) == ("memory", "parquet → parquet")
+
+
+def test_a_case_may_say_so_among_its_extra_columns() -> None:
+    assert measure(case(extra={"ours_io": "memory"})).as_json()["ours_io"] == "memory"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.optimizer.cost.costs import REFERENCE, are_kept, check_can_keep, costs, folder, keep
+from penstock.home import home as home_of
+from penstock.optimizer.cost.costs import REFERENCE, are_kept, check_can_keep, costs, keep
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +36,10 @@ def test_what_was_measured_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_they_lie_where_set_up_has_made_the_environment(tmp_path: Path) -> None:
     env = tmp_path / "home" / "env"
     env.mkdir(parents=True)
-    assert folder({"XDG_CACHE_HOME": "/cache"}, env) == Path("/cache/penstock")
+    assert home_of({"XDG_CACHE_HOME": "/cache"}, env) == Path("/cache/penstock")
     (env / "made-with").touch()
-    assert folder({"XDG_CACHE_HOME": "/cache"}, env) == tmp_path / "home"
-    assert folder({"PENSTOCK_HOME": "/srv"}, env) == Path("/srv")
+    assert home_of({"XDG_CACHE_HOME": "/cache"}, env) == tmp_path / "home"
+    assert home_of({"PENSTOCK_HOME": "/srv"}, env) == Path("/srv")
 
 
 def test_whether_they_are_kept_is_known() -> None:

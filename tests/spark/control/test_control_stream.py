@@ -1,4 +1,4 @@
-"""The pulse: what the driver promises reaches every group, each promise once."""
+"""The pulse: what the driver sends reaches every group, each message once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.timestamps import BEGINNING, END
-from penstock.spark.control.control_stream import END_OF_RUN, KEPT, PULSE, ControlStream
+from penstock.spark.control.control_stream import END_OF_RUN, KEPT, PULSE, ControlStream, about
 from penstock.spark.exchange.exchange import SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_each_promise_is_a_file_of_its_own(tmp_path: Path) -> None:
+def test_each_message_is_a_file_of_its_own(tmp_path: Path) -> None:
     first = ControlStream(tmp_path / "pulse").send({"a": 5, "b": END})
     second = ControlStream(tmp_path / "pulse").send({"a": 7})  # also after a restart
     assert (first.name[:7], second.name[:7]) == ("000001-", "000002-")
@@ -28,7 +28,7 @@ def test_each_promise_is_a_file_of_its_own(tmp_path: Path) -> None:
     assert sorted(file.name for file in first.parent.iterdir()) == [first.name, second.name]
 
 
-def test_the_latest_promises_stay_however_many_were_sent(tmp_path: Path) -> None:
+def test_the_latest_messages_stay_however_many_were_sent(tmp_path: Path) -> None:
     pulse = ControlStream(tmp_path)
     pulse.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
     sent = [pulse.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
@@ -38,7 +38,7 @@ def test_the_latest_promises_stay_however_many_were_sent(tmp_path: Path) -> None
     assert {file.name for file in tmp_path.iterdir()} == set(sent[-KEPT:])
 
 
-def test_promises_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) -> None:
+def test_messages_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) -> None:
     pulse = ControlStream(tmp_path)
     for bound in range(2 * KEPT):
         pulse.send({"a": bound})
@@ -51,7 +51,7 @@ def test_promises_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) ->
     assert len(list(tmp_path.iterdir())) == KEPT
 
 
-def test_a_promise_that_was_changed_is_refused_at_the_next_start(tmp_path: Path) -> None:
+def test_a_message_that_was_changed_is_refused_at_the_next_start(tmp_path: Path) -> None:
     file = ControlStream(tmp_path).send({"a": 1_700_000_000, "b": END})
     ControlStream(tmp_path)
     whole = file.read_bytes()
@@ -67,7 +67,7 @@ def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) 
     assert ControlStream(tmp_path).send({"a": 2}).name != first.name
 
 
-def test_a_clock_that_is_set_back_makes_no_promise_look_old(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back_makes_no_message_look_old(tmp_path: Path) -> None:
     first = ControlStream(tmp_path / "pulse").send({"a": 5})
     ahead = time.time() + 1_000_000  # the clock was wrong then
     os.utime(first, (ahead, ahead))
@@ -79,12 +79,12 @@ def test_the_end_of_a_run_says_how_far_it_went(tmp_path: Path) -> None:
     pulse = ControlStream(tmp_path / "pulse")
     assert pulse.closed() == {}
     pulse.send({"a": 5, END_OF_RUN: 1})
-    pulse.send_about("a", 9, (("k", (1,)),))
+    pulse.send(about("a", 9, (("k", (1,)),)))
     pulse.send({"a": 7})
     assert pulse.closed() == {"a": 5}
 
 
-def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) -> None:
     pulse = ControlStream(tmp_path / "pulse")
     heard: list[dict[str, Any]] = []
     query = (
@@ -97,8 +97,8 @@ def test_every_group_hears_every_promise(spark: SparkSession, tmp_path: Path) ->
     pulse.send({"b": END})
     query.processAllAvailable()
     query.stop()
-    promises = [(line["g"], json.loads(line["payload"])) for line in heard]
-    assert sorted((group, said.get("a", 0), said.get("b", 0)) for group, said in promises) == [
+    messages = [(line["g"], json.loads(line["payload"])) for line in heard]
+    assert sorted((group, said.get("a", 0), said.get("b", 0)) for group, said in messages) == [
         (0, 0, END),
         (0, 5, 0),
         (2, 0, END),

@@ -1,8 +1,8 @@
-"""Enabling timestamps on Spark: what the driver promises, and that every promise is kept.
+"""Enabling timestamps on Spark: what bounds the driver sends, and that no row lies below them.
 
 The simulation has a driver and groups, but no Spark: a clock, rows that arrive whenever they like
 (no later than their stream's declared skew allows), micro-batches that look at one source after the
-other while rows and promises go on coming. Whatever happens in between, no row may be late, answers
+other while rows and bounds go on coming. Whatever happens in between, no row may be late, answers
 are the oracle's, and everything whose time has come is out, though a stream is silent or has never
 spoken.
 """
@@ -67,7 +67,7 @@ class Driver:
         self.now = START
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
         self.pending: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
-        self.promises: list[dict[str, int]] = []
+        self.messages: list[dict[str, int]] = []
         self.batches = 0
         self._random = random.Random(seed)
         self._worker = Worker(None)
@@ -87,7 +87,7 @@ class Driver:
     def batch(self, speaking: tuple[str, ...] = ()) -> None:
         """A trigger: the sources are looked at in turn, and meanwhile the world goes on."""
         began = self.now
-        promises: dict[str, int] = {}
+        bounds: dict[str, int] = {}
         names: list[str | None] = list(self.rows)
         if self.enabling.is_prompt:
             names.insert(0, None)
@@ -97,10 +97,10 @@ class Driver:
         heard = False
         for name in names:
             if name is None:
-                heard = bool(self.promises)
-                for each in self.promises:
-                    promises |= {s: max(b, promises.get(s, b)) for s, b in each.items()}
-                self.promises = []
+                heard = bool(self.messages)
+                for each in self.messages:
+                    bounds |= {s: max(b, bounds.get(s, b)) for s, b in each.items()}
+                self.messages = []
             else:
                 taken[name], self.pending[name] = self.pending[name], []
             self.live(SECOND // 10, speaking)
@@ -110,7 +110,7 @@ class Driver:
             return
         self.live(SECOND // 2, speaking)
         rows = {name: [[part]] for name, part in taken.items() if part}
-        said = {**promises, "nobody": 0} if heard else {}  # an empty promise is heard as well
+        said = {**bounds, "nobody": 0} if heard else {}  # an empty message is heard as well
         self.pipeline.process(MicroBatch(rows, said), lambda group: self._worker)
         facts = self._facts()
         report = BatchReport(
@@ -127,16 +127,15 @@ class Driver:
         self.ask()
 
     def ask(self) -> None:
-        made = self.enabling.promises(self.now)
+        made = self.enabling.bounds_at(self.now)
         if made is not None:
-            self.promises.append(made)
+            self.messages.append(made)
 
     def _facts(self) -> list[dict[str, Any]]:
         return [
             json.loads(line.payload)
             for output in self.pipeline.outputs[-1].values()
-            for frame in output.frames
-            for line in frame.itertuples()
+            for line in output.lines
             if line.kind == "progress"
         ]
 
@@ -154,9 +153,7 @@ class Driver:
 @pytest.mark.parametrize("is_prompt", [True, False])
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("seed", range(4))
-def test_no_promise_is_broken_and_what_is_due_is_out(
-    query: str, is_prompt: bool, seed: int
-) -> None:
+def test_no_row_is_late_and_what_is_due_is_out(query: str, is_prompt: bool, seed: int) -> None:
     ets = [ON_DEMAND, ON_DEMAND, periodic(2 * SECOND)][seed % 3]
     driver = Driver(QUERIES[query], ets, is_prompt=is_prompt, seed=seed)
     phases: tuple[tuple[str, ...], ...] = (
@@ -211,7 +208,7 @@ def test_a_silent_stream_delays_results_by_one_batch() -> None:
         driver.batch()
     busy = max(row["ts"] for row in driver.rows["busy"])
     before = len(driver.results())
-    driver.batch()  # brings nothing but the promise
+    driver.batch()  # brings nothing but the bound
     assert len(driver.results()) > before
     ends = {row["window_end"] for row in driver.results()}
     assert max(ends) > busy - SKEW - 3 * SECOND
@@ -228,7 +225,7 @@ def test_nothing_is_asked_while_nothing_is_held() -> None:
     batches = driver.batches
     driver.live(60 * SECOND, ())
     driver.ask()
-    assert driver.promises == []
+    assert driver.messages == []
     assert driver.batches == batches
 
 
@@ -241,15 +238,15 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     assert not enabling.can_help
     enabling.is_prompt = True
     enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
-    assert enabling.promises(START + 60 * SECOND) is None
+    assert enabling.bounds_at(START + 60 * SECOND) is None
     assert enabling.progress()["s"].bound == START
 
 
-def test_a_promise_that_cannot_be_written_is_told_to_whoever_uses_the_query(
+def test_a_bound_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
-    monkeypatch.setattr(driver.enabling, "promises", lambda now: {"busy": now})
+    monkeypatch.setattr(driver.enabling, "bounds_at", lambda now: {"busy": now})
     pulse = ControlStream(tmp_path / "pulse")
     beat = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
     beat.check()
@@ -268,9 +265,9 @@ def test_groups_report_what_lets_the_next_row_out_and_nothing_less_does() -> Non
     first = min(row["ts"] for row in driver.rows["busy"])
     [release] = releases_of(group["releases"] for group in driver._facts())["q"].releases
     assert release.bounds == {("silent", "ts"): first + 2 * SECOND + 1} and release.certain
-    driver.promises = [{"silent": first + 2 * SECOND}]
+    driver.messages = [{"silent": first + 2 * SECOND}]
     driver.batch()
     assert driver.results() == []
-    driver.promises = [{"silent": first + 2 * SECOND + 1}]
+    driver.messages = [{"silent": first + 2 * SECOND + 1}]
     driver.batch()
     assert {row["t"] for row in driver.results()} == {first}

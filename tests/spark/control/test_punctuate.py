@@ -1,4 +1,4 @@
-"""Promises from the program and in the data, about all rows or some: on Spark, and without it."""
+"""Punctuation from the program and in the data, on all rows or some: on Spark, and without it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def at(second: int) -> datetime:
 
 
 def about(bound: int, **where: Any) -> MicroBatch:
-    """A batch in which the program promises something about some rows of `a`."""
+    """A batch in which the program punctuates some rows of `a`."""
     message: Mapping[str, Any] = {ABOUT: [["a", bound, to_json(where_of(where))]]}
-    return MicroBatch(promises=message)
+    return MicroBatch(bounds=message)
 
 
-def test_a_promise_about_a_key_answers_it_in_every_group_and_after_a_restart() -> None:
+def test_a_bound_on_a_key_answers_it_in_every_group_and_after_a_restart() -> None:
     engine = started([Declared("a", None, "BIGINT")])
     text = "SELECT k, count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts] GROUP BY k"
     [share] = assign_pipelines({"q": engine.sql(text).plan})
@@ -56,7 +56,7 @@ def test_a_promise_about_a_key_answers_it_in_every_group_and_after_a_restart() -
     assert answers(about(20, k="y")) == [("y", 1), ("y", 2)]
     assert answers(MicroBatch({"a": [[[rows[0]]]]})) == []
     assert len(pipeline.rows("late", "a")) == 1
-    assert answers(MicroBatch(promises={"a": 20})) == [("x", 1), ("z", 1), ("z", 2)]
+    assert answers(MicroBatch(bounds={"a": 20})) == [("x", 1), ("z", 1), ("z", 2)]
 
 
 def test_a_punctuated_stream_is_advanced_on_spark(spark: SparkSession, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_punctuated_stream_is_advanced_on_spark(spark: SparkSession, tmp_path:
         (date(2026, 1, 1), b"\x00\xff", False, at(1)),
         (date(2026, 1, 2), b"", False, at(2)),
         (date(2026, 1, 3), b"z", False, at(3)),
-        (date(2026, 1, 1), b"\x00\xff", True, at(10)),  # a promise
+        (date(2026, 1, 1), b"\x00\xff", True, at(10)),  # punctuation
     ]
     schema: dict[str, Any] = {
         "d": pl.Date,

@@ -52,6 +52,6 @@ def test_all_reports_are_asked_for_only_if_one_was_missed() -> None:
 def test_a_trigger_that_found_nothing_does_not_end_the_batch_to_come(
     report: dict[str, Any], batch: int
 ) -> None:
-    # Rows of that batch came later: taken for its own, the time would make promises too high.
+    # Rows of that batch came later: taken for its own, the time would make bounds too high.
     times = times_of({**report, "timestamp": "1970-01-01T00:00:05.000Z"})
     assert times == BatchTimes(batch, 5 * SECOND, 5 * SECOND + 1000)

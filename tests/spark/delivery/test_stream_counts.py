@@ -12,7 +12,7 @@ from penstock.model.timestamps import SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.runtime.arrivals import Arrivals
 from penstock.runtime.counts import Tally
-from penstock.spark.delivery.batch_counts import KEPT, TallyByBatch
+from penstock.spark.delivery.batch_counts import KEPT, tallies_by_batch
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.group_host import GroupHost
@@ -27,7 +27,7 @@ def malformed(count: int) -> pl.DataFrame:
 
 
 def test_a_batch_that_is_repeated_counts_once() -> None:
-    tallies = TallyByBatch()
+    tallies = tallies_by_batch()
     for _ in range(2):
         tallies[7] = tally = Tally(read=5, passed=1, lateness=3)
         tally.reject(Reason.MALFORMED, malformed(2))
@@ -44,7 +44,7 @@ def test_pipelines_over_one_stream_count_their_late_rows_apart() -> None:
     for tallies in (first, second):
         tallies[0] = Tally(read=50, late=8)
         tallies[1] = Tally(read=50, malformed=3)
-    second.of(1).late = 4  # late in one, on time in the other
+    second[1].late = 4  # late in one, on time in the other
     assert stream.of("a", Totals(None)) is first
     counts = stream.counts()
     assert counts.late_by_pipeline == {"a": 8, "b, c": 12}
@@ -64,7 +64,7 @@ def test_a_stream_shows_this_run_and_all_of_them(tmp_path: Path) -> None:
 
 
 def test_counts_take_no_more_room_the_longer_a_query_runs() -> None:
-    tallies = TallyByBatch()
+    tallies = tallies_by_batch()
     for batch in range(3 * KEPT):
         for _ in range(1 + batch % 2):  # some are repeated
             tallies[batch] = tally = Tally(read=3, lateness=batch)
@@ -72,7 +72,7 @@ def test_counts_take_no_more_room_the_longer_a_query_runs() -> None:
     total = tallies.total
     assert (total.read, total.malformed, total.lateness) == (9 * KEPT, 3 * KEPT, 3 * KEPT - 1)
     assert total.reasons == {"v is not a valid INT": 3 * KEPT} and len(total.samples) == 3
-    assert tallies.of(3 * KEPT - 1).read == 3
+    assert tallies[3 * KEPT - 1].read == 3
     assert len(tallies._latest) == KEPT
     assert tallies.total == total  # asking changes nothing
 

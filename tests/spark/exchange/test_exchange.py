@@ -98,7 +98,7 @@ def test_spark_is_told_the_same_columns() -> None:
     assert [part.split()[0] for part in DDL.split(", ")] == SCHEMA.names
 
 
-def test_rows_from_the_future_are_set_aside_and_promise_nothing() -> None:
+def test_rows_from_the_future_are_set_aside_and_raise_no_bound() -> None:
     timing = Timing(max_ahead=10)
     columns = (Column("ts", Type.TIMESTAMP), Column("v", Type.INT))
     stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts", timing=timing)

@@ -28,8 +28,8 @@ from penstock.spark.native.books import (
 from penstock.spark.native.folding import BOUND, Folder
 from penstock.spark.native.lowering import aggregate_of
 from penstock.spark.native.parts import names
-from penstock.spark.native.promises import PROMISE
 from penstock.spark.native.times import LAST, SHIFT, TIME
+from penstock.spark.native.watermark import PUNCTUATION
 from penstock.spark.sources.direct_files import PATH
 
 COUNT = names(0)[1]
@@ -37,7 +37,7 @@ SLACK, RANGE = 2 * SECOND, 5 * SECOND
 #: Around 1970, and at both ends of what people have years for.
 YEARS = {"1970": 0, "1": -62_135_596_800 * SECOND, "9999": 253_402_300_790 * SECOND}
 
-Batch = tuple[Sequence[Sequence[int | None]], int | None]  # files of times, and a promise
+Batch = tuple[Sequence[Sequence[int | None]], int | None]  # files of times, and a bound
 
 
 def plan(data: Path) -> Any:
@@ -56,7 +56,7 @@ class Folded:
         self.query = plan(folder)
         node = aggregate_of(self.query)
         (self.stream,) = (s for s in [_source(node)])
-        columns = [(TIME, Type.TIMESTAMP), (COUNT, Type.BIGINT), (PROMISE, Type.BOOLEAN)]
+        columns = [(TIME, Type.TIMESTAMP), (COUNT, Type.BIGINT), (PUNCTUATION, Type.BOOLEAN)]
         self._folder, self._number = folder, 0
         self._standing, self._newest = Standing(), 0  # Spark's clock begins at 1970
         self.books = Books(str(folder / "books"))
@@ -67,13 +67,14 @@ class Folded:
         self.malformed = 0
 
     def run(self, batch: Batch) -> None:
-        files, promise = batch
-        tasks = [(None, promise)] if promise is not None else []
+        files, punctuated = batch
+        tasks = [(None, punctuated)] if punctuated is not None else []
         for times in files:
             path = self._folder / f"{self._number}-{len(tasks)}.parquet"
             pl.DataFrame({"ts": times}, schema={"ts": pl.Datetime("us", "UTC")}).write_parquet(path)
             tasks.append((str(path), None))  # type: ignore[arg-type]
-        before = self.books.open(self._number)
+        self.books.open(self._number)
+        before = self.books.before(self._number)
         assert before == self._standing
         watermark = max(0, self._newest // MILLISECOND * MILLISECOND - SLACK)
         for task, (path_, bound) in enumerate(tasks):
@@ -82,10 +83,10 @@ class Folded:
                 self._take(lines, watermark)
         note = self.books.noted(self._number)
         self.late.append(
-            sorted(t for rows in note.aside.get("late", []) for t in rows.get_column("ts"))
+            sorted(t for rows in note.aside.get(Reason.LATE, []) for t in rows.get_column("ts"))
         )
         self.lateness.append(lateness_after(before, note, self.stream))
-        self.malformed += sum(rows.height for rows in note.aside.get("malformed", []))
+        self.malformed += sum(rows.height for rows in note.aside.get(Reason.MALFORMED, []))
         self._standing = standing_after(before, note, self.stream)
         self.books.close(self._number, self._standing)
         self._number += 1
@@ -93,7 +94,7 @@ class Folded:
     def _take(self, lines: pa.RecordBatch, watermark: int) -> None:
         for line in lines.cast(_in_ticks(lines.schema)).to_pylist():
             assert line[TIME] > 0
-            if line[PROMISE]:
+            if line[PUNCTUATION]:
                 self._newest = max(self._newest, line[TIME])
                 continue
             start = (line[TIME] - SHIFT) // RANGE * RANGE
@@ -123,12 +124,12 @@ def by_kernel(
     host = GroupHost(optimize({"q": query}))
     counts: Counter[int] = Counter()
     late, lateness = [], []
-    for files, promise in batches:
+    for files, punctuated in batches:
         times = [time for file in files for time in file]
         seen = [time for time in times if time is not None]
         blocks = [pl.DataFrame({"ts": times}, schema={"ts": pl.Int64})] if times else []
         newest = max(seen, default=BEGINNING)
-        bound = BEGINNING if promise is None else promise
+        bound = BEGINNING if punctuated is None else punctuated
         answers = host.process([Arrivals(blocks, newest, len(times), bound)])
         for rows in answers.results.values():
             for row in rows.iter_rows(named=True):
@@ -140,7 +141,7 @@ def by_kernel(
 
 
 def random_batches(draw: Random, around: int) -> list[Batch]:
-    """Rows that creep on, with some that come too late, NULLs, and promises from outside."""
+    """Rows that creep on, with some that come too late, NULLs, and bounds from outside."""
     batches: list[Batch] = []
     for number in range(6):
         now = around + number * 3 * SECOND
@@ -151,8 +152,8 @@ def random_batches(draw: Random, around: int) -> list[Batch]:
             ]
             for _ in range(draw.randrange(3))
         ]
-        promise = now - draw.randrange(SECOND) if draw.random() < 0.3 else None
-        batches.append((files, promise))
+        punctuated = now - draw.randrange(SECOND) if draw.random() < 0.3 else None
+        batches.append((files, punctuated))
     return [*batches, ([], END), ([[around]], None)]
 
 
@@ -189,7 +190,8 @@ def test_a_batch_that_is_repeated_judges_as_the_first_time(tmp_path: Path) -> No
     again = Books(str(tmp_path / "books"))  # a new driver
     folder = Folder(aggregate_of(native.query), native.stream, native._fold.columns, again)
     given = pa.record_batch({PATH: [str(path)], BOUND: pa.array([None], pa.int64())})
-    assert again.open(0) == Standing()
+    again.open(0)
+    assert again.before(0) == Standing()
     native.books.write(0, 7, again.noted(0))  # a task of the old one is still alive
     list(folder.run(iter([given]), 0, 0))
     assert again.noted(0).rows == 1 and not again.noted(0).aside

@@ -49,16 +49,17 @@ def test_sliding_windows_are_put_together_from_panes() -> None:
 
 
 def test_the_plan_goes_to_json_and_back_and_says_why() -> None:
-    plans = engine_with(BIG, "auto").plans
+    plans = engine_with(BIG, "auto")._plans
     assert from_json(json.loads(json.dumps(to_json(plans)))) == plans
     [reason] = {each.reason for each in plans["q"].walk() if each.spec.name == "SparkAggregate"}
     assert "tumbling aggregate" in reason
 
 
 def test_a_checkpoint_is_not_continued_by_the_other_lowering(tmp_path: Path) -> None:
-    native, kernel = (engine_with(BIG, each).programs["q"] for each in ("native", "kernel"))
+    native, kernel = (engine_with(BIG, each)._programs["q"] for each in ("native", "kernel"))
     assert native.plans != kernel.plans
     Checkpoint(tmp_path, native).release()
     Checkpoint(tmp_path, native).release()
-    with pytest.raises(HostError, match="operators of query q, setting lowering changed"):
+    changed = "operators of query q changed; setting lowering was native and is kernel"
+    with pytest.raises(HostError, match=changed):
         Checkpoint(tmp_path, kernel)

@@ -47,3 +47,9 @@ def test_queries_over_different_streams_stay_apart() -> None:
 def test_streams_that_meet_in_one_query_are_spread_alike_in_all() -> None:
     assert shared(BY_BOTH_OF_BOTH, BY_K) == [(["0", "1"], {"a": ("k",), "b": ("k",)})]
     assert shared(BY_K, BY_K_OF_BOTH) == [(["0", "1"], {"a": ("k",), "b": ("k",)})]
+
+
+def test_where_there_is_little_to_read_queries_share_though_it_leaves_one_group() -> None:
+    plans = {str(n): plan(text) for n, text in enumerate((BY_K, BY_J, ALL))}
+    [share] = assign_pipelines(plans, is_small=True)
+    assert (list(share.queries), share.keys, share.is_small) == (["0", "1", "2"], {"a": ()}, True)

@@ -12,7 +12,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.spark.engine import Engine
-from penstock.spark.sources.directories import check_names, own_folder
+from penstock.spark.sources.directories import check_files, own_folder
 
 TS = "2026-01-01 00:00:00"
 ODD = ["a[1].csv", "a{1,2}.csv", "a?.csv", "a*.csv", "a\\b.csv"]
@@ -33,7 +33,7 @@ def test_a_file_or_directory_whose_name_looks_like_a_pattern_is_refused(
     (tmp_path / "plain" / name).touch()
     for place in (folder, f"file://{folder}", tmp_path / "plain"):
         with pytest.raises(HostError, match="looks like a pattern") as refused:
-            check_names(stream(place))
+            check_files(stream(place))
         assert "rename" in str(refused.value) and name in str(refused.value)
 
 
@@ -42,10 +42,10 @@ def test_the_way_out_is_one(tmp_path: Path) -> None:
     odd.mkdir()
     (odd / "1.csv").touch()
     (tmp_path / "link").symlink_to(odd)
-    check_names(stream(tmp_path / "link"))
+    check_files(stream(tmp_path / "link"))
     odd.rename(tmp_path / "d1")
-    check_names(stream(tmp_path / "d1"))
-    check_names(stream(tmp_path / "d*"))  # is meant as a pattern: nothing has that name
+    check_files(stream(tmp_path / "d1"))
+    check_files(stream(tmp_path / "d*"))  # is meant as a pattern: nothing has that name
 
 
 def test_such_a_file_that_comes_later_is_passed_over_and_named(

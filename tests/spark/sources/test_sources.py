@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, MalformedRow
+from penstock.model.streams import Stream
 from penstock.spark.engine import Engine
-from penstock.spark.sources.sources import read_stream
+from penstock.spark.sources.sources import is_finite, read_stream
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import CreateStream
 
@@ -32,6 +34,10 @@ class Reader:
         self.told.append(name)
         return self
 
+    def schema(self, columns: str) -> Reader:
+        self.told.append(columns)
+        return self
+
     def options(self, **options: str) -> Reader:
         self.told.append(options)
         return self
@@ -41,21 +47,52 @@ class Reader:
         raise EOFError
 
 
-def test_the_options_of_a_format_reach_spark_unchanged() -> None:
-    [statement] = parse(KAFKA)
+def declared(text: str) -> Stream:
+    [statement] = parse(text)
     assert isinstance(statement, CreateStream)
+    return statement.stream
+
+
+def told(stream: Stream) -> list[Any]:
+    """What Spark is told of a stream that is to be read."""
     reader: Any = Reader()
     with pytest.raises(EOFError):
-        read_stream(reader, statement.stream)
-    assert reader.told == [
+        read_stream(reader, stream)
+    return list(reader.told)
+
+
+def test_the_options_of_a_format_reach_spark_unchanged() -> None:
+    assert told(declared(KAFKA)) == [
         "kafka",
         {
             "kafka.bootstrap.servers": "one:9092,two:9092",
             "subscribe": "bids",
             "startingOffsets": "earliest",
         },
-        (),
+        (None,),
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "headers"),
+    [
+        ("", {"header": "true"}),
+        (", header 'false'", {"header": "false"}),
+        (", HEADER 'false'", {"HEADER": "false"}),
+    ],
+)
+def test_csv_that_spark_checks_has_a_header_unless_told_otherwise_in_whatever_case(
+    tmp_path: Path, written: str, headers: dict[str, str]
+) -> None:
+    text = f"CREATE STREAM s (k INT) FROM csv '{tmp_path}' OPTIONS (Mode 'FAILFAST'{written})"
+    [options] = [each for each in told(declared(text)) if isinstance(each, dict)]
+    assert {name: options[name] for name in options if name.lower() == "header"} == headers
+
+
+@pytest.mark.parametrize(("options", "finite"), [("ROWS '9'", True), ("rate '9'", False)])
+def test_a_workload_with_rows_is_finite_in_whatever_case(options: str, finite: bool) -> None:
+    text = f"CREATE STREAM s (srcIP STRING) FROM workload 'packets' OPTIONS ({options})"
+    assert is_finite(declared(text)) is finite
 
 
 def started(spark: SparkSession, text: str) -> Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +26,9 @@ def claimed(folder: Path, first: Program) -> None:
     Checkpoint(folder, first).release()
 
 
-def refused(folder: Path, second: Program) -> str:
+def refused(folder: Path, second: Program, declared: Mapping[str, Options] | None = None) -> str:
     with pytest.raises(HostError) as caught:
-        Checkpoint(folder, second)
+        Checkpoint(folder, second, declared)
     return str(caught.value)
 
 
@@ -90,13 +91,13 @@ def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_pat
 def test_a_query_goes_on_by_the_operators_that_it_had(tmp_path: Path) -> None:
     """What is chosen may depend on the machine, and on what was measured."""
     sliding = {"q": plan(COUNT.format(s=1))}
-    before = replace(optimize(sliding, Options(aggregation="wid")), options=Options())
+    before = replace(optimize(sliding, Options(aggregation="paned")), options=Options())
     assert optimize(sliding).plans != before.plans
     claimed(tmp_path, before)
     [group] = assign_pipelines(sliding, continued=found(tmp_path))
     assert group.program().plans == before.plans
     claimed(tmp_path, group.program())
-    claimed(tmp_path, replace(group, options=Options(aggregation="wid")).program())
+    claimed(tmp_path, replace(group, options=Options(aggregation="paned")).program())
 
 
 def test_a_setting_that_changes_nothing_of_a_query_continues_it(tmp_path: Path) -> None:
@@ -112,10 +113,14 @@ def test_a_setting_that_changes_nothing_of_a_query_continues_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "options", "setting"),
     [
-        (COUNT.format(s=1), Options(aggregation="wid"), "aggregation"),
-        (COUNT.format(s=1), Options(aggregation="two_level"), "aggregation"),
-        (COUNT.format(s=1), Options(late="generous"), "late"),
-        ("SELECT k, ts FROM a UNION b", Options(union="merge"), "union"),
+        (COUNT.format(s=1), Options(aggregation="paned"), "aggregation was auto and is paned"),
+        (
+            COUNT.format(s=1),
+            Options(aggregation="two_level"),
+            "aggregation was auto and is two_level",
+        ),
+        (COUNT.format(s=1), Options(late="consistent"), "late was keep and is consistent"),
+        ("SELECT k, ts FROM a UNION b", Options(union="merge"), "union was auto and is merge"),
     ],
 )
 def test_a_setting_by_which_other_operators_are_asked_for_is_refused(
@@ -125,7 +130,8 @@ def test_a_setting_by_which_other_operators_are_asked_for_is_refused(
     claimed(tmp_path, PipelineGroup.of(queries, Options()).program())
     [group] = assign_pipelines(queries, {"q": options}, found(tmp_path))
     message = refused(tmp_path, group.program())
-    assert f"operators of query q, setting {setting} changed" in message
+    assert f"operators of query q changed; setting {setting}" in message
+    assert "continue it with the queries and settings it was begun with" in message
 
 
 def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
@@ -133,19 +139,27 @@ def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
 ) -> None:
     """Though by costs the same would be chosen today."""
     sliding = {"q": plan(COUNT.format(s=1))}
-    chosen = optimize(sliding, Options(aggregation="wid"))
+    chosen = optimize(sliding, Options(aggregation="paned"))
     claimed(tmp_path, replace(chosen, options=Options(lowering="kernel")))
-    paned = Options(aggregation="paned")
-    assert optimize(sliding, paned).plans == optimize(sliding).plans
-    [group] = assign_pipelines(sliding, {"q": paned}, found(tmp_path))
-    assert "setting aggregation changed" in refused(tmp_path, group.program())
+    wid = Options(aggregation="wid")
+    assert optimize(sliding, wid).plans == optimize(sliding).plans
+    [group] = assign_pipelines(sliding, {"q": wid}, found(tmp_path))
+    message = refused(tmp_path, group.program())
+    assert "operators of query q changed; setting aggregation was auto and is wid" in message
 
 
 def test_queries_that_want_different_things_by_now_do_not_go_on_together(tmp_path: Path) -> None:
-    texts = {"q": plan(COUNT.format(s=5)), "p": plan(COUNT.format(s=1))}
+    texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1), ("r", 2))}
     claimed(tmp_path, optimize(texts))
     first, _ = assign_pipelines(texts, {"p": Options(aggregation="wid")}, found(tmp_path))
-    assert "query p gone" in refused(tmp_path, first.program())
+    assert first.continued is not None
+    assert refused(tmp_path, first.program(), first.continued.declared) == (
+        f"the checkpoint `{tmp_path}` has queries that run together, and they are declared under "
+        "different settings now: aggregation is auto for q, r and wid for p\n"
+        "  declare all of them under SET aggregation = auto, or start over with another checkpoint "
+        "and another directory for the results"
+    )
+    claimed(tmp_path, optimize(texts))
 
 
 def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:

@@ -69,14 +69,14 @@ def test_segments_are_written_once_and_go_when_nothing_refers_to_them() -> None:
     assert set(store.writes.values()) == {1}
     assert set(json.loads(store.directory)["segments"]) == set(store.segments)
     assert len(store.writes) > len(store.segments)
-    pipeline.process(MicroBatch(promises={"a": END}), lambda group: Worker(None))
+    pipeline.process(MicroBatch(bounds={"a": END}), lambda group: Worker(None))
     assert only_store(pipeline).segments == {}
 
 
 def test_a_batch_without_rows_writes_no_segment() -> None:
     pipeline, _ = open_window(batches=3, size=10, fresh_keys=True)
     before = dict(only_store(pipeline).writes)
-    pipeline.process(MicroBatch(promises={"a": 1}), lambda group: Worker(None))
+    pipeline.process(MicroBatch(bounds={"a": 1}), lambda group: Worker(None))
     assert only_store(pipeline).writes == before
 
 
@@ -98,50 +98,52 @@ def test_rows_that_wait_for_another_stream_are_kept_once_and_restored() -> None:
     assert pipeline.rows("result", "q0") == []
     assert set(only_store(pipeline).writes.values()) == {1}
     assert len(only_store(pipeline).writes) == 4
-    pipeline.process(MicroBatch(promises={"b": 21}), lambda group: Worker(None))
+    pipeline.process(MicroBatch(bounds={"b": 21}), lambda group: Worker(None))
     some = [row["ts"] for row in pipeline.rows("result", "q0")]
     assert some == [0, 1, 2, 10, 11, 12, 20, 21]
-    pipeline.process(MicroBatch(promises={"b": END}), lambda group: Worker(None))
+    pipeline.process(MicroBatch(bounds={"b": END}), lambda group: Worker(None))
     assert [row["ts"] for row in pipeline.rows("result", "q0")] == [*some, 22, 30, 31, 32]
 
 
-def test_a_promise_about_some_rows_that_waits_stays_one_about_some_rows() -> None:
+def test_punctuation_for_some_rows_that_waits_stays_for_some_rows() -> None:
     pipeline = pipeline_of(MERGED, Declared("a", 0), Declared("b", 0), groups=1, union="merge")
     host, store = GroupHost(pipeline.exchange.program), Store()
-    promise = Punctuation("ts", 5, (("k", ("x",)),))
-    host.graph.nodes["a"].output.promise(promise)
-    SparkStateStore(store.handle(), SegmentCache(None)).write(host, "token", None)
-    kept, again = SparkStateStore(store.handle(), SegmentCache(None)), GroupHost(host.program)
+    punctuation = Punctuation("ts", 5, (("k", ("x",)),))
+    host.graph.nodes["a"].output.append_as_is(punctuation)
+    SparkStateStore(store.map("state"), SegmentCache(None)).write(host, "token", None)
+    kept, again = SparkStateStore(store.map("state"), SegmentCache(None)), GroupHost(host.program)
     directory = kept.read()
     assert directory is not None
     kept.restore(again, directory)
-    assert again.graph.nodes["a"].output.items == [promise]
+    assert again.graph.nodes["a"].output.items == [punctuation]
 
 
 def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:
     pipeline, _ = open_window(batches=5, size=10, fresh_keys=True)
     store = only_store(pipeline)
-    kept = SparkStateStore(store.handle(), SegmentCache(None))
+    kept = SparkStateStore(store.map("state"), SegmentCache(None))
     directory = kept.read()
     assert directory is not None
     host = GroupHost(pipeline.exchange.program)
     kept.restore(host, directory)
     again = store.copy()
-    SparkStateStore(again.handle(), SegmentCache(None)).write(host, directory["token"], directory)
+    SparkStateStore(again.map("state"), SegmentCache(None)).write(
+        host, directory["token"], directory
+    )
     assert json.loads(again.directory) == directory
     assert again.segments == store.segments
     assert again.writes == store.writes
 
 
 def test_a_group_that_has_not_run_has_no_directory() -> None:
-    assert SparkStateStore(Store().handle(), SegmentCache(None)).read() is None
+    assert SparkStateStore(Store().map("state"), SegmentCache(None)).read() is None
 
 
 def test_state_of_another_format_is_refused() -> None:
     directory = json.dumps({"format": FORMAT + 1}).encode()
     store = Store({"state": {DIRECTORY[0]: directory}})
     with pytest.raises(HostError, match=f"format {FORMAT + 1}, and this is {FORMAT}"):
-        SparkStateStore(store.handle(), SegmentCache(None)).read()
+        SparkStateStore(store.map("state"), SegmentCache(None)).read()
 
 
 def test_a_segment_that_is_missing_is_damage_and_says_so() -> None:
@@ -149,7 +151,7 @@ def test_a_segment_that_is_missing_is_damage_and_says_so() -> None:
     store = only_store(pipeline)
     [lost, *_] = store.segments
     del store.maps["state"][lost]
-    kept = SparkStateStore(store.handle(), SegmentCache(None))
+    kept = SparkStateStore(store.map("state"), SegmentCache(None))
     directory = kept.read()
     assert directory is not None
     with pytest.raises(HostError, match=f"damaged: .*{lost}"):

@@ -93,7 +93,7 @@ def test_an_internal_timestamp_is_a_column_that_rows_do_not_bring(clause: str, c
     assert column not in [c.name for c in stream.arriving]
 
 
-def test_a_punctuated_stream_promises_nothing_by_itself() -> None:
+def test_a_punctuated_stream_has_no_slack() -> None:
     [statement] = parse("CREATE STREAM s (n BIGINT) TIMESTAMP BY n PUNCTUATED")
     assert isinstance(statement, CreateStream)
     assert statement.stream.slack is None

@@ -21,11 +21,12 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import PRIVATE, START_ANEW, digest_of_file, write_private
+from penstock.model.counted import counted
 
 #: Files at the end that are read whatever their size and time say.
 LAST = 8
@@ -104,9 +105,10 @@ class Manifest:
                 )
         last = sorted(parts)[-LAST:]
         touched = [self._check(part, part.number in last) for part in parts.values()]
-        if any(part is not None for part in touched):
+        anew = {part.number: part for part in touched if part is not None}
+        if anew:
             # The same content with other times, as a copy has: read once, not at every start.
-            parts |= {part.number: part for part in touched if part is not None}
+            parts |= anew
             write_private(self.file, b"".join(map(_line, parts.values())))
         return parts
 
@@ -123,14 +125,14 @@ class Manifest:
                 raise _changed(file, "its content differs")
         except FileNotFoundError:
             raise HostError(
-                f"`{file}` is gone, with {part.rows:,} row{'s' * (part.rows != 1)}",
+                f"`{file}` is gone, with {counted(part.rows, 'row')}",
                 hint=START_ANEW,
             ) from None
         except OSError as cause:
             raise HostError(f"`{file}` cannot be read: {cause}", hint=START_ANEW) from cause
         if found.st_mtime_ns == part.written:
             return None
-        return Part(part.number, part.name, part.rows, part.size, found.st_mtime_ns, part.digest)
+        return replace(part, written=found.st_mtime_ns)
 
     def _stat(self, part: Part) -> os.stat_result:
         """What the file system says of a part; one that was noted and has no name yet gets it."""
@@ -145,8 +147,7 @@ class Manifest:
     def _there(self) -> dict[int, str]:
         """What lies in the folder, by number."""
         try:
-            with os.scandir(self.folder) as entries:
-                names = [entry.name for entry in entries]
+            names = os.listdir(self.folder)
         except FileNotFoundError:
             return {}
         except OSError as cause:
@@ -186,13 +187,11 @@ class Manifest:
 def part_of(number: int, file: Path, rows: int, name: str) -> Part:
     """What a file holds now."""
     found = file.stat()
-    digest = digest_of_file(file)
-    return Part(number, name, rows, found.st_size, found.st_mtime_ns, digest)
+    return Part(number, name, rows, found.st_size, found.st_mtime_ns, digest_of_file(file))
 
 
 def _line(part: Part) -> bytes:
-    fields = [part.number, part.name, part.rows, part.size, part.written, part.digest]
-    text = json.dumps(fields).encode()
+    text = json.dumps(astuple(part)).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 

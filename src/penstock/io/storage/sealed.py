@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from penstock.errors import HostError
 
@@ -22,10 +25,10 @@ FORMAT = 1
 PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 
-START_ANEW = (
-    "put it back as it was, or start over with another checkpoint and another directory for the "
-    "results"
-)
+#: What can always be done about files of ours that cannot be used, and what else can be at times.
+START_OVER = "start over with another checkpoint and another directory for the results"
+START_ANEW = f"put it back as it was, or {START_OVER}"
+OTHER_RELEASE = f"continue with the release that wrote it, or {START_OVER}"
 
 
 def digest_of(data: bytes) -> str:
@@ -57,14 +60,12 @@ def read_sealed(file: Path) -> Any:
     if not isinstance(sealed, dict) or not {"format", "digest", "content"} <= sealed.keys():
         raise HostError(
             f"`{file}` was written by an earlier release, or by something else: it has no digest",
-            hint="continue with the release that wrote it, or start over with another checkpoint "
-            "and another directory for the results",
+            hint=OTHER_RELEASE,
         )
     if sealed["format"] != FORMAT:
         raise HostError(
             f"`{file}` is of format {sealed['format']}, and this release writes {FORMAT}",
-            hint="continue with the release that wrote it, or start over with another checkpoint "
-            "and another directory for the results",
+            hint=OTHER_RELEASE,
         )
     if sealed["digest"] != _seal(sealed["content"]):
         raise HostError(
@@ -76,21 +77,26 @@ def read_sealed(file: Path) -> Any:
 
 def write_private(file: Path, data: bytes) -> None:
     """Write a file in one piece, for its owner only."""
-    hidden = file.with_name(f".{file.name}.new")
-    try:
+    with whole(file, f"cannot write `{file}`", "free some disk space") as hidden:
         handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
+
+
+@contextmanager
+def whole(file: Path, failure: str, remedy: str) -> Iterator[Path]:
+    """A hidden file to write to: it gets its name when that is done, or is removed."""
+    hidden = file.with_name(f".{file.name}")
+    try:
+        yield hidden
         hidden.replace(file)
-    except OSError as cause:
+    except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
         with suppress(OSError):
             hidden.unlink(missing_ok=True)
-        raise HostError(
-            f"cannot write `{file}`: {cause}",
-            hint="free some disk space; no row that was read is lost",
-        ) from cause
+        hint = f"{remedy}; no row that was read is lost"
+        raise HostError(f"{failure}: {cause}", hint=hint) from cause
 
 
 def _seal(content: object) -> str:

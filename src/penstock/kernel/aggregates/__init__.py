@@ -7,8 +7,7 @@ from penstock.kernel.aggregates.dd_sketch import ApproxPercentile
 from penstock.kernel.aggregates.distinct import AvgDistinct, CollectSet, CountDistinct, SumDistinct
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.frequencies import HeavyHitters, Mode
-from penstock.kernel.aggregates.function import Function, PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, columns_of, frame, take
+from penstock.kernel.aggregates.function import Function
 from penstock.kernel.aggregates.hyper_log_log import ApproxCountDistinct
 from penstock.kernel.aggregates.percentile import Percentile
 from penstock.kernel.aggregates.picks import MaxBy, MinBy
@@ -43,15 +42,3 @@ FUNCTIONS: dict[str, type[Function]] = {
     "top_k": TopK,
     "heavy_hitters": HeavyHitters,
 }
-
-__all__ = [
-    "FUNCTIONS",
-    "Columns",
-    "Function",
-    "Grouping",
-    "Ids",
-    "PartialAggregate",
-    "columns_of",
-    "frame",
-    "take",
-]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.function import Function, PartialAggregate
-from penstock.kernel.aggregates.grouping import Columns
+from penstock.kernel.aggregates.function import OfParts, PartialAggregate
 from penstock.kernel.aggregates.sum import DoubleSum, Sum
 from penstock.model.types import Type
 
 
-@dataclass(frozen=True)
-class Avg(Function):
+class Avg(OfParts):
     """Always DOUBLE; of nothing it is NULL."""
 
     @property
@@ -23,6 +19,5 @@ class Avg(Function):
         summed = DoubleSum if self.of is Type.BIGINT else Sum
         return (summed(self.argument, self.of), Count(self.argument, self.of))
 
-    def result(self, partials: Columns) -> pl.Series:
-        total, count = (part.result(partials) for part in self.parts)
+    def read(self, total: pl.Series, count: pl.Series) -> pl.Series:
         return total / count

@@ -9,15 +9,13 @@ many values there are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.function import OfPart
+from penstock.kernel.aggregates.function import OfParts
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, entries, pack, rows_of
+from penstock.kernel.aggregates.lists import COUNT, GROUP, VALUE, Counted, entries, of_all, rows_of
 
 #: How far an answer may lie from the value, as a share of it.
 ACCURACY = 0.01
@@ -26,45 +24,37 @@ _GROWTH = math.log((1 + ACCURACY) / (1 - ACCURACY))
 _MIDDLE = 1 << 20
 #: Behind all others: infinity, and behind it NaN.
 _INFINITE, _NAN = 1 << 22, (1 << 22) + 1
-_ELEMENT = pl.Struct({VALUE: pl.Int64(), COUNT: pl.Int64()})
 
 
-@dataclass(frozen=True)
 class Buckets(Counted):
     """Every bucket that is not empty, with its count."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("buckets",)
+    kinds = ("buckets",)
+    element = pl.Struct({VALUE: pl.Int64(), COUNT: pl.Int64()})
 
     def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
         found = rows_of(self.values(rows).cast(pl.Float64), groups)
         numbers = bucket_of(found.get_column(VALUE).to_numpy())
         return found.select(GROUP).hstack([pl.Series(VALUE, numbers)])
 
-    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
-        found = rows.sort(GROUP, VALUE).select(GROUP, pl.struct(VALUE, COUNT).alias(VALUE))
-        return pack(found, size, _ELEMENT)
+    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return super().arranged(rows.sort(GROUP, VALUE))
 
 
-@dataclass(frozen=True)
-class ApproxPercentile(OfPart):
+class ApproxPercentile(OfParts):
     """A value near the one below which a share of p lies."""
 
-    keeps = Buckets
+    keeps = (Buckets,)
 
-    def result(self, partials: Columns) -> pl.Series:
-        share = self.parameters[0]
-        buckets = self.kept(partials)
+    def read(self, buckets: pl.Series) -> pl.Series:
+        [share] = self.parameters
         rows = entries(buckets, np.arange(len(buckets)))
         count = pl.col(COUNT)
         rank = (share * (count.sum() - 1)).floor().over(GROUP)
         rows = rows.filter(count.cum_sum().over(GROUP) > rank)
         rows = rows.unique(GROUP, keep="first", maintain_order=True)
-        numbers = np.full(len(buckets), np.nan)
-        ids = rows.get_column(GROUP).to_numpy()
-        numbers[ids] = middle_of(rows.get_column(VALUE).to_numpy())
-        there = np.zeros(len(buckets), dtype=np.bool_)
-        there[ids] = True
-        return pl.Series(numbers).set(pl.Series(~there), None)
+        middles = pl.Series(VALUE, middle_of(rows.get_column(VALUE).to_numpy()))
+        return of_all(rows.with_columns(middles), len(buckets)).get_column(VALUE)
 
 
 def bucket_of(numbers: np.ndarray) -> np.ndarray:

@@ -6,20 +6,16 @@ where there is nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
-@dataclass(frozen=True)
 class Min(PartialAggregate):
     """The least value."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("min",)
+    kinds = ("min",)
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (groups.least(self.values(rows)),)
@@ -28,11 +24,10 @@ class Min(PartialAggregate):
         return (groups.least(self.result(partials)),)
 
 
-@dataclass(frozen=True)
 class Max(PartialAggregate):
     """The greatest value."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("max",)
+    kinds = ("max",)
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (groups.greatest(self.values(rows)),)

@@ -10,6 +10,7 @@ parts that are equal are the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,7 +42,6 @@ class Function(ABC):
         """The answer for each row of partials."""
 
 
-@dataclass(frozen=True)
 class PartialAggregate(Function):
     """A function that keeps partials of its own, and whose result is the first of them."""
 
@@ -80,21 +80,20 @@ class PartialAggregate(Function):
         return rows[self.argument]
 
 
-@dataclass(frozen=True)
-class OfPart(Function):
-    """A function whose result follows from one part, of the class `keeps`."""
+class OfParts(Function):
+    """A function whose result is `read` off those of its parts, which `keeps` has."""
 
-    keeps: ClassVar[type[PartialAggregate]]
+    keeps: ClassVar[tuple[type[PartialAggregate], ...]]
+    read: Callable[..., pl.Series]
 
     @property
     def parts(self) -> tuple[PartialAggregate, ...]:
-        return (self.keeps(self.argument, self.of, self.by),)
+        return tuple(part(self.argument, self.of, self.by) for part in self.keeps)
 
-    def kept(self, partials: Columns) -> pl.Series:
-        return self.parts[0].result(partials)
+    def result(self, partials: Columns) -> pl.Series:
+        return self.read(*(part.result(partials) for part in self.parts))
 
 
-@dataclass(frozen=True)
 class Additive(PartialAggregate):
     """One number a group; those of several groups are added up."""
 

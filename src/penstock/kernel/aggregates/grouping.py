@@ -8,7 +8,7 @@ left gets NULL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,18 +47,14 @@ class Grouping:
 
     def least(self, values: pl.Series) -> pl.Series:
         """The least value; NaN counts as greater than any number."""
-        if values.dtype.is_float():
-            return self._scatter(np.fmin, np.nan, values)
-        if values.dtype.is_integer():
-            return self._scatter(np.minimum, values.max() or 0, values)
+        if values.dtype.is_numeric():
+            return self._scatter(*smaller(values.dtype), values)
         return self._gathered(values, pl.col("value").min())
 
     def greatest(self, values: pl.Series) -> pl.Series:
         """The greatest value; NaN counts as greater than any number."""
-        if values.dtype.is_float():
-            return self._scatter(np.maximum, -np.inf, values)
-        if values.dtype.is_integer():
-            return self._scatter(np.maximum, values.min() or 0, values)
+        if values.dtype.is_numeric():
+            return self._scatter(*greater(values.dtype), values)
         return self._gathered(values, pl.col("value").max())
 
     def _scatter(self, combine: np.ufunc, neutral: Any, values: pl.Series) -> pl.Series:
@@ -84,14 +80,24 @@ class Grouping:
         return rows.group_by("group").agg(answer).sort("group").get_column("value")
 
 
-def columns_of(rows: pl.DataFrame) -> dict[str, pl.Series]:
-    """The columns of a table, by name."""
-    return {column.name: column for column in rows.get_columns()}
+def smaller(of: pl.DataType) -> tuple[np.ufunc, Any]:
+    """How numbers become the least of them, and the number that changes none."""
+    return (np.fmin, np.nan) if of.is_float() else (np.minimum, np.iinfo(str(of).lower()).max)
+
+
+def greater(of: pl.DataType) -> tuple[np.ufunc, Any]:
+    """How numbers become the greatest of them, and the number that changes none."""
+    return np.maximum, -np.inf if of.is_float() else np.iinfo(str(of).lower()).min
 
 
 def frame(columns: Columns) -> pl.DataFrame:
     """Columns as a table."""
     return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+
+def concat(parts: Sequence[Columns | pl.DataFrame], names: Iterable[str]) -> dict[str, pl.Series]:
+    """Columns of several tables, one table behind the other."""
+    return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in names}
 
 
 def take(columns: Columns, index: Ids) -> dict[str, pl.Series]:

@@ -10,14 +10,12 @@ list column are merged for all groups at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import polars as pl
 
+from penstock.kernel.aggregates.distinct import Set
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, pack, rows_of, unpack
+from penstock.kernel.aggregates.lists import GROUP, VALUE, unpack
 
 #: 2 to this many registers.
 BITS = 12
@@ -26,17 +24,14 @@ _REGISTERS = 1 << BITS
 _RANKS = 64
 
 
-@dataclass(frozen=True)
-class ApproxCountDistinct(Listed):
+class ApproxCountDistinct(Set):
     """The registers that are not empty."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("registers",)
+    kinds = ("registers",)
+    element = pl.Int64()
 
     def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
-        values = self.values(rows)
-        if values.dtype.is_float():
-            values = values + 0.0  # -0.0 becomes 0.0
-        found = rows_of(values, groups)
+        found = super().elements(rows, groups)
         hashes = found.get_column(VALUE).hash(seed=0).to_numpy()
         # Polars hashes small integers to near neighbours; this spreads them over all bits.
         hashes = hashes ^ (hashes >> np.uint64(33))
@@ -49,11 +44,10 @@ class ApproxCountDistinct(Listed):
         coded = pl.Series(VALUE, register * _RANKS + rank)
         return found.select(GROUP).hstack([coded])
 
-    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The greatest rank of each register."""
         rows = rows.group_by(GROUP, pl.col(VALUE) // _RANKS).agg(pl.col(VALUE).max().alias("best"))
-        rows = rows.select(GROUP, pl.col("best").alias(VALUE)).sort(GROUP, VALUE)
-        return pack(rows, size, pl.Int64())
+        return rows.select(GROUP, pl.col("best").alias(VALUE)).sort(GROUP, VALUE)
 
     def result(self, partials: Columns) -> pl.Series:
         registers = partials[self.columns[0]]

@@ -7,14 +7,12 @@ rows, and *packed* again.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids
+from penstock.kernel.types import polars_type
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
@@ -34,18 +32,20 @@ def unpack(lists: pl.Series, ids: Ids) -> pl.DataFrame:
     return pl.DataFrame([groups, lists.explode().alias(VALUE)])
 
 
-def pack(rows: pl.DataFrame, size: int, of: pl.DataType) -> pl.Series:
-    """One list per group, in the order of the rows."""
-    lists = rows.group_by(GROUP, maintain_order=True).agg(VALUE)
+def of_all(rows: pl.DataFrame, size: int) -> pl.DataFrame:
+    """Rows of some groups, one each, with NULL for the others."""
     everyone = pl.DataFrame({GROUP: np.arange(size)})
-    packed = everyone.join(lists, on=GROUP, how="left", maintain_order="left")
-    lists_of_all: pl.Series = packed.get_column(VALUE).cast(pl.List(of))
-    return lists_of_all
+    return everyone.join(rows, on=GROUP, how="left", maintain_order="left")
 
 
-@dataclass(frozen=True)
 class Listed(PartialAggregate):
-    """A list a group: made of `elements` of the rows, brought into shape by `packed`."""
+    """A list a group: made of `elements` of the rows, brought into shape by `arranged`."""
+
+    @property
+    def element(self) -> pl.DataType:
+        """What lists are of."""
+        assert self.of is not None
+        return polars_type(self.of)
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         return (self.packed(self.elements(rows, groups), groups.size),)
@@ -57,14 +57,23 @@ class Listed(PartialAggregate):
         """(group, value) for what every row brings."""
         return rows_of(self.values(rows), groups)
 
-    @abstractmethod
+    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The elements of each group as they stand in its list."""
+        return rows
+
     def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         """One list per group."""
+        lists = self.arranged(rows).group_by(GROUP, maintain_order=True).agg(VALUE)
+        found: pl.Series = of_all(lists, size).get_column(VALUE).cast(pl.List(self.element))
+        return found
 
 
-@dataclass(frozen=True)
 class Counted(Listed):
     """Lists of values with how often each occurs."""
+
+    @property
+    def element(self) -> pl.DataType:
+        return pl.Struct({VALUE: super().element, COUNT: pl.Int64()})
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         found = self.elements(rows, groups).group_by(GROUP, VALUE)
@@ -73,6 +82,9 @@ class Counted(Listed):
     def merge(self, partials: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         found = entries(self.result(partials), groups.ids).group_by(GROUP, VALUE)
         return (self.packed(found.agg(pl.col(COUNT).sum()), groups.size),)
+
+    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.select(GROUP, pl.struct(VALUE, COUNT).alias(VALUE))
 
 
 def entries(lists: pl.Series, ids: Ids) -> pl.DataFrame:

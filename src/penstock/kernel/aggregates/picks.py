@@ -6,22 +6,18 @@ greatest x of them is taken: an answer never depends on the order in which rows 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
+from penstock.kernel.aggregates.lists import GROUP, of_all
 
 
-@dataclass(frozen=True)
 class MinBy(PartialAggregate):
     """x where y is least."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("least_x", "least_y")
-    greatest: ClassVar[bool] = False
+    kinds = ("least_x", "least_y")
+    greatest = False
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         assert self.by is not None
@@ -32,17 +28,15 @@ class MinBy(PartialAggregate):
         return self._pick(x, y, groups)
 
     def _pick(self, x: pl.Series, y: pl.Series, groups: Grouping) -> tuple[pl.Series, ...]:
-        rows = pl.DataFrame([pl.Series("group", groups.ids), x.alias("x"), y.alias("y")])
+        rows = pl.DataFrame([pl.Series(GROUP, groups.ids), x.alias("x"), y.alias("y")])
         rows = rows.drop_nulls().sort("y", "x", descending=self.greatest)
-        picked = rows.unique("group", keep="first", maintain_order=True)
-        everyone = pl.DataFrame({"group": np.arange(groups.size)})
-        found = everyone.join(picked, on="group", how="left", maintain_order="left")
+        picked = rows.unique(GROUP, keep="first", maintain_order=True)
+        found = of_all(picked, groups.size)
         return found.get_column("x"), found.get_column("y")
 
 
-@dataclass(frozen=True)
 class MaxBy(MinBy):
     """x where y is greatest."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("greatest_x", "greatest_y")
-    greatest: ClassVar[bool] = True
+    kinds = ("greatest_x", "greatest_y")
+    greatest = True

@@ -8,21 +8,17 @@ keep their digits.  Spec: window-queries 4.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
 from penstock.kernel.aggregates.count import Count
-from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.function import OfParts, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 
 
-@dataclass(frozen=True)
 class Moments(PartialAggregate):
     """m2 and the mean; the count is a part of its own."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("m2", "mean")
+    kinds = ("m2", "mean")
 
     def start(self, rows: Columns, groups: Grouping) -> tuple[pl.Series, ...]:
         values = self.values(rows).cast(pl.Float64)
@@ -38,40 +34,32 @@ class Moments(PartialAggregate):
         return groups.sum(m2 + count * distance * distance), common
 
 
-@dataclass(frozen=True)
-class VarPop(Function):
+class VarPop(OfParts):
     """The mean squared distance from the mean."""
 
-    @property
-    def parts(self) -> tuple[PartialAggregate, ...]:
-        return (Moments(self.argument, self.of), Count(self.argument, self.of))
+    keeps = (Moments, Count)
 
-    def result(self, partials: Columns) -> pl.Series:
-        m2, count = [part.result(partials) for part in self.parts]
+    def read(self, m2: pl.Series, count: pl.Series) -> pl.Series:
         return m2 / count
 
 
-@dataclass(frozen=True)
 class VarSamp(VarPop):
     """The same as an estimate from a sample: NULL for a single value."""
 
-    def result(self, partials: Columns) -> pl.Series:
-        m2, count = [part.result(partials) for part in self.parts]
+    def read(self, m2: pl.Series, count: pl.Series) -> pl.Series:
         degrees: pl.Series = (count - 1).set(count < 2, None)
         return m2 / degrees
 
 
-@dataclass(frozen=True)
 class StddevPop(VarPop):
     """The root of var_pop."""
 
-    def result(self, partials: Columns) -> pl.Series:
-        return super().result(partials).sqrt()
+    def read(self, m2: pl.Series, count: pl.Series) -> pl.Series:
+        return super().read(m2, count).sqrt()
 
 
-@dataclass(frozen=True)
 class StddevSamp(VarSamp):
     """The root of var_samp."""
 
-    def result(self, partials: Columns) -> pl.Series:
-        return super().result(partials).sqrt()
+    def read(self, m2: pl.Series, count: pl.Series) -> pl.Series:
+        return super().read(m2, count).sqrt()

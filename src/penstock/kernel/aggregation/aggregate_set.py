@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import TypeAlias
 
+import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import (
-    FUNCTIONS,
-    Columns,
-    Function,
-    Grouping,
-    PartialAggregate,
-    take,
-)
-from penstock.kernel.aggregation.keys import Codes, Groups, code_column, combine
+from penstock.kernel.aggregates import FUNCTIONS
+from penstock.kernel.aggregates.function import Function, PartialAggregate
+from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
+from penstock.kernel.aggregation.keys import Codes, Groups, code_column, code_integers, combine
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression, Ref
+
+#: Groups and partials, with the number that goes with each.
+Numbered: TypeAlias = tuple[dict[str, pl.Series], Ids]
 
 
 class AggregateSet:
@@ -32,8 +33,8 @@ class AggregateSet:
     def __init__(self, groups: Sequence[str], results: Sequence[tuple[str, Aggregate]]) -> None:
         self.groups = list(groups)
         self._computed: dict[str, pl.Expr] = {}
-        self._functions = [(name, self._function(aggregate)) for name, aggregate in results]
-        functions = [function for _, function in self._functions]
+        self._functions = {name: self._function(aggregate) for name, aggregate in results}
+        functions = self._functions.values()
         self._what = (*groups, *functions)
         self.parts: list[PartialAggregate] = []
         self.keep(*(part for function in functions for part in function.parts))
@@ -94,13 +95,33 @@ class AggregateSet:
         """Groups and partials of groups and partials, one per cell."""
         return take(self.keys(columns), cells.members) | self.merge(columns, cells)
 
+    def started_by(self, rows: pl.DataFrame, numbers: Ids, *, leading: bool = False) -> Numbered:
+        """Groups and partials of prepared rows by group and number, and these numbers."""
+        cells = self.cells(rows.to_dict(), code_integers(numbers), leading=leading)
+        return self.started(rows, cells), numbers[cells.members]
+
+    def merged_by(self, columns: Columns, numbers: Ids, *, leading: bool = False) -> Numbered:
+        """Groups and partials of groups and partials by group and number, and these numbers."""
+        cells = self.cells(columns, code_integers(numbers), leading=leading)
+        return self.merged(columns, cells), numbers[cells.members]
+
+    def windows(
+        self, columns: Columns, first: Ids, stop: Ids, *, leading: bool = False
+    ) -> Numbered | None:
+        """Partials of windows, where those of `columns` are in windows first … stop - 1 each."""
+        lengths = np.maximum(stop - first, 0)
+        if not lengths.any():
+            return None
+        spread = take(columns, np.repeat(np.arange(len(lengths)), lengths))
+        return self.merged_by(spread, repeat_ranges(first, lengths), leading=leading)
+
     def answers(self, columns: Columns) -> dict[str, pl.Series]:
         """Groups with their results."""
         return self.keys(columns) | self.results(columns)
 
     def results(self, partials: Columns) -> dict[str, pl.Series]:
         """The answer for each row of partials, under the names of the query."""
-        return {name: function.result(partials) for name, function in self._functions}
+        return {name: function.result(partials) for name, function in self._functions.items()}
 
     def keys(self, columns: Columns) -> dict[str, pl.Series]:
         return {name: columns[name] for name in self.groups}

@@ -9,42 +9,28 @@ the end that they share, and the start of the longest. Several windows in one qu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Grouping
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.driver import Results, announce_ends, end_for
+from penstock.kernel.aggregation.behind_windows import BehindWindows
+from penstock.kernel.aggregation.driver import Results
 from penstock.kernel.block import Block
-from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import SegmentTable, table, where
-from penstock.kernel.state import State
+from penstock.kernel.operator import Output
+from penstock.kernel.progress.release import Need, Times, Waiting
+from penstock.kernel.segments import where
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Ref
-from penstock.model.punctuation import Punctuation
 from penstock.model.schema import WINDOW_END, WINDOW_START
-from penstock.model.timestamps import BEGINNING
 from penstock.windows.sliding import Sliding
 
 
-@dataclass
-class AlignWindowsState(State):
-    """Results that wait for those of other inputs, and the bound of each input."""
-
-    waiting: SegmentTable = table(WINDOW_END)
-    bounds: list[int] = field(default_factory=list)
-    sent: int = BEGINNING
-
-
-class AlignWindows(Operator):
+class AlignWindows(BehindWindows):
     """Joins the results of `sides`, in the order of `columns`; `longest` is the longest window."""
-
-    state: AlignWindowsState
 
     def __init__(
         self,
@@ -53,53 +39,32 @@ class AlignWindows(Operator):
         columns: Sequence[str],
         longest: Sliding,
     ) -> None:
-        super().__init__()
-        self.ports = len(sides)
-        self.state = AlignWindowsState(bounds=[BEGINNING] * len(sides))
+        super().__init__([WINDOW_END] * len(sides), longest.range)
         self._groups = list(groups)
         results = [result for side in sides for result in side]
         self._nothing = {name: _literal(over_nothing(a)) for name, a in results}
         self._columns = [*groups, *columns, WINDOW_START, WINDOW_END]
-        self._range = longest.range
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([WINDOW_END])
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         self.state.waiting.append(block.rows.drop(WINDOW_START))
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        state = self.state
-        if punctuation.on != WINDOW_END:
-            return
-        state.bounds[port] = max(state.bounds[port], punctuation.bound)
-        bound = min(state.bounds)
-        if bound <= state.sent:
-            return
-        state.sent = bound
-        complete = state.waiting.take_where(where(pl.col(WINDOW_END) < bound))
-        if complete:
-            out.batch(Block(self._joined(pl.concat(complete, how="diagonal"))))
-        announce_ends(bound, self._range, out)
-
-    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        ends = self.state.waiting.extent()
-        return () if ends is None else self._from(ends[0])
+    def _release(self, out: Output) -> int:
+        bound = min(self.state.bounds)
+        if bound > self.state.sent:
+            complete = self.state.waiting.take_where(where(pl.col(WINDOW_END) < bound))
+            if complete:
+                out.batch(Block(self._joined(pl.concat(complete, how="diagonal"))))
+        return bound
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         end = times[WINDOW_END]
-        return () if end is None else self._from(end)
+        return () if end is None else self._waiting(end)
 
-    def _from(self, end: int) -> tuple[Waiting]:
-        needs = tuple(Need(port, WINDOW_END, end + 1) for port in range(self.ports))
-        return (Waiting(needs, {WINDOW_START: end - self._range, WINDOW_END: end}),)
+    def _lets_out(self, end: int) -> tuple[Need, ...]:
+        return self._passes_on(end + 1)
 
-    def needed(self, on: str, bound: int) -> Needs | None:
-        end = end_for(on, bound, self._range)
-        return Needs(tuple(Need(port, WINDOW_END, end) for port in range(self.ports)))
-
-    def known(self, port: int, on: str) -> int:
-        return self.state.bounds[port] if on == WINDOW_END else BEGINNING
+    def _passes_on(self, end: int) -> tuple[Need, ...]:
+        return tuple(Need(port, WINDOW_END, end) for port in range(self.ports))
 
     def _joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         there = [name for name in self._nothing if name in rows.columns]

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Columns, Ids
-from penstock.kernel.aggregates.grouping import frame
+from penstock.kernel.aggregates.grouping import Columns, Ids, frame, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
+from penstock.kernel.aggregation.panes.ranges import Ranges
+from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.release import Need, Needs, Waiting
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
 from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation, Where
@@ -52,15 +54,6 @@ class WindowState(State):
     blocks_before: int = 0
 
 
-class Seen(NamedTuple):
-    """What went through an aggregate: windows answered, with results; rows in, in blocks."""
-
-    windows: int
-    results: int
-    rows: int
-    blocks: int
-
-
 class WindowDriver(Operator):
     """Aggregates `results` of `groups`; bounds on `clock` close windows."""
 
@@ -77,7 +70,7 @@ class WindowDriver(Operator):
         #: A keyed bound about anything else says nothing about a whole group.
         self._closed_by_key = frozenset(groups)
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+    def useful(self) -> frozenset[str]:
         return frozenset([self._clock])
 
     def known(self, port: int, on: str) -> int:
@@ -154,6 +147,23 @@ class IdDriver(WindowDriver):
     def _ends(self, bound: int) -> tuple[int | None, int]:
         return (END, END) if bound >= END else self.window.covers(bound)
 
+    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
+        """One result per group and window."""
+        if ranges is None:
+            return None
+        columns = self.aggregates.answers(ranges.columns)
+        source, wids = self._windows(ranges)
+        columns = take(columns, source) if source is not None else columns
+        return present(columns, *self.window.covers(wids))
+
+    def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
+        """The windows in each range: the number of its range (None: one in each), and its wid."""
+        lengths = ranges.stop - ranges.start
+        if lengths.max() == 1:
+            return None, ranges.start
+        source = np.repeat(np.arange(len(ranges)), lengths)
+        return source, repeat_ranges(ranges.start, lengths)
+
     def _count(self, rows: pl.DataFrame) -> None:
         if isinstance(self.window, Sliding):
             ends = rows.get_column(WINDOW_END).to_numpy()
@@ -166,13 +176,10 @@ class IdDriver(WindowDriver):
 
     # -- how much comes -----------------------------------------------------------------------
 
-    def seen(self) -> Seen:
-        """What went through since `look_anew`."""
-        state = self.state
+    def seen(self) -> tuple[int, int]:
+        """The rows that came since `look_anew`, and the blocks they came in."""
         rows, blocks = self._intake()
-        return Seen(
-            state.windows, state.results, rows - state.rows_before, blocks - state.blocks_before
-        )
+        return rows - self.state.rows_before, blocks - self.state.blocks_before
 
     def look_anew(self) -> None:
         """Count from now on."""
@@ -190,18 +197,21 @@ class IdDriver(WindowDriver):
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        first = self._first_open()
+        first = self.first_open()
         return () if first is None else self._closing(first)
 
-    def _first_open(self) -> int | None:
+    def first_open(self) -> int | None:
         """The first window that is open and has rows."""
         raise NotImplementedError
 
     def _closing(self, wid: int, *, certain: bool = True) -> tuple[Waiting]:
         """The results of a window."""
+        need = Need(0, self._clock, self._closes_at(wid + 1))
+        return (Waiting((need,), self._times(wid), certain),)
+
+    def _times(self, wid: int) -> Times:
         start, end = self.window.covers(wid)
-        needs = (Need(0, self._clock, self._closes_at(wid + 1)),)
-        return (Waiting(needs, {WINDOW_START: start, WINDOW_END: end}, certain),)
+        return {WINDOW_START: start, WINDOW_END: end}
 
     def needed(self, on: str, bound: int) -> Needs | None:
         if on not in (WINDOW_START, WINDOW_END):
@@ -215,22 +225,7 @@ def put_out(rows: pl.DataFrame | None, out: Output) -> None:
         out.batch(Block(rows))
 
 
-def announce_ends(bound: int, range_: int, out: Output) -> None:
-    """No later window of this length ends below the bound."""
-    out.punctuation(Punctuation(WINDOW_END, bound))
-    out.punctuation(Punctuation(WINDOW_START, END if bound >= END else bound - range_))
-
-
-def end_for(on: str, bound: int, range_: int) -> int:
-    """The bound on the ends of windows of this length that gives a bound on either side."""
-    return bound if on == WINDOW_END or bound >= END else bound + range_
-
-
 def present(columns: Columns, start: Ids | None, end: Ids) -> pl.DataFrame:
     """Results with what their windows cover."""
-    starts = (
-        pl.Series(start)
-        if start is not None
-        else pl.Series([None], dtype=pl.Int64).new_from_index(0, len(end))
-    )
-    return frame({**columns, WINDOW_START: starts, WINDOW_END: pl.Series(end)})
+    starts = pl.repeat(None, len(end), dtype=pl.Int64, eager=True) if start is None else start
+    return frame({**columns, WINDOW_START: pl.Series(starts), WINDOW_END: pl.Series(end)})

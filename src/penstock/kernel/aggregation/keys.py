@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Grouping, Ids
+from penstock.kernel.aggregates.grouping import Grouping, Ids
 
 #: Places that a table may have per row; where it would have more, sorting is cheaper.
 _PLACES_PER_ROW = 16

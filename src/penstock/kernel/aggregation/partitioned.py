@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, columns_of, frame, take
+from penstock.kernel.aggregates.grouping import Ids, frame
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import code_integers, group_rows
-from penstock.kernel.aggregation.wid.overlay import repeat_ranges
+from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import SegmentTable, table
+from penstock.kernel.segments import where as where_holds
 from penstock.model.punctuation import Where
 from penstock.model.timestamps import END
 from penstock.windows.partitioned import Partitioned
@@ -52,6 +52,7 @@ class PartitionedAggregate(WindowDriver):
 
     def __init__(self, groups: Sequence[str], results: Results, window: Partitioned) -> None:
         super().__init__(window.on, groups, results)
+        self.state.waiting.on = window.on
         self._window = window
         self._partition = list(window.partition)
         self._pane = math.gcd(window.range, window.slide)
@@ -61,12 +62,10 @@ class PartitionedAggregate(WindowDriver):
 
     def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         found, on = [], self._window.on
-        if self.state.waiting.rows:
-            rows = pl.concat(self.state.waiting)
-            self.state.waiting.replace(rows.filter(pl.col(on) >= bound))
-            ready = rows.filter(pl.col(on) < bound).sort(on, maintain_order=True)
-            if ready.height:
-                found.append(self._take_in(self.aggregates.prepare(ready)))
+        ready = self.state.waiting.take_where(where_holds(pl.col(on) < bound))
+        if ready:
+            rows = pl.concat(ready).sort(on, maintain_order=True)
+            found.append(self._take_in(self.aggregates.prepare(rows)))
         if bound >= END:
             found.append(self._finish())
         results = [rows for rows in found if rows is not None]
@@ -84,10 +83,9 @@ class PartitionedAggregate(WindowDriver):
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         """Which rows come next in which partition is not known; the end comes for all of them."""
-        on = self._window.on
-        if self.state.waiting.rows:
-            first = min(rows.get_column(on).min() for rows in self.state.waiting if rows.height)  # type: ignore[type-var]
-            yield Waiting((Need(0, on, int(first) + 1),), {}, certain=False)  # type: ignore[arg-type]
+        on, waiting = self._window.on, self.state.waiting.extent()
+        if waiting is not None:
+            yield Waiting((Need(0, on, waiting[0] + 1),), {}, certain=False)
         elif self.state.counts.rows:
             yield Waiting((Need(0, on, END),), {}, certain=False)
 
@@ -132,22 +130,17 @@ class PartitionedAggregate(WindowDriver):
         return pl.concat(segments).group_by(self._partition).agg(pl.col(_COUNT).max())
 
     def _add_panes(self, rows: pl.DataFrame, panes: Ids) -> None:
-        cells = self.aggregates.cells(columns_of(rows), code_integers(panes))
-        columns = self.aggregates.started(rows, cells)
-        columns[_PANE] = pl.Series(panes[cells.members])
-        self.state.panes.append(frame(columns), self._level)
+        columns, panes = self.aggregates.started_by(rows, panes)
+        self.state.panes.append(frame({**columns, _PANE: pl.Series(panes)}), self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """One segment of several, without panes whose windows are over."""
         rows = pl.concat(segments)
         closed = self._counted(rows.select(self._partition)) // self._window.slide
         _, stop = self._windows_of(rows.get_column(_PANE).to_numpy())
-        columns = columns_of(rows.filter(stop > closed))
-        panes = columns[_PANE].to_numpy()
-        cells = self.aggregates.cells(columns, code_integers(panes))
-        merged = self.aggregates.merged(columns, cells)
-        merged[_PANE] = pl.Series(panes[cells.members])
-        return frame(merged)
+        columns = rows.filter(stop > closed).to_dict()
+        merged, panes = self.aggregates.merged_by(columns, columns[_PANE].to_numpy())
+        return frame({**merged, _PANE: pl.Series(panes)})
 
     def _windows_of(self, panes: Ids) -> tuple[Ids, Ids]:
         """The first window of each pane, and the first behind it that does not hold it."""
@@ -164,22 +157,17 @@ class PartitionedAggregate(WindowDriver):
         wanted = partitions[closing].with_columns(
             pl.Series("__first", first[closing]), pl.Series("__stop", stop[closing])
         )
-        found = [
-            rows.join(wanted, on=self._partition, how="inner", nulls_equal=True)
-            for rows in self.state.panes
-        ]
-        rows = pl.concat(found)
+        panes = pl.concat(self.state.panes)
+        rows = panes.join(wanted, on=self._partition, how="inner", nulls_equal=True)
         begin, end = self._windows_of(rows.get_column(_PANE).to_numpy())
         begin = np.maximum(begin, rows.get_column("__first").to_numpy())
-        lengths = np.maximum(np.minimum(end, rows.get_column("__stop").to_numpy()) - begin, 0)
-        if not lengths.any():
+        end = np.minimum(end, rows.get_column("__stop").to_numpy())
+        windows = self.aggregates.windows(rows.to_dict(), begin, end)
+        if windows is None:
             return None
-        source, wids = np.repeat(np.arange(rows.height), lengths), repeat_ranges(begin, lengths)
-        columns = take(columns_of(rows), source)
-        cells = self.aggregates.cells(columns, code_integers(wids))
-        answers = self.aggregates.answers(self.aggregates.merged(columns, cells))
-        ends = (wids[cells.members] + 1) * self._window.slide
-        return present(answers, ends - self._window.range, ends)
+        partials, wids = windows
+        ends = (wids + 1) * self._window.slide
+        return present(self.aggregates.answers(partials), ends - self._window.range, ends)
 
     def _finish(self) -> pl.DataFrame | None:
         """The windows that the end leaves incomplete: those with a row in their last step."""

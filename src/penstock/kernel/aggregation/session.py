@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, columns_of, frame
+from penstock.kernel.aggregates.grouping import Ids, frame, take
+from penstock.kernel.aggregation.aggregate_set import Numbered
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import code_integers, group_rows
+from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
@@ -66,9 +67,8 @@ class SessionAggregate(WindowDriver):
             return
         times = rows.get_column(self._window.on).cast(pl.Int64).to_numpy()
         sessions, first, last = self._sessions(rows, times, times)
-        cells = self.aggregates.cells(columns_of(rows), code_integers(sessions))
-        one = sessions[cells.members]
-        self._append(self.aggregates.started(rows, cells), first[one], last[one], last[one])
+        columns, one = self.aggregates.started_by(rows, sessions)
+        self._append(columns, first[one], last[one])
 
     def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         return self._ended(self.state.pieces.take_below(self._horizon(bound)))
@@ -119,16 +119,15 @@ class SessionAggregate(WindowDriver):
         sessions, begin, end = self._sessions_of(pl.concat([due, *self._of_same_partition(due)]))
         is_open = np.zeros(len(begin), dtype=np.bool_)
         is_open[sessions[due.height :]] = True
-        waiting = is_open[sessions[: due.height]]
-        again = np.flatnonzero(waiting)
+        columns, ids = self._merged(due, sessions[: due.height])
+        waiting = is_open[ids]
+        again, over = np.flatnonzero(waiting), np.flatnonzero(~waiting)
         if len(again):
-            columns, ids = self._merged(due[again], sessions[again])
-            self._append(columns, begin[ids], end[ids], end[ids])
-        over = np.flatnonzero(~waiting)
+            self._append(take(columns, again), begin[ids[again]], end[ids[again]])
         if not len(over):
             return None
-        columns, ids = self._merged(due[over], sessions[over])
-        return present(self.aggregates.answers(columns), begin[ids], end[ids] + self._window.gap)
+        answers, ids = self.aggregates.answers(take(columns, over)), ids[over]
+        return present(answers, begin[ids], end[ids] + self._window.gap)
 
     def _of_same_partition(self, due: pl.DataFrame) -> list[pl.DataFrame]:
         """What is left of the partitions that have something due."""
@@ -160,14 +159,12 @@ class SessionAggregate(WindowDriver):
         first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
         return self._sessions(pieces, first, last)
 
-    def _merged(self, rows: pl.DataFrame, sessions: Ids) -> tuple[dict[str, pl.Series], Ids]:
+    def _merged(self, rows: pl.DataFrame, sessions: Ids) -> Numbered:
         """One entry per group and session, and the session of each."""
-        columns = columns_of(rows)
-        cells = self.aggregates.cells(columns, code_integers(sessions))
-        return self.aggregates.merged(columns, cells), sessions[cells.members]
+        return self.aggregates.merged_by(rows.to_dict(), sessions)
 
-    def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> None:
-        self.state.pieces.append(_segment(columns, first, last, due), self._level)
+    def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids) -> None:
+        self.state.pieces.append(_segment(columns, first, last, last), self._level)
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(segments)

@@ -11,21 +11,19 @@ stream has, which is what the bounds on the row number say.  Spec: window-querie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
-from penstock.kernel.aggregation.driver import announce_ends, end_for
+from penstock.kernel.aggregation.behind_windows import BehindWindows, WaitingResults
 from penstock.kernel.block import Block
-from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import Grain, grain_of
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
-from penstock.kernel.segments import SegmentTable, table, where
-from penstock.kernel.state import State
+from penstock.kernel.progress.release import Need, Times, Waiting
+from penstock.kernel.segments import where
 from penstock.model.punctuation import Punctuation
-from penstock.model.schema import WINDOW_END, WINDOW_START
+from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
 
@@ -33,38 +31,27 @@ RESULTS, ROWS = 0, 1
 
 
 @dataclass
-class UpToLastRowState(State):
-    """Results that no row has come to yet, the number of the last row, and the bound received."""
+class UpToLastRowState(WaitingResults):
+    """Results that no row has come to yet, and the number of the last row."""
 
-    waiting: SegmentTable = table(WINDOW_END)
     counted: int = BEGINNING
-    over: bool = False  # whether no row comes any more
-    received: int = BEGINNING  # about the results
-    sent: int = BEGINNING
 
 
-class UpToLastRow(Operator):
+class UpToLastRow(BehindWindows):
     """Lets results pass whose window has a row in its last step."""
 
-    ports = 2
     state: UpToLastRowState
 
     def __init__(self, window: Sliding) -> None:
-        super().__init__()
-        self.state = UpToLastRowState()
-        self._on = window.on
-        self._slide = window.slide
-        self._range = window.range
-        self._origin = window.origin
+        super().__init__((WINDOW_END, window.on), window.range)
+        self.state = UpToLastRowState(self.state.bounds)
+        self._window = window
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        if on == self._on:
+        if on == self._window.on:
             # Told when the first row of a step has come: the bound behind it.
-            return grain_of((self._slide, self._origin + 1))
+            return grain_of((self._window.slide, self._window.origin + 1))
         return super().grain(on, behind)
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([WINDOW_END, self._on])
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         if port == RESULTS:
@@ -72,64 +59,39 @@ class UpToLastRow(Operator):
             self._release(out)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        state, bound = self.state, punctuation.bound
-        if port == RESULTS and punctuation.on == WINDOW_END:
-            state.received = max(state.received, bound)
-        elif port == ROWS and punctuation.on == self._on:
-            if punctuation.is_final:
-                state.over = True
-            else:
-                state.counted = max(state.counted, bound - 1)
-        else:
-            return
-        self._release(out)
-        self._announce(out)
+        if port == ROWS and punctuation.on == self._window.on and not punctuation.is_final:
+            self.state.counted = max(self.state.counted, punctuation.bound - 1)
+        super().on_punctuation(port, punctuation, out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """A bound about some groups holds, unless one of their results is still here."""
         if port == RESULTS and not self.state.waiting.rows:
             out.punctuation(punctuation)
 
-    def _release(self, out: Output) -> None:
+    def _release(self, out: Output) -> int:
         state = self.state
-        reached = state.waiting.take_where(where(pl.col(WINDOW_END) - self._slide <= state.counted))
-        if state.over:
+        is_reached = pl.col(WINDOW_END) - self._window.slide <= state.counted
+        reached = state.waiting.take_where(where(is_reached))
+        if state.bounds[ROWS] >= END:  # no row comes any more
             state.waiting.clear()
         if reached:
             out.batch(Block(pl.concat(reached)))
-
-    def _announce(self, out: Output) -> None:
-        state, bound = self.state, self.state.received
         waiting = state.waiting.extent()
-        bound = bound if waiting is None else min(bound, waiting[0])
-        if bound > state.sent:
-            state.sent = bound
-            announce_ends(bound, self._range, out)
+        received = state.bounds[RESULTS]
+        return received if waiting is None else min(received, waiting[0])
 
     # -- what it waits for --------------------------------------------------------------------
-
-    def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        ends = self.state.waiting.extent()
-        return () if ends is None else (self._waiting(ends[0]),)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         end = times.get(WINDOW_END)
         if port == ROWS or end is None:
             return ()
-        if end - self._slide <= self.state.counted:
+        if end - self._window.slide <= self.state.counted:
             return (Waiting((), times),)
-        return (self._waiting(end),)
+        return self._waiting(end)
 
-    def _waiting(self, end: int) -> Waiting:
-        times = {WINDOW_START: end - self._range, WINDOW_END: end}
-        return Waiting((Need(ROWS, self._on, end - self._slide + 1),), times)
+    def _lets_out(self, end: int) -> tuple[Need, ...]:
+        return (Need(ROWS, self._window.on, end - self._window.slide + 1),)
 
-    def needed(self, on: str, bound: int) -> Needs | None:
-        return Needs((Need(RESULTS, WINDOW_END, end_for(on, bound, self._range)),))
-
-    def known(self, port: int, on: str) -> int:
-        if port == RESULTS:
-            return self.state.received if on == WINDOW_END else BEGINNING
-        if on != self._on:
-            return BEGINNING
-        return END if self.state.over else self.state.counted + 1
+    def _passes_on(self, end: int) -> tuple[Need, ...]:
+        return (Need(RESULTS, WINDOW_END, end),)

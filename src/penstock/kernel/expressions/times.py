@@ -44,14 +44,6 @@ def _time_of(count: pl.Expr, unit: int) -> pl.Expr:
     return pl.when(count.is_between(-most, most)).then(count * unit)
 
 
-def to_date(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
-    return cast(value, types[0], Type.DATE)
-
-
-def to_timestamp(types: Sequence[Type], value: pl.Expr) -> pl.Expr:
-    return cast(value, types[0], Type.TIMESTAMP)
-
-
 def _in(unit: int, per: int) -> Callable[[pl.Expr], pl.Expr]:
     """How many whole units of the next larger one have passed."""
     return lambda ticks: (ticks // unit % per).cast(pl.Int32)
@@ -79,6 +71,6 @@ FORMS: dict[str, Callable[..., pl.Expr]] = {
 
 BY_TYPE: dict[str, Callable[..., pl.Expr]] = {
     "timestamp_seconds": timestamp_seconds,
-    "to_date": to_date,
-    "to_timestamp": to_timestamp,
+    "to_date": lambda types, value: cast(value, types[0], Type.DATE),
+    "to_timestamp": lambda types, value: cast(value, types[0], Type.TIMESTAMP),
 }

@@ -1,8 +1,8 @@
 """Window joins: one driver, tactics that say when rows meet and results leave.
 
 window_join     the driver: ports, bounds, punctuation
-pair_inputs     inputs that store rows and find partners; `run`: stored rows, sorted by key and
-                time, so that a block finds its partners by binary search
+pair_inputs     inputs that store rows and find partners; `key_index`: stored rows of an input,
+                sorted by key and time (`run`), so that a block finds its partners by binary search
 tactics/        OA-Join lets pairs leave as soon as they exist; others keep order (`tactic` has
                 the table)
 purge, reach    when a row may be forgotten: for one band, for several

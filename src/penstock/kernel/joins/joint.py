@@ -24,7 +24,7 @@ from penstock.windows import JoinBand
 
 
 def is_box(band: JoinBand, left: int, right: int) -> bool:
-    """Whether bounds on the two sides promise more together than each alone.
+    """Whether bounds on the two sides say more together than each alone.
 
     >>> from penstock.windows import Band
     >>> is_box(Band(low=-2, high=3), 10, 13), is_box(Band(low=-2, high=3), 10, 14)
@@ -38,15 +38,15 @@ def is_box(band: JoinBand, left: int, right: int) -> bool:
 def joint(
     band: JoinBand, on: tuple[str, str], bounds: list[int], sent: list[int]
 ) -> Iterator[Punctuation]:
-    """The promises about the pair of timestamps; `sent` is what was promised about each alone.
+    """The bounds on the pair of timestamps; `sent` are those sent on each alone.
 
     >>> from penstock.windows import Band
-    >>> for promise in joint(Band(low=-2, high=3), ("l", "r"), [10, 11], [8, 8]):
-    ...     print(promise)
+    >>> for punctuation in joint(Band(low=-2, high=3), ("l", "r"), [10, 11], [8, 8]):
+    ...     print(punctuation)
     Punctuation(on='l', bound=10, where=(('r', (None, 11)),))
     Punctuation(on='r', bound=11, where=(('l', (None, 10)),))
     """
-    # A side that is promised in full by itself needs no second timestamp.
+    # A side whose bound was sent in full by itself needs no second timestamp.
     if not is_box(band, *bounds) or any(s >= b for s, b in zip(sent, bounds, strict=True)):
         return
     for mine, other in ((0, 1), (1, 0)):

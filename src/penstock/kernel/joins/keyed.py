@@ -35,17 +35,15 @@ class KeyBounds:
 
     def __init__(self, spec: JoinSpec, inputs: PairInputs) -> None:
         self._inputs = inputs
-        self._band = spec.band
-        self._columns: tuple[dict[int, str], dict[int, str]] = ({}, {})  # in the join's words
-        self._places: tuple[dict[str, int], dict[str, int]] = ({}, {})  # as rows come
+        self._spec = spec
         self._unswept = [0, 0]  # bounds on keys of which stored rows do not know yet
-        left, right = spec.keys
-        for place, names in enumerate(spec.equalities):
-            if left[place].type is not right[place].type:
-                continue  # a value of one side need not be one of the other
-            for side in (0, 1):
-                self._places[side].setdefault(names[side], place)
-                self._columns[side][place] = spec.sides[side].column(names[side])
+        # Where types differ, a value of one side need not be one of the other.
+        alike = [mine.type is theirs.type for mine, theirs in zip(*spec.match.keys, strict=True)]
+        places = [place for place in range(len(spec.equalities)) if alike[place]]
+        # A side's columns as rows come; of two equalities of one column the first counts.
+        self._places = [
+            {spec.equalities[place][side]: place for place in reversed(places)} for side in (0, 1)
+        ]
 
     def hear(self, port: int, punctuation: Punctuation) -> Iterator[pl.DataFrame | Punctuation]:
         """A bound on some rows of an input; rows of their keys on the other can go earlier."""
@@ -56,29 +54,29 @@ class KeyBounds:
             return
         self._inputs.state.keyed[port][key] = punctuation.bound
         yield from self._purge(1 - port)
-        yield from self._promise(key)
+        yield from self._punctuate(key)
 
     def follow(self, port: int) -> Iterator[Punctuation]:
-        """An input has promised something about all rows, and so about those of each key."""
+        """An input has a new bound on all rows, and so on those of each key."""
         state = self._inputs.state
         for side, (kept, least) in enumerate(zip(state.keyed, state.bounds, strict=True)):
             state.keyed[side] = {key: bound for key, bound in kept.items() if bound > least}
         for key in state.keyed[1 - port]:
-            yield from self._promise(key)
+            yield from self._punctuate(key)
         for side, (said, least) in enumerate(zip(state.keyed_sent, state.sent, strict=True)):
             state.keyed_sent[side] = {key: bound for key, bound in said.items() if bound > least}
 
     def over(self, side: int, rows: pl.DataFrame) -> Mask:
         """Whether rows of a side can find no partner any more, by bounds on their keys."""
-        promised = (
-            (self._where(side, key), keep_from(self._band, side, bound))
+        bounds = (
+            (self._where(side, key), keep_from(self._spec.band, side, bound))
             for key, bound in self._inputs.state.keyed[1 - side].items()
         )
-        found: Mask = below(rows, self._inputs.times[side], promised).to_numpy()
+        found: Mask = below(rows, self._inputs.times[side], bounds).to_numpy()
         return found
 
     def _purge(self, side: int) -> Iterator[pl.DataFrame]:
-        """Forget rows of a side by what is promised about their keys.
+        """Forget rows of a side by the bounds on their keys.
 
         That is looking through all that is stored; where nobody waits for it and much is stored,
         several bounds are waited for.
@@ -90,19 +88,19 @@ class KeyBounds:
             self._unswept[side] = 0
             yield from alone
 
-    def _promise(self, key: str) -> Iterator[Punctuation]:
+    def _punctuate(self, key: str) -> Iterator[Punctuation]:
         inputs = self._inputs
         bounds = [self._bound(side, key) for side in (0, 1)]
-        for side in inputs.promised:
+        for side in inputs.progressing:
             bound, said = inputs.reach.output_bound(side, bounds), inputs.state.keyed_sent[side]
             if bound > max(inputs.state.sent[side], said.get(key, BEGINNING)):
                 said[key] = bound
                 # Results may go on with the key's column of either side.
-                for named in inputs.promised:
+                for named in inputs.progressing:
                     yield Punctuation(inputs.times[side], bound, self._where(named, key))
 
     def _bound(self, side: int, key: str) -> int:
-        """What an input has promised about a key."""
+        """The bound of an input on a key."""
         state = self._inputs.state
         return max(state.bounds[side], state.keyed[side].get(key, BEGINNING))
 
@@ -115,5 +113,5 @@ class KeyBounds:
 
     def _where(self, side: int, key: str) -> Where:
         """A key pattern over a side's columns, as the join calls them."""
-        columns = self._columns[side]
-        return from_json((columns[place], pattern) for place, pattern in json.loads(key))
+        column, names = self._spec.sides[side].column, self._spec.equalities
+        return from_json((column(names[place][side]), p) for place, p in json.loads(key))

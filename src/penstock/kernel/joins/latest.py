@@ -1,11 +1,11 @@
-"""Latest: what a join can promise about the greatest of its times.
+"""Latest: the bound that a join has on the greatest of its times.
 
 A result that is still to come has a row that is still to come, of some input, and that is not below
 the input's bound. So the greatest of its times is not below the least of the bounds, however far
 apart its rows may lie; a bound on one time alone has to wait until partners in the band have come.
 
-Where an input is a join and promises something about the latest of its own times, these take the
-place of the one time by which it is joined.  Spec: window-queries 6.3; ordered-joins 1.
+Where an input is a join and has a bound on the latest of its own times, these take the place of
+the one time by which it is joined.  Spec: window-queries 6.3; ordered-joins 1.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from collections.abc import Iterator, Sequence
 
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.spec import SideSpec
+from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.progress.release import Need, Needs
 from penstock.model.punctuation import Punctuation, columns_of, is_latest, latest_of
 from penstock.model.timestamps import BEGINNING
 
 
 class Latest:
-    """The latest times of an inner join's results; `prompt`: nothing is held back."""
+    """The latest times of an inner join's results."""
 
-    def __init__(self, sides: Sequence[SideSpec], inputs: Inputs, *, prompt: bool) -> None:
+    def __init__(self, sides: Sequence[SideSpec], inputs: Inputs, tactic: Tactic) -> None:
         self._sides = sides
         self._inputs = inputs
-        self._prompt = prompt
+        self._prompt = tactic.is_plain
         self._times = latest_of(inputs.times)
 
     def names(self, on: str) -> list[str]:
         """What something about the latest of an input's times may say of results."""
-        return [self._with_others(port, on) for port in range(self._inputs.ports)]
+        ports = range(self._inputs.ports) if is_latest(on) else ()
+        return [self._with_others(port, on) for port in ports]
 
     def _with_others(self, port: int, on: str) -> str:
         """The latest of some columns of an input, and of the times of all others."""
@@ -40,7 +42,9 @@ class Latest:
     def hear(self, port: int, punctuation: Punctuation) -> bool:
         """Note what an input says of the latest of its times; whether it was news."""
         heard = self._inputs.state.latest[port]
-        if not self._prompt or punctuation.bound <= heard.get(punctuation.on, BEGINNING):
+        if not self._prompt or not is_latest(punctuation.on):
+            return False
+        if punctuation.bound <= heard.get(punctuation.on, BEGINNING):
             return False
         heard[punctuation.on] = punctuation.bound
         return True
@@ -59,13 +63,10 @@ class Latest:
             sent[on] = bound
             yield Punctuation(on, bound)
 
-    def below(self, on: str) -> list[str] | None:
-        """What each input would have to say something about, for something about these columns.
-
-        None: it is nothing that this join could say.
-        """
+    def needed(self, on: str, bound: int) -> Needs | None:
+        """That each input says something about its own of these columns."""
         columns = columns_of(on)
-        found = []
+        found: list[str] = []
         for side in self._sides:
             own = {column.name for column in side.columns if side.column(column.name) in columns}
             if own == {side.on}:
@@ -74,14 +75,9 @@ class Latest:
                 found.append(latest_of(own))
             else:
                 return None
-        several = sum(map(is_latest, found))
-        return found if several <= 1 and len(columns) > 1 else None
-
-    def needed(self, on: str, bound: int) -> Needs | None:
-        below = self.below(on)
-        if below is None:
+        if len(columns) == 1 or sum(map(is_latest, found)) > 1:
             return None
-        return Needs(tuple(Need(port, each, bound) for port, each in enumerate(below)))
+        return Needs(tuple(Need(port, each, bound) for port, each in enumerate(found)))
 
     def known(self, port: int, on: str) -> int:
         return self._inputs.state.latest[port].get(on, BEGINNING)

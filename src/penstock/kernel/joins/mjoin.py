@@ -17,19 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.inputs import Inputs
-from penstock.kernel.joins.keys import HASHED_BY, Keys
+from penstock.kernel.joins.key_index import KeyIndex
+from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.partners import partners, widest
 from penstock.kernel.joins.reach import Reach
-from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
+from penstock.kernel.joins.run import CODE, Needles, cell_shift
 from penstock.kernel.joins.spec import SideSpec
-from penstock.kernel.joins.store import Store
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.types import common_type
 from penstock.windows import JoinBand
@@ -52,7 +51,7 @@ class MJoinSpec:
     edges: tuple[MEdge, ...]  # a tree: by these, inputs find each other
     conditions: tuple[Expression, ...]  # equalities among them
     output: tuple[str, ...]
-    promised: tuple[str, ...]  # the timestamps that results promise about
+    progressing: tuple[str, ...]  # the timestamps that progress in results
     bands: tuple[MEdge, ...] = ()  # a tree: by these, rows are forgotten; none: by the edges
 
 
@@ -65,18 +64,7 @@ class _Hop:
     band: JoinBand
     side: int  # which end of the band the start is
     keys: Keys
-    index: str
-
-
-@dataclass(frozen=True)
-class _Index:
-    """The stored rows of an input, sorted by some of its keys."""
-
-    name: str
-    input: int
-    keys: Keys
-    store: Store
-    shift: int
+    index: KeyIndex
 
 
 class MJoin(Inputs):
@@ -87,22 +75,18 @@ class MJoin(Inputs):
         self.names = [f"rows_{port}" for port in range(len(spec.inputs))]
         self.on = [each.on for each in spec.inputs]
         self.times = [each.column(each.on) for each in spec.inputs]
-        self.promised = [n for n, time in enumerate(self.times) if time in spec.promised]
+        self.progressing = [n for n, time in enumerate(self.times) if time in spec.progressing]
         self.output = spec.output
         self._found = list(dict.fromkeys((*spec.output, *self.times)))
         bands = spec.bands or spec.edges
         self.reach = Reach(len(spec.inputs), [(edge.ends, edge.band) for edge in bands])
-        self._indexes: dict[str, _Index] = {}
+        # By their input, by what and how finely they are asked.
+        self._indexes: dict[tuple[int, tuple[str, ...], int], KeyIndex] = {}
         self._hops = list(self._build_hops())
-        self._columns = [
-            [pl.col(c.name).alias(each.column(c.name)) for c in each.columns]
-            for each in spec.inputs
-        ]
+        self.indexes = list(self._indexes.values())
+        self._columns = [each.renamed() for each in spec.inputs]
         self._needed = [self._never_null(port) for port in range(self.ports)]
         self._conditions = [(c.refs, compile_expression(c)) for c in spec.conditions]
-
-    def tables(self) -> dict[str, str]:
-        return {index.name: self.times[index.input] for index in self._indexes.values()}
 
     def _build_hops(self) -> Iterator[_Hop]:
         for edge in self._spec.edges:
@@ -113,41 +97,31 @@ class MJoin(Inputs):
                 index = self._index(goal, theirs, mine, edge.band)
                 yield _Hop(start, goal, edge.band, side, Keys(mine, theirs), index)
 
-    def _index(self, port: int, keys: list[Ref], others: list[Ref], band: JoinBand) -> str:
-        """The name of the index of an input by these keys, made if there is none."""
+    def _index(self, port: int, keys: list[Ref], others: list[Ref], band: JoinBand) -> KeyIndex:
+        """The index of an input by these keys, made if there is none."""
         shift = cell_shift(widest(band))
         types = [common_type(a.type, b.type) for a, b in zip(keys, others, strict=True)]
-        asked = [f"{ref.name}:{of}" for ref, of in zip(keys, types, strict=True)]
-        by = [index for index in self._indexes.values() if index.input == port]
-        name = next((i.name for i in by if self._asked[i.name] == (asked, shift)), None)
-        if name is None:
-            name = f"rows_{port}_{len(by)}"
-            store = Store(self.times[port], shift)
-            self._indexes[name] = _Index(name, port, Keys(keys, others), store, shift)
-            self._asked[name] = (asked, shift)
-        return name
-
-    @cached_property
-    def _asked(self) -> dict[str, tuple[list[str], int]]:
-        """By what, and how finely, each index is asked."""
-        return {}
+        asked = tuple(f"{ref.name}:{of}" for ref, of in zip(keys, types, strict=True))
+        if (port, asked, shift) not in self._indexes:
+            table = f"rows_{port}_{sum(of == port for of, _, _ in self._indexes)}"
+            index = KeyIndex(port, table, self.times[port], Keys(keys, others), shift)
+            self._indexes[port, asked, shift] = index
+        return self._indexes[port, asked, shift]
 
     def _never_null(self, port: int) -> list[str]:
         """Columns of an input without which a row can be in no result."""
         keys = {
             pair[side].name
             for edge in self._spec.edges
-            for side in (0, 1)
-            if edge.ends[side] == port
+            for side, end in enumerate(edge.ends)
+            if end == port
             for pair in edge.keys
         }
         return [self.times[port], *sorted(keys)]
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def meet(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        if self.state.hashed_by != HASHED_BY:
-            self._hash_again()
+    def join(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         rows = rows.select(self._columns[port]).drop_nulls(self._needed[port])
         if not rows.height:
             return
@@ -177,7 +151,7 @@ class MJoin(Inputs):
     def _next(self, seen: set[int]) -> _Hop:
         """To a neighbour of what is there already, the one with the fewest rows."""
         ways = [hop for hop in self._hops if hop.start in seen and hop.goal not in seen]
-        return min(ways, key=lambda hop: self.state.table(hop.index).rows)
+        return min(ways, key=lambda hop: self.state.table(hop.index.table).rows)
 
     def _meet(self, hop: _Hop, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Rows beside the stored rows of the next input that lie in the band and may be equal."""
@@ -187,8 +161,8 @@ class MJoin(Inputs):
         order = np.lexsort((times, hashes))
         first, last = partners(hop.band, hop.side, times[order])
         needles = Needles(hashes[order], first, last)
-        index = self._indexes[hop.index]
-        found = list(index.store.candidates(self.state.table(hop.index), needles))
+        stored = self.state.table(hop.index.table)
+        found = list(hop.index.store.candidates(stored, needles))
         if not found:
             return None
         mine: pl.DataFrame = rows[order[np.concatenate([mine for _, mine, _ in found])]]
@@ -199,32 +173,9 @@ class MJoin(Inputs):
         """Keep the rows that can still be in a result."""
         on = self.times[port]
         rows = rows.filter(pl.col(on) >= self.reach.keep_from(port, self.state.bounds))
-        if rows.height:
-            for index in self._indexes.values():
-                if index.input == port:
-                    self._add(index, rows)
-
-    def _add(self, index: _Index, rows: pl.DataFrame) -> None:
-        times = rows.get_column(self.times[index.input]).cast(pl.Int64).to_numpy()
-        codes = encode(index.keys.hashes(rows), times, index.shift)
-        order = np.argsort(codes)
-        coded = rows[order].with_columns(pl.Series(CODE, codes[order]))
-        index.store.add(self.state.table(index.name), coded, times[order])
-
-    def _hash_again(self) -> None:
-        """Another version of Polars has kept this state: its hashes are not ours."""
-        for index in self._indexes.values():
-            stored = list(self.state.table(index.name))
-            self.state.table(index.name).clear()
-            for rows in stored:
-                self._add(index, rows.drop(CODE))
-        self.state.hashed_by = HASHED_BY
-
-    def purge(self, port: int, keep_from: int) -> Iterator[pl.DataFrame]:
-        for index in self._indexes.values():
-            if index.input == port:
-                index.store.purge(self.state.table(index.name), keep_from)
-        return iter(())
+        for index in self.indexes:
+            if index.port == port:
+                index.keep(self.state, rows)
 
 
 def equality(pair: tuple[Ref, Ref]) -> Expression:

@@ -17,19 +17,16 @@ import polars as pl
 
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.keyed import KeyBounds
-from penstock.kernel.joins.keys import HASHED_BY
 from penstock.kernel.joins.pairs import Pairing, Pairs
 from penstock.kernel.joins.purge import goes_at
 from penstock.kernel.joins.reach import Reach
 from penstock.kernel.joins.run import CODE
-from penstock.kernel.joins.side import Arrived, Side
+from penstock.kernel.joins.side import NAMES, Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
 from penstock.kernel.progress.release import Need, Times, Waiting
 from penstock.kernel.segments import Mask, SegmentTable
 from penstock.model.joins import JoinKind
-
-NAMES = ["left", "right"]
 
 
 class PairInputs(Inputs):
@@ -39,11 +36,12 @@ class PairInputs(Inputs):
         self.names = NAMES
         self.on = [side.on for side in spec.sides]
         self.sides = (Side(spec, 0), Side(spec, 1))
+        self.indexes = self.sides
         self.times = [side.on for side in self.sides]
-        self.promised = [0] if spec.kind.is_one_sided else [0, 1]
+        self.progressing = [0] if spec.kind.is_one_sided else [0, 1]
         self.reach = Reach(2, [((0, 1), spec.band)])
         self.keys = KeyBounds(spec, self)
-        self._band = spec.band
+        self.band = spec.band
         self._kind = spec.kind
         self._unmatched = [Unmatched(side.on) for side in self.sides]
         self.pairing = Pairing(spec, self.sides)
@@ -55,7 +53,7 @@ class PairInputs(Inputs):
             for side in told_apart
             for role in ("waiting", "met")
         }
-        return dict(zip(NAMES, self.times, strict=True)) | waiting
+        return super().tables() | waiting
 
     def stored(self, side: int) -> SegmentTable:
         return self.state.table(NAMES[side])
@@ -67,9 +65,7 @@ class PairInputs(Inputs):
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def meet(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        if self.state.hashed_by != HASHED_BY:
-            self._hash_again()
+    def join(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         side, named = self.sides[port], self.sides[port].named(rows)
         rows = side.can_match(named)
         if rows.height < named.height:
@@ -105,7 +101,7 @@ class PairInputs(Inputs):
         if self.state.keyed[1 - port]:
             needed &= ~self.keys.over(port, rows)
         if self._kind.tells_apart(port):
-            lone = np.ones(len(arrived), np.bool_)
+            lone = np.ones(len(times), np.bool_)
             if pairs is not None:
                 lone[pairs.new] = False
             rows = self._number(port, rows, lone & needed)
@@ -131,15 +127,6 @@ class PairInputs(Inputs):
         if rows is not None and rows.height and self._kind.keeps_alone(port):
             yield self.pairing.alone(port, rows)
 
-    def _hash_again(self) -> None:
-        """Another version of Polars has kept this state: its hashes are not ours."""
-        for side in self.sides:
-            stored = list(self.stored(side.number))
-            self.stored(side.number).clear()
-            for rows in stored:
-                self.keep(side.number, rows.drop(CODE))
-        self.state.hashed_by = HASHED_BY
-
     # -- the same in parts --------------------------------------------------------------------
 
     def can_match(self, port: int, rows: pl.DataFrame) -> pl.DataFrame:
@@ -149,9 +136,7 @@ class PairInputs(Inputs):
 
     def keep(self, port: int, rows: pl.DataFrame) -> None:
         """Store rows that can match, without looking for partners."""
-        if rows.height:
-            arrived = self.sides[port].arrive(rows)
-            self.sides[port].store.add(self.stored(port), arrived.rows, arrived.times)
+        self.sides[port].keep(self.state, rows)
 
     def find(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:
         """The pairs of rows that can match with what is stored of the other side."""
@@ -162,7 +147,7 @@ class PairInputs(Inputs):
     # -- forgetting ---------------------------------------------------------------------------
 
     def purge(self, port: int, keep_from: int) -> Iterator[pl.DataFrame]:
-        self.sides[port].store.purge(self.stored(port), keep_from)
+        super().purge(port, keep_from)
         if self._kind.tells_apart(port):
             alone = self._unmatched[port].leave(*self._waiting(port), keep_from)
             yield from self._alone(port, alone)
@@ -204,9 +189,9 @@ class PairInputs(Inputs):
                 yield replace(self._leaving_alone(port, time), certain=False)
 
     def _leaving_alone(self, side: int, time: int) -> Waiting:
-        need = Need(1 - side, self.on[1 - side], goes_at(self._band, side, time + 1))
+        need = Need(1 - side, self.on[1 - side], goes_at(self.band, side, time + 1))
         return Waiting((need,), self._only(side, time))
 
     def _only(self, side: int, time: int | None) -> Times:
         """The times of a row without a partner."""
-        return {self.times[each]: time if each == side else None for each in self.promised}
+        return {self.times[each]: time if each == side else None for each in self.progressing}

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.run import Index
 from penstock.kernel.joins.side import Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER
 from penstock.kernel.segments import SegmentTable
-from penstock.kernel.types import polars_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +34,8 @@ class Pairing:
         self._sides = sides
         self._one_sided = spec.kind.is_one_sided
         self._told_apart = [spec.kind.tells_apart(side) for side in (0, 1)]
-        compiled = [compile_expression(condition) for condition in spec.conditions]
-        self._condition = pl.all_horizontal(compiled) if compiled else None
-        self._nothing = [
-            [
-                pl.lit(None, polars_type(column.type)).alias(side.column(column.name))
-                for column in side.columns
-            ]
-            for side in spec.sides
-        ]
+        self._match = spec.match
+        self._nothing = [spec.match.nothing(side) for side in (0, 1)]
 
     def find(self, port: int, arrived: Arrived, stored: SegmentTable) -> Pairs | None:
         """New rows of a side with their partners among the other side's stored ones."""
@@ -61,13 +52,10 @@ class Pairing:
             numbers = np.concatenate(
                 [run.rows.get_column(NUMBER).to_numpy()[old] for run, _, old in found]
             )
-        if self._condition is None:
+        holds = self._match.holds(rows)
+        if holds is None:
             return Pairs(rows, new, numbers)
-        holds = rows.select(self._condition).to_series()
-        # Nearly always true of all, and then there is nothing to copy.
-        if holds.all(ignore_nulls=False):
-            return Pairs(rows, new, numbers)
-        mask = holds.fill_null(False).to_numpy()
+        mask = holds.to_numpy()
         numbers = numbers[mask] if len(numbers) else numbers
         return Pairs(rows.filter(holds), new[mask], numbers) if mask.any() else None
 

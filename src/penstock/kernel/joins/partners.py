@@ -1,7 +1,7 @@
 """Partner times: for every row of a column, from when to when its partners can lie.
 
-The vectorised twin of `Band.partners_of_left` and `partners_of_right`, both ends included. Either
-end rises with the row's own time, so what is sorted by time stays sorted.
+The vectorised twin of `Band.joins`, both ends included. Either end rises with the row's own time,
+so what is sorted by time stays sorted.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def tumbling(bound: int, width: int, origin: int = 0) -> int:
 
 
 def keep_from(band: JoinBand, side: int, bound: int) -> int:
-    """First timestamp of a side's rows to keep, when the other input has promised `bound`.
+    """First timestamp of a side's rows to keep, given the `bound` of the other input.
 
     >>> keep_from(Band(low=-2, high=3), 0, bound=10), keep_from(Band(low=-2, high=3), 1, bound=10)
     (7, 8)

@@ -16,13 +16,16 @@ from penstock.windows import JoinBand
 Edge = tuple[tuple[int, int], JoinBand]
 """Two inputs, and the band that their times lie in."""
 
+Ways = dict[tuple[int, int], list[tuple[JoinBand, int]]]
+"""For two inputs the bands from one to the other, the last of them first."""
+
 
 class Reach:
     """The bands of a tree of inputs."""
 
     def __init__(self, ports: int, edges: Iterable[Edge]) -> None:
         self._ports = range(ports)
-        self._ways = dict(_ways(ports, list(edges)))
+        self._ways = _ways(ports, list(edges))
 
     def first(self, port: int, other: int, bound: int) -> int:
         """The least time of a row that can be in a result with another's at or behind the bound."""
@@ -37,7 +40,7 @@ class Reach:
         return min(self.first(port, each, bounds[each]) for each in self._ports if each != port)
 
     def output_bound(self, port: int, bounds: Sequence[int]) -> int:
-        """What results promise about an input's times: they need a new row of it, or a kept one.
+        """The bound of results on an input's times: they need a new row of it, or a kept one.
 
         >>> from penstock.windows import Band
         >>> Reach(2, [((0, 1), Band(low=-2, high=3))]).output_bound(0, [20, 10])
@@ -46,11 +49,8 @@ class Reach:
         return min(bounds[port], self.keep_from(port, bounds))
 
     def needed(self, port: int, bound: int) -> list[int]:
-        """What each input must have promised for such an output bound."""
-        found = []
-        for other in self._ports:
-            found.append(back_along(self._ways[port, other], bound))
-        return found
+        """The bound that each input must have for such an output bound."""
+        return [back_along(self._ways[port, other], bound) for other in self._ports]
 
 
 def along(bands: Iterable[tuple[JoinBand, int]], bound: int) -> int:
@@ -67,10 +67,8 @@ def back_along(bands: Sequence[tuple[JoinBand, int]], bound: int) -> int:
     return bound
 
 
-def _ways(
-    ports: int, edges: list[Edge]
-) -> Iterable[tuple[tuple[int, int], list[tuple[JoinBand, int]]]]:
-    """For two inputs the bands from one to the other, the last of them first."""
+def _ways(ports: int, edges: list[Edge]) -> Ways:
+    ways: Ways = {}
     for port in range(ports):
         found: dict[int, list[tuple[JoinBand, int]]] = {port: []}
         reached = [port]
@@ -81,5 +79,5 @@ def _ways(
                     if ends[side] == at and goal not in found:
                         found[goal] = [(band, side), *found[at]]
                         reached.append(goal)
-        for other, bands in found.items():
-            yield (port, other), bands
+        ways |= {(port, other): bands for other, bands in found.items()}
+    return ways

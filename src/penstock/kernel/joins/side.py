@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
+from penstock.kernel.joins.key_index import KeyIndex
 from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.partners import Times, partners, widest
-from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
+from penstock.kernel.joins.run import Needles, cell_shift
 from penstock.kernel.joins.spec import JoinSpec
-from penstock.kernel.joins.store import Store
 from penstock.windows import TumblingBand
+
+NAMES = ["left", "right"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,49 +24,39 @@ class Arrived:
     times: Times
     needles: Needles
 
-    def __len__(self) -> int:
-        return self.rows.height
 
-
-class Side:
+class Side(KeyIndex):
     """One input of a join, and the store of its rows."""
 
-    def __init__(self, spec: JoinSpec, number: int) -> None:
-        side = spec.sides[number]
-        self.number = number
-        self.on = side.column(side.on)
-        self.names = [side.column(column.name) for column in side.columns]
-        self._incoming = [column.name for column in side.columns]
+    def __init__(self, spec: JoinSpec, port: int) -> None:
+        side, keys = spec.sides[port], spec.match.keys
+        super().__init__(
+            port,
+            NAMES[port],
+            side.column(side.on),
+            Keys(keys[port], keys[1 - port]),
+            cell_shift(widest(spec.band)),
+            spec.band if isinstance(spec.band, TumblingBand) else None,
+        )
+        self.names = side.names
+        self._renamed = side.renamed()
         self._band = spec.band
-        self._shift = cell_shift(widest(spec.band))
-        self._keys = Keys(spec.keys[number], spec.keys[1 - number])
-        tumbling = spec.band if isinstance(spec.band, TumblingBand) else None
-        self.store = Store(self.on, self._shift, tumbling)
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under the join's names."""
-        return rows.select(pl.col(old).alias(new) for old, new in self._renamed)
-
-    @property
-    def _renamed(self) -> zip[tuple[str, str]]:
-        return zip(self._incoming, self.names, strict=True)
+        return rows.select(self._renamed)
 
     def can_match(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Without rows that have NULL for a key or a time: those equal nothing."""
-        rows = self._keys.without_null(rows)
+        rows = self.keys.without_null(rows)
         return rows.drop_nulls(self.on) if rows.get_column(self.on).null_count() else rows
 
     def cannot_match(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that `can_match` leaves out."""
-        return rows.filter(pl.any_horizontal(*self._keys.missing, pl.col(self.on).is_null()))
+        return rows.filter(pl.any_horizontal(*self.keys.missing, pl.col(self.on).is_null()))
 
     def arrive(self, rows: pl.DataFrame) -> Arrived:
         """Make rows that can match ready to look for partners, and to be stored."""
-        hashes = self._keys.hashes(rows)
-        times = rows.get_column(self.on).cast(pl.Int64).to_numpy()
-        codes = encode(hashes, times, self._shift)
-        order = np.argsort(codes)
-        times = times[order]
-        rows = rows[order].with_columns(pl.Series(CODE, codes[order]))
-        first, last = partners(self._band, self.number, times)
-        return Arrived(rows, times, Needles(hashes[order], first, last))
+        rows, times, hashes = self.coded(rows)
+        first, last = partners(self._band, self.port, times)
+        return Arrived(rows, times, Needles(hashes, first, last))

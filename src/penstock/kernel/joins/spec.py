@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import polars as pl
+
+from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import computed_keys
+from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column
@@ -45,10 +49,56 @@ class SideSpec:
         """What its columns are called in the join."""
         return [self.column(column.name) for column in self.columns]
 
+    def renamed(self) -> list[pl.Expr]:
+        """Its columns as they come, under these names."""
+        return [pl.col(column.name).alias(self.column(column.name)) for column in self.columns]
+
     def ref(self, name: str) -> Ref:
         """The column as an expression over the join's own columns."""
         of = next(column.type for column in self.columns if column.name == name)
         return Ref(self.column(name), of)
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a row of one side and one of the other must satisfy to belong together."""
+
+    sides: tuple[SideSpec, SideSpec]
+    equalities: tuple[tuple[str, str], ...]
+    residual: Expression | None
+
+    @cached_property
+    def keys(self) -> tuple[list[Expression], list[Expression]]:
+        """What must be equal, of each side: the columns first, then what is computed."""
+        left, right = self.sides
+        pairs: list[tuple[Expression, Expression]] = [*self._columns]
+        pairs += computed_keys(self.residual, left.names, right.names)
+        return [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
+
+    @property
+    def _columns(self) -> list[tuple[Ref, Ref]]:
+        left, right = self.sides
+        return [(left.ref(mine), right.ref(theirs)) for mine, theirs in self.equalities]
+
+    @cached_property
+    def _condition(self) -> pl.Expr | None:
+        conditions: list[Expression] = [Call("=", pair) for pair in self._columns]
+        conditions += [] if self.residual is None else [self.residual]
+        return pl.all_horizontal(map(compile_expression, conditions)) if conditions else None
+
+    def holds(self, pairs: pl.DataFrame) -> pl.Series | None:
+        """Which pairs satisfy everything; None: all do, which is nearly always so."""
+        if self._condition is None or not pairs.height:
+            return None
+        holds = pairs.select(self._condition).to_series().fill_null(False)
+        return None if holds.all() else holds
+
+    def nothing(self, side: int) -> list[pl.Expr]:
+        """NULL for every column of a side."""
+        return [
+            pl.lit(None, polars_type(column.type)).alias(self.sides[side].column(column.name))
+            for column in self.sides[side].columns
+        ]
 
 
 @dataclass(frozen=True)
@@ -62,22 +112,5 @@ class JoinSpec:
     kind: JoinKind = JoinKind.INNER
 
     @cached_property
-    def keys(self) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-        """What must be equal, of each side: the columns first, then what is computed."""
-        left, right = self.sides
-        computed = computed_keys(self.residual, left.names, right.names)
-        return (
-            (*(mine for mine, _ in self._columns), *(mine for mine, _ in computed)),
-            (*(theirs for _, theirs in self._columns), *(theirs for _, theirs in computed)),
-        )
-
-    @property
-    def _columns(self) -> list[tuple[Ref, Ref]]:
-        left, right = self.sides
-        return [(left.ref(mine), right.ref(theirs)) for mine, theirs in self.equalities]
-
-    @cached_property
-    def conditions(self) -> tuple[Expression, ...]:
-        """Everything a pair within the band must satisfy."""
-        equal = (Call("=", pair) for pair in self._columns)
-        return (*equal, *(() if self.residual is None else (self.residual,)))
+    def match(self) -> Match:
+        return Match(self.sides, self.equalities, self.residual)

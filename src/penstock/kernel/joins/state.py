@@ -22,17 +22,17 @@ class JoinState(State):
 
     reached: list[int]  # how far an input has come
     bounds: list[int]  # nothing below is joined any more
-    sent: list[int]  # what was promised on
-    # promises about single keys, by key pattern: what came, and what was promised on
+    sent: list[int]  # bounds that were sent on
+    # bounds on single keys, by key pattern: what came, and what was sent on
     keyed: list[dict[str, int]]
     keyed_sent: list[dict[str, int]]
     numbered: int = 0  # rows that it must be known of whether they have met a partner
     hashed_by: str = HASHED_BY
     noted: dict[str, Any] = field(default_factory=dict)  # by the tactic
-    # further columns that progress, as results call them: what came, and what was promised on
+    # further columns that progress, as results call them: what came, and what was sent on
     carried: dict[str, int] = field(default_factory=dict)
     carried_sent: dict[str, int] = field(default_factory=dict)
-    # the latest of several times: what each input said of its own, and what was promised on
+    # the latest of several times: what each input said of its own, and what was sent on
     latest: list[dict[str, int]] = field(default_factory=list)
     latest_sent: dict[str, int] = field(default_factory=dict)
 

@@ -43,11 +43,8 @@ class Store:
         self._runs: dict[int, Run] = {}
         self._new: set[int] = set()  # segments that came since the last purge
 
-    def runs(self, table: SegmentTable) -> list[Run]:
-        """The table's segments, as runs."""
-        return self._as_runs(table.segments)
-
-    def _as_runs(self, segments: Sequence[Segment]) -> list[Run]:
+    def runs(self, segments: Sequence[Segment]) -> list[Run]:
+        """A table's segments, as runs."""
         self._runs = {
             segment.id: self._runs.get(segment.id) or Run(segment.rows, self._on)
             for segment in segments
@@ -69,7 +66,7 @@ class Store:
         if not table.segments:
             return
         first, last = int(needles.first.min()), int(needles.last.max())
-        for run in self.runs(table):
+        for run in self.runs(table.segments):
             if run.first <= last and first <= run.last:
                 mine, theirs = run.candidates(needles, self._shift)
                 if len(mine):
@@ -81,7 +78,7 @@ class Store:
         A run that is new, or would stay for long with most of its rows forgotten, is halved: where
         an input lags behind another, or blocks are large, old rows and new ones come in one.
         """
-        runs = self.runs(table)
+        runs = self.runs(table.segments)
         kept = []
         for segment, run in zip(table.segments, runs, strict=True):
             if run.last < keep_from:
@@ -96,7 +93,7 @@ class Store:
 
     def _alike(self, segments: Sequence[Segment]) -> Sequence[Segment]:
         """The newest segments that may be merged; none, if the run would span too much."""
-        runs = self._as_runs(segments)
+        runs = self.runs(segments)
         places = self._like_the_newest(runs)[-FEW:]
         tail = [runs[place] for place in places]
         return [segments[place] for place in places] if self._may_merge(runs, tail) else []

@@ -45,9 +45,7 @@ class Unmatched:
         new = (numbers != NOBODY) & ~self._has_met(met, numbers)
         first = first[new]
         if len(first):
-            rows = pl.DataFrame(
-                {CODE: numbers[new].astype(np.uint64), self._on: times[first]},
-            )
+            rows = pl.DataFrame({CODE: numbers[new].astype(np.uint64), self._on: times[first]})
             self._met.add(met, rows, times[first])
         return first
 
@@ -94,12 +92,10 @@ class Unmatched:
         rows = pl.concat(taken)
         return rows.filter(~self._has_met(met, rows.get_column(NUMBER).to_numpy()))
 
-    def _has_met(
-        self, met: SegmentTable, numbers: Index
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _has_met(self, met: SegmentTable, numbers: Index) -> Mask:
         found = np.zeros(len(numbers), np.bool_)
         asked = numbers.astype(np.uint64)
-        for run in self._met.runs(met):
+        for run in self._met.runs(met.segments):
             place = np.minimum(np.searchsorted(run.codes, asked), len(run.codes) - 1)
             found |= run.codes[place] == asked
         return found

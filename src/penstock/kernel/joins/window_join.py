@@ -35,7 +35,7 @@ from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.grain import UNUSED, Grain, both
 from penstock.kernel.progress.release import Needs, Times, Waiting
 from penstock.model.joins import JoinKind
-from penstock.model.punctuation import Punctuation, is_latest
+from penstock.model.punctuation import Punctuation
 
 
 class WindowJoin(Operator):
@@ -49,11 +49,11 @@ class WindowJoin(Operator):
         spec: JoinSpec | MJoinSpec,
         tactic: Tactic | None = None,
         *,
-        promises_pairs: bool = False,
+        punctuates_pairs: bool = False,
     ) -> None:
         super().__init__()
         #: Whether somebody behind it has a use for bounds on the pair of timestamps.
-        self.promises_pairs = promises_pairs
+        self.punctuates_pairs = punctuates_pairs
         self.spec = spec
         self.tactic = tactic or Tactic()
         self._keys: KeyBounds | None = None
@@ -65,11 +65,12 @@ class WindowJoin(Operator):
                 self._keys = pair.keys
         self.ports = self.inputs.ports
         sides = spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
-        self._carried = Carried(sides, self.inputs, prompt=self.tactic.is_plain)
+        self._carried = Carried(sides, self.inputs, self.tactic)
+        #: What else it has bounds on, besides the times.
+        self._further: list[Carried | Latest] = [self._carried]
         # A row without a partner comes when all could have come, and its own time is the latest.
-        is_inner = isinstance(spec, MJoinSpec) or spec.kind is JoinKind.INNER
-        latest = Latest(sides, self.inputs, prompt=self.tactic.is_plain)
-        self._latest = latest if is_inner else None
+        if isinstance(spec, MJoinSpec) or spec.kind is JoinKind.INNER:
+            self._further.append(Latest(sides, self.inputs, self.tactic))
         tables = self.inputs.tables() | self.tactic.tables(self.inputs)
         self.inputs.state = self.state = join_state(self.ports, tables)
 
@@ -78,22 +79,16 @@ class WindowJoin(Operator):
         several = isinstance(self.inputs, MJoin) and self.tactic.is_plain
         return "MJoin" if several else self.tactic.name
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset(self.inputs.on) | self._carried.own(wanted)
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         if on in self.inputs.on:
             return None
-        if is_latest(on):
-            names = [] if self._latest is None else self._latest.names(on)
-        else:
-            names = self._carried.names(on)
+        names = [name for each in self._further for name in each.names(on)]
         return reduce(both, map(behind, names), UNUSED)
 
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        self.put(self.tactic.take(self, port, block.rows), out)
+        self.put(self.tactic.take(self.inputs, port, block.rows), out)
         if self.tactic.in_order:
             self.advance(port, block.last(self.inputs.on[port]), out)
 
@@ -111,11 +106,10 @@ class WindowJoin(Operator):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if punctuation.on == self.inputs.on[port] and punctuation.bound > self.state.reached[port]:
             self.advance(port, punctuation.bound, out)
-        elif is_latest(punctuation.on):
-            if self._latest is not None and self._latest.hear(port, punctuation):
-                self.put(self._latest.follow(self.tactic.complete(self)), out)
-        elif self._carried.hear(port, punctuation):
-            self.put(self._carried.follow(self.tactic.complete(self)), out)
+            return
+        for each in self._further:
+            if each.hear(port, punctuation):
+                self.put(each.follow(self.tactic.complete(self.inputs)), out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """A bound on rows of some keys: rows of these keys on the other side can go earlier."""
@@ -123,64 +117,53 @@ class WindowJoin(Operator):
             self.put(self._keys.hear(port, punctuation), out)
 
     def advance(self, port: int, reached: int, out: Output) -> None:
-        """An input has come so far: let out what waited for it, forget, and promise on."""
+        """An input has come so far: let out what waited for it, forget, and punctuate."""
         state, reach = self.state, self.inputs.reach
         state.reached[port] = max(state.reached[port], reached)
-        self.put(self.tactic.release(self), out)
-        come = self.tactic.come(self)
+        self.put(self.tactic.release(self.inputs), out)
+        come = self.tactic.come(self.inputs)
         risen = [each for each in range(self.ports) if come[each] > state.bounds[each]]
         for each in risen:
             state.bounds[each] = come[each]
         for each in range(self.ports):
             if any(other != each for other in risen):
                 self.put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
-        complete = self.tactic.complete(self)
-        for each in self.inputs.promised:
+        complete = self.tactic.complete(self.inputs)
+        for each in self.inputs.progressing:
             bound = reach.output_bound(each, complete)
             if bound > state.sent[each]:
                 state.sent[each] = bound
                 out.punctuation(Punctuation(self.inputs.times[each], bound))
-        self.put(self._carried.follow(complete), out)
-        if self._latest is not None:
-            self.put(self._latest.follow(complete), out)
+        for further in self._further:
+            self.put(further.follow(complete), out)
         if any(state.keyed) and self._keys is not None:
             self.put(self._keys.follow(port), out)
-        if self.promises_pairs and isinstance(self.spec, JoinSpec):
+        if self.punctuates_pairs and isinstance(self.spec, JoinSpec):
             left, right = self.inputs.times
             self.put(joint(self.spec.band, (left, right), state.bounds, state.sent), out)
 
     # -- what it waits for --------------------------------------------------------------------
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        return map(self._with_carried, self.tactic.held(self, inputs))
+        return map(self._with_carried, self.tactic.held(self.inputs, inputs))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        return map(self._with_carried, self.tactic.passes(self, port, times))
+        return map(self._with_carried, self.tactic.passes(self.inputs, port, times))
 
     def _with_carried(self, waiting: Waiting) -> Waiting:
         return replace(waiting, times=self._carried.beside(waiting.times))
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        if on in self._carried:
-            port, least, own = self._carried.time_needed(on, bound)
-            needs = self.inputs.needs(self.tactic.needed(self, port, least))
-            prompt = self.tactic.is_plain
-            return Needs((own, *(n for n in needs if n.port != port or not prompt)))
-        if is_latest(on):
-            return None if self._latest is None else self._latest.needed(on, bound)
-        if on not in self.inputs.times:
-            return None
-        port = self.inputs.times.index(on)
-        if port not in self.inputs.promised:
-            return None
-        needs = self.inputs.needs(self.tactic.needed(self, port, bound))
-        if self.promises_pairs:  # of some groups it is promised before the others
+        port = next((p for p in self.inputs.progressing if self.inputs.times[p] == on), None)
+        if port is None:
+            found = (each.needed(on, bound) for each in self._further)
+            return next((needs for needs in found if needs is not None), None)
+        needs = self.inputs.needs(self.tactic.needed(self.inputs, port, bound))
+        if self.punctuates_pairs:  # some groups get the bound before the others
             return Needs((needs[port],), certain=False)
         return Needs(needs)
 
     def known(self, port: int, on: str) -> int:
         if on == self.inputs.on[port]:
             return self.state.reached[port]
-        if is_latest(on) and self._latest is not None:
-            return self._latest.known(port, on)
-        return self._carried.known(port, on)
+        return max(each.known(port, on) for each in self._further)

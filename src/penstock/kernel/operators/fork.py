@@ -17,9 +17,7 @@ from penstock.kernel.operator import Operator, Output
 class Fork(Operator):
     """Serves its branches in turn; `turn` counts the branches served."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.turn = 0
+    turn = 0
 
     def more(self, inputs: Sequence[Cursor]) -> bool:
         return False

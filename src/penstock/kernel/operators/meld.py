@@ -9,13 +9,12 @@ Spec: window-queries 7.2. The waiting twin is `merge`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
-from penstock.kernel.operator import Operator, Output
-from penstock.kernel.progress.grain import Grain
-from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.operator import Output
+from penstock.kernel.operators.passing import Passing
+from penstock.kernel.progress.release import Need, Needs
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, to_json
 from penstock.model.timestamps import BEGINNING
@@ -27,36 +26,27 @@ class MeldState(State):
 
     bounds: dict[str, list[int]] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)
-    # (attribute, pattern) as JSON -> what each input has promised about such rows
+    # (attribute, pattern) as JSON -> the bound of each input on such rows
     patterns: dict[str, list[int]] = field(default_factory=dict)
 
 
-class Meld(Operator):
+class Meld(Passing):
     """Passes rows on in whatever order they come."""
 
     state: MeldState
+    idle_waiting_prone = True
 
     def __init__(self, ports: int) -> None:
         super().__init__()
         self.ports = ports
         self.state = MeldState()
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        return wanted
-
-    def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return behind(on)
-
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(block)
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         bounds = self.state.bounds.setdefault(punctuation.on, [BEGINNING] * self.ports)
-        bounds[port] = max(bounds[port], punctuation.bound)
-        low = min(bounds)
-        if low > self.state.sent.get(punctuation.on, BEGINNING):
-            self.state.sent[punctuation.on] = low
-            out.punctuation(Punctuation(punctuation.on, low))
+        pass_least(bounds, port, punctuation, self.state.sent, out)
         if self.state.patterns:
             self._send_patterns(punctuation.on, out)
 
@@ -68,9 +58,6 @@ class Meld(Operator):
         bounds[port] = max(bounds[port], punctuation.bound)
         self._send_pattern(key, out)
 
-    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        return (Waiting((), times),)
-
     def needed(self, on: str, bound: int) -> Needs:
         return Needs(tuple(Need(port, on, bound) for port in range(self.ports)))
 
@@ -78,7 +65,7 @@ class Meld(Operator):
         return self.state.bounds.get(on, [BEGINNING] * self.ports)[port]
 
     def _send_patterns(self, on: str, out: Output) -> None:
-        """An input has promised something about all rows, and so about those of each pattern."""
+        """An input has a new bound on all rows, and so on those of each pattern."""
         sent = self.state.sent.get(on, BEGINNING)
         for key, bounds in list(self.state.patterns.items()):
             if json.loads(key)[0] != on:
@@ -96,3 +83,14 @@ class Meld(Operator):
         if low > max(self.state.sent.get(on, BEGINNING), self.state.sent.get(key, BEGINNING)):
             self.state.sent[key] = low
             out.punctuation(Punctuation(on, low, where))
+
+
+def pass_least(
+    bounds: list[int], port: int, punctuation: Punctuation, sent: dict[str, int], out: Output
+) -> None:
+    """Note the bound of an input; the least of all goes on when it rises above what was sent."""
+    bounds[port] = max(bounds[port], punctuation.bound)
+    low = min(bounds)
+    if low > sent.get(punctuation.on, BEGINNING):
+        sent[punctuation.on] = low
+        out.punctuation(Punctuation(punctuation.on, low))

@@ -62,8 +62,5 @@ class Number(Operator):
             raise NotKnown  # more rows, of any time and from any input
         return Needs((Need(0, on, bound),))
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        return None if wanted is None else wanted - {ROW_NUM}
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return _END_ONLY if on == ROW_NUM else both(behind(on), _END_ONLY)

@@ -21,7 +21,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.least_held import LeastHeld
-from penstock.kernel.progress.grain import Grain
+from penstock.kernel.progress.grain import UNUSED, Grain
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
@@ -51,12 +51,10 @@ class Order(Operator):
         self._others = others
         self._least = LeastHeld()
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        others = self._others if wanted is None else wanted.intersection(self._others)
-        return frozenset([self._on, *others])
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
-        return behind(on) if on in self._others else super().grain(on, behind)
+        if on == self._on:
+            return None
+        return behind(on) if on in self._others else UNUSED
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = block.rows
@@ -81,7 +79,7 @@ class Order(Operator):
             self._send(other, out)
 
     def _send(self, on: str, out: Output) -> None:
-        """Pass on what is promised of another column, as far as the rows that wait allow it."""
+        """Pass on the bound on another column, as far as the rows that wait allow it."""
         bound = min(self._other(on), self._least.of(self.state.waiting, on))
         if bound > self.state.sent.get(on, BEGINNING):
             self.state.sent[on] = bound

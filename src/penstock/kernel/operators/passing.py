@@ -6,11 +6,11 @@ input holds for their output.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.kernel.operator import Operator
 from penstock.kernel.progress.grain import Grain
-from penstock.kernel.progress.release import Need, Needs
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.model.punctuation import Punctuation
 
 
@@ -19,14 +19,14 @@ class Passing(Operator):
 
     idle_waiting_prone = False
 
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times),)
+
     def needed(self, on: str, bound: int) -> Needs:
         return Needs((Need(0, on, bound),))
 
     def translate(self, punctuation: Punctuation) -> tuple[Punctuation, ...]:
         return (punctuation,)
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        return wanted
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return behind(on)

@@ -10,7 +10,7 @@ Spec: window-queries 6.3, 7.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -71,18 +71,14 @@ class Project(Operator):
         return (Waiting((), computed),)
 
     def needed(self, on: str, bound: int) -> Needs | None:
-        needs = self._latest_needed(on, bound)
+        needs = None
+        for below in _latest(on, {new: old for old, new in self._same.items()}):
+            needs = Needs((Need(0, below, bound),))
         found = self._computed.get(on)
         for bounds in () if found is None else reversed(found.needed(bound)):
             these = tuple(Need(0, column, least) for column, least in bounds.items())
             needs = Needs(these, instead=needs)
         return needs
-
-    def _latest_needed(self, on: str, bound: int) -> Needs | None:
-        names = {new: old for old, new in self._same.items()}
-        if not is_latest(on) or any(name not in names for name in columns_of(on)):
-            return None
-        return Needs((Need(0, latest_of(names[name] for name in columns_of(on)), bound),))
 
     def known(self, port: int, on: str) -> int:
         return self.state.bounds.get(on, BEGINNING)
@@ -96,7 +92,7 @@ class Project(Operator):
         if columns_of(on) <= self._joint and not where:
             bounds[on] = known[on]
         computed = [(name, self._computed[name].bound(known)) for name in self._built_on(on)]
-        computed += [(name, punctuation.bound) for name in self._latest(on)]
+        computed += [(name, punctuation.bound) for name in _latest(on, self._same)]
         return [Punctuation(name, bound, where) for name, bound in computed if bound > BEGINNING]
 
     def _built_on(self, on: str) -> Iterable[str]:
@@ -106,18 +102,14 @@ class Project(Operator):
         below = columns_of(on)
         return [name for name, found in self._computed.items() if below <= found.columns]
 
-    def _latest(self, on: str) -> list[str]:
-        """What the latest of several columns is called behind it, if all are passed on."""
-        if not is_latest(on) or any(name not in self._same for name in columns_of(on)):
-            return []
-        return [latest_of(self._same[name] for name in columns_of(on))]
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str] | None:
-        if wanted is None:
-            return frozenset(self._behind)
-        return frozenset(name for name, new in self._behind.items() if wanted.intersection(new))
-
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         grains = [grain_before(self._computed[n], behind(n)) for n in self._built_on(on)]
-        grains += map(behind, self._latest(on))
+        grains += map(behind, _latest(on, self._same))
         return reduce(both, grains, UNUSED)
+
+
+def _latest(on: str, names: Mapping[str, str]) -> list[str]:
+    """What the latest of several columns is called where they have other names, if all do."""
+    if not is_latest(on) or not columns_of(on) <= names.keys():
+        return []
+    return [latest_of(names[name] for name in columns_of(on))]

@@ -5,14 +5,11 @@ For those behind a union that watch its inputs one by one. Punctuation passes un
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.passing import Passing
-from penstock.kernel.progress.release import Times, Waiting
 
 #: The number of the input.
 SOURCE = "__source"
@@ -27,6 +24,3 @@ class Tag(Passing):
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         out.batch(Block(block.rows.with_columns(pl.lit(self._source, pl.UInt16).alias(SOURCE))))
-
-    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
-        return (Waiting((), times),)

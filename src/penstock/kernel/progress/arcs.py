@@ -32,19 +32,19 @@ class Arc:
     target: GraphNode
     port: int
     readers: tuple[Cursor, ...]
-    translations: tuple[Translate, ...]  # of operators that change a promise; most do not
+    translations: tuple[Translate, ...]  # of operators that change a bound; most do not
 
     @property
     def clear(self) -> bool:
         return all(reader.empty for reader in self.readers)
 
-    def write(self, promise: Punctuation) -> None:
+    def write(self, punctuation: Punctuation) -> None:
         """Set the register, and activate it."""
-        promises: Sequence[Punctuation] = (promise,)
+        messages: Sequence[Punctuation] = (punctuation,)
         for translate in self.translations:
-            promises = [new for old in promises for new in translate(old)]
+            messages = [new for old in messages for new in translate(old)]
         target = self.target
-        for new in promises:
+        for new in messages:
             if target.operator is not None:
                 target.operator.hear(self.port, new)
             others = [(p, old) for p, old in target.active if (p, old.on) != (self.port, new.on)]
@@ -60,12 +60,13 @@ class ArcOutput(NamedTuple):
     def batch(self, block: Block) -> None:
         self.buffer.batch(block)
 
-    def punctuation(self, promise: Punctuation) -> None:
-        described = self.buffer.describe(promise)
+    def punctuation(self, punctuation: Punctuation) -> None:
+        described = self.buffer.describe(punctuation)
         if described is None:
             return
-        if self.arcs and all(arc.clear for arc in self.arcs):
+        # A register knows nothing of patterns: what it holds is about all rows.
+        if self.arcs and not described.where and all(arc.clear for arc in self.arcs):
             for arc in self.arcs:
                 arc.write(described)
         else:
-            self.buffer.promise(described)
+            self.buffer.append_as_is(described)

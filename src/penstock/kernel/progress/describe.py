@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.kernel.graph import Graph, GraphNode
+from penstock.kernel.operators.merge import Merge
 from penstock.kernel.progress.grain import UNUSED, Grain, both, rolled
 from penstock.model.punctuation import Punctuation, Where
 from penstock.model.timestamps import BEGINNING
@@ -30,27 +31,29 @@ class Describe:
         self._patterns: dict[tuple[str, Where], int] = {}
 
     def grain(self, on: str) -> Grain:
-        """How finely promises about an attribute are used behind this node."""
+        """How finely bounds on an attribute are used behind this node."""
         if on not in self._grains:
             self._grains[on] = grain_behind(self._node, on)
         return self._grains[on]
 
-    def __call__(self, promise: Punctuation) -> Punctuation | None:
-        """What is worth saying of a promise; None: nothing."""
-        on, grain = promise.on, self.grain(promise.on)
-        bound = rolled(promise.bound, grain)
-        if grain == UNUSED or (grain is not None and bound <= self._last(on, promise.where)):
+    def __call__(self, punctuation: Punctuation) -> Punctuation | None:
+        """What is worth saying of a punctuation; None: nothing."""
+        on, grain = punctuation.on, self.grain(punctuation.on)
+        bound = rolled(punctuation.bound, grain)
+        if grain == UNUSED or (grain is not None and bound <= self._last(on, punctuation.where)):
             return None
-        if promise.where:
-            self._patterns[on, promise.where] = bound
+        if punctuation.where:
+            self._patterns[on, punctuation.where] = bound
         else:
             self._said[on] = bound
             if self._patterns:
                 self._forget(on, bound)
-        return promise if bound == promise.bound else Punctuation(on, bound, promise.where)
+        return (
+            punctuation if bound == punctuation.bound else Punctuation(on, bound, punctuation.where)
+        )
 
     def _forget(self, on: str, bound: int) -> None:
-        """A promise about all rows is one about those of each pattern."""
+        """A bound on all rows is one on those of each pattern."""
         self._patterns = {
             key: said for key, said in self._patterns.items() if key[0] != on or said > bound
         }
@@ -67,13 +70,19 @@ def describe(graph: Graph) -> None:
             node.output.describe = Describe(node)
 
 
-def grain_behind(node: GraphNode, on: str) -> Grain:
-    """How finely promises about an attribute of what `node` puts out are used."""
+def grain_behind(node: GraphNode, on: str, *, rows_tell: bool = False) -> Grain:
+    """How finely bounds on an attribute of what `node` puts out are used.
+
+    `rows_tell`: those that follow from its rows. A reader of ordered rows knows from the rows
+    themselves how far their stream is.
+    """
     found = UNUSED
     for consumer in node.consumers:
         operator = consumer.operator
-        if operator is None or consumer.is_fork:
-            found = both(found, grain_behind(consumer, on))
+        behind = partial(grain_behind, consumer, rows_tell=rows_tell)
+        knows = rows_tell and isinstance(operator, Merge) and operator.on == on
+        if operator is None or consumer.is_fork or knows:
+            found = both(found, behind(on))
         else:
-            found = both(found, operator.grain(on, partial(grain_behind, consumer)))
+            found = both(found, operator.grain(on, behind))
     return found

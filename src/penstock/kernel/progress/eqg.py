@@ -22,7 +22,7 @@ def draw_arcs(graph: Graph) -> None:
 
 
 def erase_arcs(graph: Graph) -> None:
-    """Let promises travel as punctuation again; registers that are active still count."""
+    """Let bounds travel as punctuation again; registers that are active still count."""
     for node in graph.nodes.values():
         node.arcs = []
 
@@ -49,7 +49,7 @@ def _arcs(
             passed = (*readers, cursor)
             if operator.idle_waiting_prone:
                 yield Arc(consumer, port, passed, translations)
-            elif isinstance(operator, Select):  # changes nothing about a promise
+            elif isinstance(operator, Select):  # changes nothing about a bound
                 yield from _arcs(consumer, passed, translations)
             else:
                 yield from _arcs(consumer, passed, (*translations, operator.translate))

@@ -22,7 +22,7 @@ LULL_TIMER = SECOND
 
 
 def enabling_timestamp(stream: Stream, *, now: int, newest: int, arrived: int) -> int | None:
-    """The bound that the stream can promise at `now`; None if it can promise none.
+    """The bound that the stream can give at `now`; None if it can give none.
 
     `newest` is the largest timestamp so far (BEGINNING: no row has come), `arrived` when it came.
     """

@@ -76,7 +76,7 @@ class Generator:
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:
         """Rows with the time of their arrival, where the stream declares that."""
         for on in self.stream.stamped:
-            # A bound given from outside may be ahead of the clock; the promise counts.
+            # A bound given from outside may be ahead of the clock, and counts.
             time = max(now, self.stamp_from(on))
             stamp = pl.int_range(time, time + 1, eager=True)
             stamps = stamp.new_from_index(0, rows.height).alias(on)
@@ -84,30 +84,28 @@ class Generator:
         return rows
 
     def stamp_from(self, on: str) -> int:
-        """The least stamp that keeps what was promised about a column of stamps."""
+        """The least stamp that is not below the bound on a column of stamps."""
         further = (self._bound_of(time) for time in self.stream.further if time.column == on)
         return next(further, self.state.bound)
 
     def number(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in the stream's schema, numbered on from the last one."""
-        first = self.state.numbered + 1
         self.state.numbered += rows.height
-        return self._numbered_from(first, rows)
+        return self._numbered_to(self.state.numbered, rows)
 
     def number_all(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The same for those who take late rows as well, which count them in."""
-        first = self.state.numbered_all + 1
         self.state.numbered_all += rows.height
-        return self._numbered_from(first, rows)
+        return self._numbered_to(self.state.numbered_all, rows)
 
-    def _numbered_from(self, first: int, rows: pl.DataFrame) -> pl.DataFrame:
-        numbers = pl.int_range(first, first + rows.height, dtype=pl.Int64, eager=True)
+    def _numbered_to(self, last: int, rows: pl.DataFrame) -> pl.DataFrame:
+        numbers = pl.int_range(last - rows.height + 1, last + 1, dtype=pl.Int64, eager=True)
         if rows.columns != self._names:
             rows = pl.DataFrame([rows.get_column(name) for name in self._names])
         return rows.hstack([numbers.alias(ROW_NUM)])
 
     def judge(self, rows: pl.DataFrame, *, by_block: bool = False) -> Split:
-        """Sort rows out by what the stream has promised, before they are taken in.
+        """Sort rows out by the stream's bounds, before they are taken in.
 
         A row may be late because of one in front of it; `by_block`, only because of earlier blocks.
         """
@@ -126,10 +124,10 @@ class Generator:
             slack = None if by_block else time.slack
             rules[time.column] = partial(is_on_time, bound=self._bound_of(time), slack=slack)
         parts = sort_out(rows, rules)
-        promises = self._patterns()
-        if not promises or not parts.on_time.height:
+        patterns = self._patterns()
+        if not patterns or not parts.on_time.height:
             return parts
-        broken = below(parts.on_time, self._on, promises)
+        broken = below(parts.on_time, self._on, patterns)
         if not broken.any():
             return parts
         late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
@@ -139,11 +137,11 @@ class Generator:
         """The error that these rows are, where late rows are one."""
         name, on = self.stream.name, self._on
         which = f" ({on} = {late.get_column(on)[0]})" if on is not None else ""
-        promised = "over" if self.state.ended else f"declared {self.stream.disorder()}"
+        declared = "over" if self.state.ended else f"declared {self.stream.disorder()}"
         return LateRow(
             name,
             f"{late.height} of the rows of `{name}` are late, the first one{which}: the stream is "
-            f"{promised}",
+            f"{declared}",
             hint="declare more SLACK, or SET late = keep; no row of this batch was processed",
         )
 
@@ -163,7 +161,7 @@ class Generator:
         return max(found, 0)
 
     def _patterns(self) -> list[tuple[Where, int]]:
-        """Promises about some rows only that say more than the one about all."""
+        """Bounds on some rows only that say more than the one on all."""
         found = [
             (from_json(where), bound)
             for where, bound in self.state.patterns
@@ -175,54 +173,60 @@ class Generator:
     def after(
         self, rows: pl.DataFrame, now: int = 0, dated: pl.DataFrame | None = None
     ) -> list[Punctuation]:
-        """What is promised once these rows, none of them late, have come at `now`.
+        """The new punctuation when these rows, none of them late, have come at `now`.
 
         `dated` are all that have come, with late rows among them.
         """
-        promises = []
+        messages = []
         if self._on is not None:
             came = rows if dated is None else dated
             times = came.get_column(self._on)
             newest = times.max() if came.height != 1 else times[0]
             if isinstance(newest, int) and newest > self.state.newest:
                 self.state.newest, self.state.arrived = newest, now
-            bound = self._bound_after(times)
-            promises = [] if bound is None else self._raise(bound)
+            messages = self._raise(self._bound_after(times))
             highest = {t.column: came.get_column(t.column).max() for t in self.stream.further}
-            promises += self._raise_further(highest)
+            messages += self._raise_further(highest)
         if rows.height:
             self.state.heard = now
-            promises.append(Punctuation(ROW_NUM, self.state.numbered + 1))
-        return promises
+            messages.append(Punctuation(ROW_NUM, self.state.numbered + 1))
+        return messages
 
     def _bound_after(self, came: pl.Series) -> int | None:
         late = self.stream.timing.rows_late
         if late is None:
-            if self.slack is None or self.state.newest <= BEGINNING:
-                return None
-            return self.state.newest - self.slack
+            return self._by_slack()
         seen = [*self.state.last, *came.drop_nulls().to_list()]
         over = max(0, len(seen) - late)
         self.state.last = seen[over:]
         return max(seen[:over], default=None)
 
+    def _by_slack(self) -> int | None:
+        """The bound that follows from the newest row."""
+        if self.slack is None or self.state.newest <= BEGINNING:
+            return None
+        return self.state.newest - self.slack
+
     def _raise_further(self, highest: Mapping[str, Any]) -> list[Punctuation]:
         """Take note of the largest values of the other columns that progress."""
-        promises = []
+        messages = []
         for time in self.stream.further:
             before, value = self._bound_of(time), highest.get(time.column)
             if isinstance(value, int) and value > self.state.newest_of.get(time.column, BEGINNING):
                 self.state.newest_of[time.column] = value
             bound = self._bound_of(time)
-            promises += [Punctuation(time.column, bound)] if bound > before else []
-        return promises
+            messages += [Punctuation(time.column, bound)] if bound > before else []
+        return messages
 
     def _bound_of(self, time: FurtherTime) -> int:
         if self.state.ended:
             return END
+        return max(self._own_of(time), self.state.closed_of.get(time.column, BEGINNING))
+
+    def _own_of(self, time: FurtherTime) -> int:
+        """The same without what the ends of runs have closed."""
         newest = self.state.newest_of.get(time.column, BEGINNING)
-        own = newest - time.slack if newest > BEGINNING else BEGINNING
-        return max(own, self.state.closed_of.get(time.column, BEGINNING))
+        return newest - time.slack if newest > BEGINNING else BEGINNING
 
     def after_block(
         self, newest: int, foremost: Sequence[int], highest: Mapping[str, int] | None = None
@@ -232,7 +236,7 @@ class Generator:
         `highest` are those of the other columns that progress.
 
         Where lateness counts rows, the last of them may be any. Leaving out the foremost in time
-        instead of the last to come promises less, and never too much.
+        instead of the last to come gives a lower bound, and never one that is too high.
         """
         state, late = self.state, self.stream.timing.rows_late
         state.newest = max(state.newest, newest)
@@ -241,11 +245,11 @@ class Generator:
             state.last = sorted([*state.last, *foremost], reverse=True)[: late + 1]
             if len(state.last) > late:
                 self._raise(state.last[-1])
-        elif self.slack is not None and state.newest > BEGINNING:
-            self._raise(state.newest - self.slack)
+        else:
+            self._raise(self._by_slack())
 
     def read_punctuation(self, row: Mapping[str, Any]) -> list[Punctuation]:
-        """A promise in the data: its time is the bound, NULLs are wild cards, values constants."""
+        """Punctuation in the data: its time is the bound, NULLs are wildcards, values constants."""
         on, marker = str(self._on), str(self.stream.timing.marker)
         named = {name: v for name, v in row.items() if name not in (on, marker) and v is not None}
         if row[on] is None:
@@ -258,31 +262,26 @@ class Generator:
             return []
         state = self.state
         bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
-        promises = [] if bound is None else self._raise(bound)
+        messages = self._raise(bound)
         for time in self.stream.further:
-            promises += self.close(now, time.column) if time.stamped else []
-        return promises
+            messages += self.close(now, time.column) if time.stamped else []
+        return messages
 
     def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:
-        """A promise from outside, about all rows or about those that match a pattern."""
-        name = self.stream.name
+        """Punctuation from outside, about all rows or about those that match a pattern."""
         try:
             bound = index(bound)
         except TypeError:
-            raise BadPunctuation(
-                name,
-                f"stream `{name}` cannot be punctuated with {bound!r}: that is not a bound",
-                hint="give a datetime, or an integer",
+            raise self._bad(
+                f"cannot be punctuated with {bound!r}: that is not a bound",
+                "give a datetime, or an integer",
             ) from None
-        if where and self._on is not None:
-            return self._punctuate_some(bound, where)
         if self._on is None:
-            raise BadPunctuation(
-                name,
-                f"stream `{name}` has no timestamp to punctuate",
-                hint="declare it with TIMESTAMP BY",
-            )
+            raise self._bad("has no timestamp to punctuate", "declare it with TIMESTAMP BY")
+        if where:
+            return self._punctuate_some(bound, where)
         if bound < self.state.own:
+            name = self.stream.name
             raise BadPunctuation(
                 name,
                 f"the bound of stream `{name}` is {self._show(self.state.own)} already, and cannot "
@@ -291,23 +290,23 @@ class Generator:
             )
         return self.end() if bound >= END else self._raise(bound)
 
+    def _bad(self, what: str, hint: str) -> BadPunctuation:
+        return BadPunctuation(self.stream.name, f"stream `{self.stream.name}` {what}", hint=hint)
+
     def _punctuate_some(self, bound: int, where: Where) -> list[Punctuation]:
-        name, known = self.stream.name, [column.name for column in self.stream.columns]
+        known = [name for name in self._names if name != self._on]
         for column, _ in where:
-            if column not in known or column == self._on:
-                raise BadPunctuation(
-                    name,
-                    f"stream `{name}` cannot be punctuated by `{column}`",
-                    hint=f"patterns can name: {', '.join(c for c in known if c != self._on)}",
+            if column not in known:
+                raise self._bad(
+                    f"cannot be punctuated by `{column}`", f"patterns can name: {', '.join(known)}"
                 )
         where = self._fitting(where)
         made = dict(self._patterns())
         if bound < made.get(where, BEGINNING):
-            raise BadPunctuation(
-                name,
-                f"stream `{name}` has the bound {self._show(made[where])} already for these rows, "
-                f"and cannot fall to {self._show(bound)}",
-                hint="a bound may only rise",
+            raise self._bad(
+                f"has the bound {self._show(made[where])} already for these rows, and cannot fall "
+                f"to {self._show(bound)}",
+                "a bound may only rise",
             )
         if self.state.ended or bound <= max(self.state.bound, made.get(where, BEGINNING)):
             return []
@@ -335,44 +334,33 @@ class Generator:
     def is_closed(self, late: pl.DataFrame) -> pl.Series:
         """Which of these late rows would be on time, had no run ended before them."""
         state = self.state
-        if self._on is None or state.ended:
-            return pl.repeat(False, late.height, eager=True)
-        if not self.stream.further and state.own >= state.closed:
+        nothing_closed = not self.stream.further and state.own >= state.closed
+        if self._on is None or state.ended or nothing_closed:
             return pl.repeat(False, late.height, eager=True)
         own = {self._on: state.own}
-        for time in self.stream.further:
-            newest = state.newest_of.get(time.column, BEGINNING)
-            own[time.column] = newest - time.slack if newest > BEGINNING else BEGINNING
+        own |= {time.column: self._own_of(time) for time in self.stream.further}
         kept = (late.get_column(on).cast(pl.Int64) >= bound for on, bound in own.items())
         is_closed: pl.Series = reduce(and_, kept)
         return is_closed
 
     def _fitting(self, where: Where) -> Where:
         """A pattern with values of its columns' types; one that is none would match nothing."""
-        name, found = self.stream.name, []
+        found = []
         for column, pattern in where:
-            of = self.stream.schema[column].type
+            of, rows = self.stream.schema[column].type, f"for rows whose `{column}` is"
             if len(pattern) not in (1, 2):
-                raise BadPunctuation(
-                    name,
-                    f"stream `{name}` cannot be punctuated for rows whose `{column}` is "
-                    f"{pattern!r}: these are {len(pattern)} values",
-                    hint=_PATTERN,
-                )
+                wrong = f"{pattern!r}: these are {len(pattern)} values"
+                raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
             values = tuple(conform_values(list(pattern), of).to_list())
             for given, conformed in zip(pattern, values, strict=True):
                 if conformed is None and (given is not None or len(pattern) == 1):
-                    raise BadPunctuation(
-                        name,
-                        f"stream `{name}` cannot be punctuated for rows whose `{column}` is "
-                        f"{given!r}: that is not a valid {of}",
-                        hint=_PATTERN,
-                    )
+                    wrong = f"{given!r}: that is not a valid {of}"
+                    raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
             found.append((column, values))
         return tuple(found)
 
     def end(self) -> list[Punctuation]:
-        """The promise that nothing comes any more."""
+        """The punctuation that says that nothing comes any more."""
         if self.state.ended:
             return []
         self.state.ended = True
@@ -380,25 +368,26 @@ class Generator:
         return [*self._raise(END), *further, Punctuation(ROW_NUM, END)]
 
     def standing(self) -> list[Punctuation]:
-        """Every promise that holds now, for a reader who has heard none of them."""
-        state = self.state
-        promises = []
-        if self._on is not None and state.bound > BEGINNING:
-            promises.append(Punctuation(self._on, state.bound))
-        if self._on is not None:
-            promises += [Punctuation(self._on, bound, where) for where, bound in self._patterns()]
-        further = ((time.column, self._bound_of(time)) for time in self.stream.further)
-        promises += [Punctuation(on, bound) for on, bound in further if bound > BEGINNING]
+        """All punctuation that holds now, for a reader who has heard none of it."""
+        state, on = self.state, self._on
+        messages = []
+        if on is not None:
+            patterns = [Punctuation(on, bound, where) for where, bound in self._patterns()]
+            messages = [Punctuation(on, state.bound), *patterns]
+        messages += [Punctuation(time.column, self._bound_of(time)) for time in self.stream.further]
+        messages = [message for message in messages if message.bound > BEGINNING]
         if state.ended or state.numbered:
-            promises.append(Punctuation(ROW_NUM, END if state.ended else state.numbered + 1))
-        return promises
+            messages.append(Punctuation(ROW_NUM, END if state.ended else state.numbered + 1))
+        return messages
 
-    def promised(self, on: str) -> int:
-        """What is promised about a column; BEGINNING: nothing."""
+    def bound_on(self, on: str) -> int:
+        """The bound on a column; BEGINNING: there is none."""
         found = (p.bound for p in self.standing() if p.on == on and not p.where)
         return max(found, default=BEGINNING)
 
-    def _raise(self, bound: int) -> list[Punctuation]:
+    def _raise(self, bound: int | None) -> list[Punctuation]:
+        """Take note of a bound, if there is one; gives what is new."""
+        bound = BEGINNING if bound is None else bound
         self.state.own = max(self.state.own, bound)
         if self._on is None or bound <= self.state.bound:
             return []

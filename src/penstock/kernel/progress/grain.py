@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.model.monotone import Computed, Divide, Monotone, Passed, Shift, Step, Times, Truncate
-from penstock.model.timestamps import BEGINNING, DAY, END
+from penstock.model.monotone import Computed, Monotone, Passed, Step
+from penstock.model.timestamps import BEGINNING, DAY, END, EVEN_UNITS
 
 
 @dataclass(frozen=True)
@@ -75,23 +75,23 @@ def grain_before(computed: Monotone, behind: Grain) -> Grain:
 
 
 def _before(step: Step, behind: Grain) -> Grain:
-    match step:
-        case Shift() if behind is not None:
-            return frozenset(Grid(g.step, g.origin - step.by) for g in behind)
-        case Times() if behind is not None:
-            by = step.by
+    by = step.by
+    match step.how:
+        case "shift" if behind is not None:
+            return frozenset(Grid(g.step, g.origin - by) for g in behind)
+        case "times" | "to time" if behind is not None:
             fits = all(g.step % by == 0 and g.origin % by == 0 for g in behind)
             return frozenset(Grid(g.step // by, g.origin // by) for g in behind) if fits else None
-        case Divide():
+        case "divide" | "div":
             used = (Grid(1),) if behind is None else behind
-            grids = {Grid(g.step * step.by, g.origin * step.by) for g in used}
-            if not step.down:  # below zero a quotient changes behind the multiples
-                grids |= {Grid(g.step * step.by, (g.origin - 1) * step.by + 1) for g in used}
+            grids = {Grid(g.step * by, g.origin * by) for g in used}
+            if step.how == "div":  # below zero a quotient changes behind the multiples
+                grids |= {Grid(g.step * by, (g.origin - 1) * by + 1) for g in used}
             return frozenset(grids)
-        case Truncate():
-            if step.grid is None:  # months begin with days, and have no one length
+        case "truncate":
+            if by not in EVEN_UNITS:  # months begin with days, and have no one length
                 return UNUSED if behind == UNUSED else frozenset([Grid(DAY)])
-            own = Grid(*step.grid)
+            own = Grid(*EVEN_UNITS[by])
             used = (own,) if behind is None else behind
             return frozenset(g if _within(g, own) else own for g in used)
     return None

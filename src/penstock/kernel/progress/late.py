@@ -60,8 +60,8 @@ def is_ahead(times: pl.Series, now: int, limit: int) -> pl.Series:
 def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
     """Sort rows out by their timestamp `on`.
 
-    `bound` is what was promised before the first of them. With `slack`, each row raises it for
-    those behind it; without (None), only punctuation from outside does.
+    `bound` is the stream's before the first of them. With `slack`, each row raises it for those
+    behind it; without (None), only punctuation from outside does.
 
     >>> parts = split(pl.DataFrame({"ts": [5, 9, None, 6, 4]}), "ts", bound=0, slack=3)
     >>> parts.on_time["ts"].to_list(), parts.late["ts"].to_list(), parts.timeless.height
@@ -71,10 +71,10 @@ def split(rows: pl.DataFrame, on: str, bound: int, slack: int | None) -> Split:
 
 
 def sort_out(rows: pl.DataFrame, rules: Mapping[str, Callable[[pl.Series], pl.Series]]) -> Split:
-    """Sort rows out by several columns of time: a row must keep the promises about all of them.
+    """Sort rows out by several columns of time: a row must not lie below any of their bounds.
 
     A rule says of the times that have come, in their order, which are on time. A row that is late
-    by one column has come, and counts for what is promised about the others.
+    by one column has come, and counts for the bounds on the others.
     """
     nothing = rows.clear()
     placed = is_placed(rows, rules)
@@ -98,7 +98,7 @@ def is_placed(rows: pl.DataFrame, columns: Iterable[str]) -> pl.Series:
 
 
 def is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) -> pl.Series:
-    """Whether each timestamp keeps what all rows but the last `late` before it have promised.
+    """Whether each timestamp is no lower than all rows but the last `late` before it.
 
     `last` are the timestamps of the last rows before these, at most `late` of them. A row that is
     late still takes its place: it has come.
@@ -113,7 +113,7 @@ def is_in_place(times: pl.Series, bound: int, last: Sequence[int], late: int) ->
 
 
 def is_on_time(times: pl.Series, bound: int, slack: int | None) -> pl.Series:
-    """Whether each timestamp keeps what was promised before it.
+    """Whether each timestamp lies at or above the bound before it.
 
     >>> is_on_time(pl.Series([5, 9, 6, 4]), bound=5, slack=0).to_list()
     [True, True, False, False]

@@ -31,11 +31,11 @@ def _matches(column: pl.Expr, pattern: Pattern) -> pl.Expr:
     return (above if high is None else above & (column < high)).fill_null(False)
 
 
-def below(rows: pl.DataFrame, on: str, promises: Iterable[tuple[Where, int]]) -> pl.Series:
-    """Whether each row lies below one of the promises that mean it."""
+def below(rows: pl.DataFrame, on: str, patterns: Iterable[tuple[Where, int]]) -> pl.Series:
+    """Whether each row lies below the bound of a pattern that it matches."""
     constants: dict[tuple[str, ...], list[tuple[object, ...]]] = {}
     found: pl.Series = pl.Series([False]).new_from_index(0, rows.height)
-    for where, bound in promises:
+    for where, bound in patterns:
         if all(len(pattern) == 1 for _, pattern in where):
             key = tuple(name for name, _ in where)
             constants.setdefault(key, []).append((*(p[0] for _, p in where), bound))

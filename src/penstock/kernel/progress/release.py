@@ -19,14 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.model.punctuation import Punctuation, is_latest
-from penstock.model.releases import Bounds, Release, Releases, least
+from penstock.model.releases import Bounds, Release, Releases, least, minimal
 from penstock.model.timestamps import BEGINNING, END
 
 if TYPE_CHECKING:
-    from penstock.kernel.buffer import Cursor, Item
+    from penstock.kernel.buffer import Cursor
     from penstock.kernel.graph import GraphNode
 
 Times: TypeAlias = Mapping[str, int | None]
@@ -91,7 +91,7 @@ def releases(
 ) -> Releases:
     """What lets the next row of a node out.
 
-    `standing` is what a stream has promised about a column.
+    `standing` is the bound of a stream on a column.
     """
     search = _Search(streams, standing)
     outcomes = search.outcomes(node)
@@ -111,7 +111,7 @@ class _Search:
         while node.is_fork:
             [node] = node.producers
         if id(node) not in self._found:
-            self._found[id(node)] = self._least(self._outcomes(node))
+            self._found[id(node)] = minimal(self._outcomes(node), _Outcome.within)
         return self._found[id(node)]
 
     def _outcomes(self, node: GraphNode) -> list[_Outcome]:
@@ -169,30 +169,18 @@ class _Search:
         if is_latest(need.on):
             return []  # streams speak of their columns one by one
         stream = self.streams[producer]
-        promised = self.standing(stream, need.on)
-        if promised >= END:
+        standing = self.standing(stream, need.on)
+        if standing >= END:
             return []
-        # One that it has promised already, and nobody told us, will not be told again.
-        return [({(stream, need.on): min(max(need.bound, promised + 1), END)}, True)]
-
-    def _least(self, outcomes: list[_Outcome]) -> list[_Outcome]:
-        found: list[_Outcome] = []
-        for outcome in outcomes:
-            if any(other.within(outcome) for other in found):
-                continue
-            found = [other for other in found if not outcome.within(other)]
-            found.append(outcome)
-        return found
+        # One that it has sent already, and nobody told us, will not be told again.
+        return [({(stream, need.on): min(max(need.bound, standing + 1), END)}, True)]
 
 
 def _queued(cursor: Cursor, on: str) -> int:
-    """What is promised among the items that were not taken yet."""
-    bounds = (item.bound for item in cursor.unread() if _is_about(item, on))
+    """The bound among the items that were not taken yet."""
+    items = (item for item in cursor.unread() if isinstance(item, Punctuation))
+    bounds = (item.bound for item in items if item.on == on and not item.where)
     return max(bounds, default=BEGINNING)
-
-
-def _is_about(item: Item, on: str) -> TypeGuard[Punctuation]:
-    return isinstance(item, Punctuation) and item.on == on and not item.where
 
 
 def _both(one: Bounds, other: Bounds) -> Bounds:

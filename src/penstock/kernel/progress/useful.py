@@ -1,7 +1,6 @@
 """Which bounds that follow from a source's rows have a use.
 
-A reader of ordered rows knows from the rows themselves how far their stream is, and needs bounds
-only for what no row says. How finely bounds are used, whatever they follow from: see `describe`.
+How finely bounds are used, whatever they follow from: see `describe`.
 """
 
 from __future__ import annotations
@@ -9,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.kernel.graph import GraphNode
+from penstock.kernel.progress.describe import grain_behind
+from penstock.model.timestamps import END
 
 
-def useful(node: GraphNode) -> frozenset[str] | None:
-    """The attributes of what `node` puts out whose promises are of use; None: all of them."""
-    found: frozenset[str] = frozenset()
-    for consumer in node.consumers:
-        wanted = useful(consumer)
-        if consumer.operator is not None and not consumer.is_fork:
-            wanted = consumer.operator.useful(wanted)
-        if wanted is None:
-            return None
-        found |= wanted
-    return found
+def useful(node: GraphNode, columns: Iterable[str]) -> frozenset[str]:
+    """Those of a source's columns whose bounds are of use where they follow from its rows.
+
+    They are never END, so one who uses only that has no use for them.
+    """
+    grains = {on: grain_behind(node, on, rows_tell=True) for on in columns}
+    return frozenset(
+        on for on, grain in grains.items() if grain is None or any(g.step < END for g in grain)
+    )
 
 
 def downstream(node: GraphNode) -> list[GraphNode]:

@@ -15,14 +15,13 @@ several streams feeds them in blocks and runs in between.  Spec: execution-model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from penstock.errors import BadSetting
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.scheduling.row import Backtrack, Control, Execute
-from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 
 
@@ -99,15 +98,6 @@ class Executor:
         self.table.rebuild()
         if self._last not in self.table.rows:
             self._last = None
-
-    def set_strategy(self, strategy: Strategy, nodes: Iterable[GraphNode] | None = None) -> None:
-        self.table.set_strategy(strategy, nodes)
-
-    def add_break(self, node: GraphNode) -> None:
-        self.table.add_break(node)
-
-    def remove_break(self, node: GraphNode) -> None:
-        self.table.remove_break(node)
 
     # -- choosing -----------------------------------------------------------------------------
 

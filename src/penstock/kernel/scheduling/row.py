@@ -3,7 +3,7 @@
 A rule decides from two booleans of the operator that has control: `yield`, its output holds
 something for its successor, and `more`, it can consume again. Four words are all that rules are
 made of; each gives a move, or None where it does not apply, so that a rule is read as it is told:
-`forward(at) or encore(at) or backtrack(at)`. Moves are tuples, which are quickly made: there are
+`(forward, encore, backtrack)`. Moves are tuples, which are quickly made: there are
 several to every row.
 
     forward     if yield, execute the successor; else the operator whose register this one wrote
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from penstock.errors import PenstockBug
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.operators.fork import Fork
 
@@ -52,10 +53,17 @@ Move: TypeAlias = Execute | Backtrack | Exit
 
 @dataclass(frozen=True)
 class Rule:
-    """A named way to choose the next move, such as `DFS-NOS`."""
+    """A named way to choose the next move, such as `DFS-NOS`: the first word that applies."""
 
     name: str
-    choose: Callable[[Control], Move]
+    words: tuple[Word, ...]
+
+    def choose(self, at: Control) -> Move:
+        for word in self.words:
+            move = word(at)
+            if move is not None:
+                return move
+        raise PenstockBug(f"{self.name} does not say what to do in the end")
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,9 @@ class Control(NamedTuple):
     @property
     def node(self) -> GraphNode:
         return self.rows[0].state
+
+
+Word: TypeAlias = Callable[[Control], Move | None]
 
 
 def forward(at: Control) -> Execute | None:

@@ -13,15 +13,12 @@ virtual break nodes.  Spec: execution-model 2, 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
 
 from penstock.errors import PenstockBug
-from penstock.kernel.scheduling.row import Control, Move, Rule
-
-Choose: TypeAlias = Callable[[Control], Move]
+from penstock.kernel.scheduling.row import Rule, Word
 
 
 class Role(Enum):
@@ -46,27 +43,16 @@ class Strategy:
 
     name: str
     prefix: str
-    source: Choose
-    nos: Choose
-    sink: Choose
-    source_sink: Choose
-    fork: Choose | None
+    rules: Mapping[Role, tuple[Word, ...]]
 
     @property
     def paths_only(self) -> bool:
-        return self.fork is None
+        return Role.FORK not in self.rules
 
     def rule(self, role: Role) -> Rule:
-        choose = {
-            Role.SOURCE: self.source,
-            Role.NOS: self.nos,
-            Role.SINK: self.sink,
-            Role.SOURCE_SINK: self.source_sink,
-            Role.FORK: self.fork,
-        }[role]
-        if choose is None:
+        if role not in self.rules:
             raise PenstockBug(f"{self.name} schedules paths only and met a fork")
-        return Rule(f"{self.prefix}-{role.value}", choose)
+        return Rule(f"{self.prefix}-{role.value}", self.rules[role])
 
     def __str__(self) -> str:
         return self.name

@@ -26,8 +26,8 @@ from collections.abc import Iterable
 
 from penstock.errors import PenstockBug
 from penstock.kernel.graph import Graph, GraphNode
-from penstock.kernel.scheduling.depth_first import DEPTH_FIRST
 from penstock.kernel.scheduling.row import Row
+from penstock.kernel.scheduling.strategies import DEPTH_FIRST
 from penstock.kernel.scheduling.strategy import Role, Strategy
 
 
@@ -38,7 +38,7 @@ class SchedulingTable:
         self._graph = graph
         self.default = default
         self._chosen: dict[GraphNode, Strategy] = {}
-        self._breaks: set[GraphNode] = set()
+        self.breaks: set[GraphNode] = set()  # that were declared
         self.rows: dict[GraphNode, tuple[Row, ...]] = {}
         self.entries: list[GraphNode] = []  # first operator of every fragment: a unit of scheduling
         self.rebuild()
@@ -54,18 +54,13 @@ class SchedulingTable:
 
     def add_break(self, node: GraphNode) -> None:
         """Declare the buffer behind `node` a break point."""
-        self._breaks.add(self._known(node))
+        self.breaks.add(self._known(node))
         self.rebuild()
 
     def remove_break(self, node: GraphNode) -> None:
         """Join what is before and behind the buffer of `node` again."""
-        self._breaks.discard(node)
+        self.breaks.discard(node)
         self.rebuild()
-
-    @property
-    def breaks(self) -> list[GraphNode]:
-        """The break points that were declared, in the order of the graph."""
-        return [node for node in self._graph.nodes.values() if node in self._breaks]
 
     def strategy_of(self, node: GraphNode) -> Strategy:
         """Its own; a Fork's is its producer's unless it was given one."""
@@ -78,8 +73,8 @@ class SchedulingTable:
         nodes = self._graph.nodes.values()
         alive = set(nodes)
         self._chosen = {node: s for node, s in self._chosen.items() if node in alive}
-        self._breaks &= alive
-        broken = self._breaks | self._cut_for_paths()
+        self.breaks &= alive
+        broken = self.breaks | self._cut_for_paths()
         self.rows = {node: rows for node in nodes if (rows := self._rows_of(node, broken))}
         self.entries = [node for node, rows in self.rows.items() if _is_entry(rows[0])]
 

@@ -9,7 +9,14 @@ A benchmark is a file in `benchmarks/`. Its docstring says what it compares; its
 
     def cases(quick: bool) -> Iterator[Case]:
         data = make_data(10_000 if quick else 10_000_000)
-        yield Case("sum", ours=lambda: …, rival=lambda: …, rival_name="polars")
+        yield Case(
+            "sum",
+            ours=lambda: …,
+            rival=lambda: …,
+            rival_name="polars",
+            ours_io="a table in memory",      # where rows come from → where results go
+            rival_io="a table in memory",
+        )
 
 Cases are taken one after the other, so a generator holds the data of one case at a time.
 A file whose name begins with `_` is not a benchmark; benchmarks can import it by its name.

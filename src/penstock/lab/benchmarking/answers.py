@@ -35,11 +35,7 @@ def as_table(answer: Any) -> pl.DataFrame | None:
     import polars as pl
     import pyarrow as pa
 
-    if isinstance(answer, pl.DataFrame):
-        return answer
-    if isinstance(answer, pa.Table):
-        return pl.DataFrame(answer)
-    return None
+    return pl.DataFrame(answer) if isinstance(answer, pl.DataFrame | pa.Table) else None
 
 
 def difference_of_tables(ours: pl.DataFrame, rival: pl.DataFrame) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,14 @@ class Timed:
 
 @dataclass(frozen=True)
 class Case:
-    """`ours` and `rival` do the work and return the answer, each time anew."""
+    """`ours` and `rival` do the work and return the answer, each time anew.
+
+    `ours_io` and `rival_io` say where each side gets its rows and leaves its results, and who reads
+    and writes there: "parquet by Spark → parquet". A ratio means little without it.
+
+    A run of the rival that takes longer than `once_above` seconds is its only one; the table says
+    so, and all answers of ours are compared with that one.
+    """
 
     name: str
     ours: Callable[[], Any]
@@ -36,6 +44,9 @@ class Case:
     rival_name: str
     repeats: int = 5
     warm_up: int = 1  # runs of each before those that count
+    once_above: float = math.inf
+    ours_io: str = ""
+    rival_io: str = ""
     difference: Callable[[Any, Any], str | None] = difference  # None: the answers are equal
     ratio: Callable[[float, float], float] = rival_over_ours  # from our time and the rival's
     extra: Mapping[str, object] = field(default_factory=dict)  # more columns of the result

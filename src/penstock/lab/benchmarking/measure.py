@@ -1,7 +1,7 @@
 """Medians of repeated runs, ours and the rival's in turn.
 
-In turn, so that a machine that slows down half-way slows both. Every pair of answers is
-compared, also that of the warm-up; comparing is not timed.
+In turn, so that a machine that slows down half-way slows both. Every answer of ours is compared
+with the rival's latest, also those of the warm-up; comparing is not timed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Result:
     ratio: float
     difference: str | None  # the first one seen; None: every pair of answers was equal
     extra: dict[str, object]
+    ours_io: str = ""
+    rival_io: str = ""
 
     @property
     def ours_s(self) -> float:
@@ -47,34 +49,39 @@ class Result:
             "difference": self.difference,
             "ours_runs_s": list(self.ours_runs),
             "rival_runs_s": list(self.rival_runs),
+            "ours_io": self.ours_io,
+            "rival_io": self.rival_io,
             **self.extra,
         }
 
 
 def measure(case: Case, watch: Callable[[int, int], None] = lambda run, of: None) -> Result:
     """Run a case. `watch(run, of)` hears of every pair of runs before it begins."""
-    pairs: list[tuple[Timed, Timed]] = []
-    differences: list[str] = []
+    ours_runs: list[float] = []
+    rival_runs: list[float] = []
+    difference: str | None = None
+    rival: Timed | None = None
     runs = case.warm_up + case.repeats
     for run in range(runs):
         watch(run + 1, runs)
-        ours, rival = timed(case.ours), timed(case.rival)
+        counts = run >= case.warm_up
+        ours = timed(case.ours)
+        if rival is None or not (rival_runs and rival_runs[0] > case.once_above):
+            rival = timed(case.rival)
+            rival_runs += [rival.seconds] if counts else []
+        ours_runs += [ours.seconds] if counts else []
         found = case.difference(ours.answer, rival.answer)
-        if found is not None:
-            differences.append(found)
-        if run >= case.warm_up:
-            # Only the times are kept: a case may answer with gigabytes.
-            pairs.append((Timed(None, ours.seconds), Timed(None, rival.seconds)))
-    ours_runs = tuple(ours.seconds for ours, _ in pairs)
-    rival_runs = tuple(rival.seconds for _, rival in pairs)
+        difference = found if difference is None else difference
     return Result(
         case=case.name,
         rival=case.rival_name,
-        ours_runs=ours_runs,
-        rival_runs=rival_runs,
+        ours_runs=tuple(ours_runs),
+        rival_runs=tuple(rival_runs),
         ratio=case.ratio(median(ours_runs), median(rival_runs)),
-        difference=differences[0] if differences else None,
+        difference=difference,
         extra=dict(case.extra),
+        ours_io=case.ours_io,
+        rival_io=case.rival_io,
     )
 
 

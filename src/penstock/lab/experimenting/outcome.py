@@ -97,8 +97,6 @@ class Outcome:
             "reproduced": self.reproduced,
             "as_expected": not self.surprises,
             "checks": [asdict(check) | {"verdict": check.verdict.value} for check in self.checks],
-            "tables": [
-                {"title": t.title, "columns": t.columns, "rows": t.rows} for t in self.tables
-            ],
+            "tables": [asdict(table) for table in self.tables],
             "plots": [asdict(plot) for plot in self.plots],
         }

@@ -12,8 +12,10 @@ of the ways in which windows are computed:
 
 In a window are the rows of one SLIDE that are new in it, as *cells* (groups of a block and pane) of
 as many blocks as they come in. A *closing* is a step that lets windows out; a block longer than
-SLIDE closes several in one. What closes and what is put out counts by groups, and merging by panes
-and groups. Panes that n windows share cost each of them an n-th.
+SLIDE closes several in one. What closes and what is put out counts by groups. A merge of panes
+counts by panes and groups; WID merges the partials of its open windows as they come, each about
+as often as the number of ranges that a group has can be doubled. Panes that n windows share cost
+each of them an n-th.
 Spec: window-queries 4.3, Eq 6.1 to 6.4, which know WID, differences and merges.
 """
 
@@ -160,7 +162,12 @@ def work(
         cells = per_slide * groups_in(pane, groups)
     closings = min(1.0, blocks)
     in_window = groups_in(rows * window.range / window.slide, groups)
-    merged = panes_per_window(window) * groups_in(pane, groups) if way == MERGE else 0.0
+    merged = 0.0
+    if way == MERGE:
+        merged = panes_per_window(window) * groups_in(pane, groups)
+    elif way == WID:
+        ranges = groups_in(rows, groups)  # new in a slide
+        merged = ranges * math.log2(1 + ranges * window.range / window.slide / max(in_window, 1))
     return Work(
         blocks / sharers,
         rows * columns / sharers,

@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from penstock.errors import HostError
+from penstock.home import home
 from penstock.version import __version__
 
 
@@ -38,11 +39,11 @@ class Costs:
 #: Measured on two cores of a server of 2024; by `Work`'s fields.
 REFERENCE = Costs(
     {
-        "wid": (1280, 0.0099, 0.0715, 1540, 1.01, 0.0686, 0),
-        "grid": (1060, 0.0165, 0.0218, 1450, 0, 0.135, 0),
-        "blocks": (1080, 0.0289, 0.0175, 1640, 0.308, 0, 0),
-        "differences": (1100, 0.0165, 0.0767, 1600, 0.2, 0.119, 0),
-        "merge": (2070, 0.01, 0.02, 770, 0, 0.255, 0.0304),
+        "wid": (1350, 0.00265, 0.0789, 1200, 0.11, 0.127, 0.203),
+        "grid": (1090, 0.0178, 0.0303, 1360, 0, 0.156, 0),
+        "blocks": (1470, 0.00412, 0.022, 1490, 0.126, 0.00279, 0),
+        "differences": (1120, 0.0173, 0.0927, 1630, 0.205, 0.179, 0),
+        "merge": (1540, 0.00528, 0.0147, 1080, 0, 0.061, 0.0256),
     },
     "of a reference machine",
 )
@@ -123,28 +124,14 @@ def are_kept() -> bool:
     return _kept_in(_file()) is not REFERENCE
 
 
-def folder(environ: Mapping[str, str], prefix: Path) -> Path:
-    """Where costs lie, for a Python of that prefix: where `./penstock` keeps what it has made.
-
-    >>> folder({"PENSTOCK_HOME": "/srv/penstock"}, Path("/usr")).as_posix()
-    '/srv/penstock'
-    >>> folder({"XDG_CACHE_HOME": "/home/me/.cache"}, Path("/usr")).as_posix()
-    '/home/me/.cache/penstock'
-    """
-    if home := environ.get("PENSTOCK_HOME"):
-        return Path(home)
-    if (prefix / "made-with").is_file():  # set-up has made this environment (penstock_setup)
-        return prefix.parent
-    return Path(environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "penstock"
-
-
 def _file() -> Path:
-    return folder(os.environ, Path(sys.prefix)) / f"costs-{_machine()}.json"
+    return home(os.environ, Path(sys.prefix)) / f"costs-{_machine()}.json"
 
 
 @cache  # groups ask in every micro-batch, and versions are read from disk
 def _machine() -> str:
     """Names this machine, and what runs on it."""
     machine = (platform.node(), platform.machine(), platform.processor(), os.cpu_count())
-    what = repr((*machine, __version__, version("polars")))
+    # The reference tells the model: costs that were measured for another one are of other units.
+    what = repr((*machine, __version__, version("polars"), REFERENCE.units))
     return hashlib.sha256(what.encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@ the bands on the way between them add up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.kernel.joins.mjoin import MEdge, MJoinSpec, equality
@@ -23,13 +24,13 @@ def mjoin_spec(join: nodes.Join) -> MJoinSpec | None:
     times = [qualified(name, on) for name, on in zip(join.names, join.on, strict=True)]
     if any(edge.left not in times for edge in join.edges):
         return None
-    owner = {column: join.origin(column).child for column in join.schema.names}
-    bands = [MEdge((owner[edge.left], owner[edge.right]), edge.band) for edge in join.edges]
     refs = {column.name: Ref(column.name, column.type) for column in join.schema}
+    ends = ((_owner(join, edge.left), _owner(join, edge.right)) for edge in join.edges)
+    bands = [MEdge(each, edge.band) for each, edge in zip(ends, join.edges, strict=True)]
     equalities = [(refs[left], refs[right]) for left, right in join.equalities]
     edges, conditions = [], [*map(equality, equalities), *join.conditions]
     for edge in bands:
-        best = _best(edge, bands, equalities, join, owner)
+        best = _best(join, refs, edge, bands)
         edges.append(best)
         if best.ends != edge.ends and isinstance(edge.band, Band):
             left, right = (refs[times[end]] for end in edge.ends)
@@ -50,18 +51,16 @@ def side_specs(join: nodes.Join) -> tuple[SideSpec, ...]:
     )
 
 
-def _best(
-    edge: MEdge,
-    bands: list[MEdge],
-    equalities: list[tuple[Ref, Ref]],
-    join: nodes.Join,
-    owner: dict[str, int],
-) -> MEdge:
+def _owner(join: nodes.Join, column: str) -> int:
+    return join.origin(column).child
+
+
+def _best(join: nodes.Join, refs: Mapping[str, Ref], edge: MEdge, bands: list[MEdge]) -> MEdge:
     """The edge by which its second input is found: its own, or one that shares more keys."""
     first, last = edge.ends
-    best = replace(edge, keys=_keys(first, last, equalities, join, owner))
+    best = replace(edge, keys=_keys(join, refs, first, last))
     for other in range(last):
-        keys = _keys(other, last, equalities, join, owner)
+        keys = _keys(join, refs, other, last)
         band = _added_up(other, last, bands) if len(keys) > len(best.keys) else None
         if band is not None:
             best = MEdge((other, last), band, keys)
@@ -69,28 +68,23 @@ def _best(
 
 
 def _keys(
-    left: int,
-    right: int,
-    equalities: list[tuple[Ref, Ref]],
-    join: nodes.Join,
-    owner: dict[str, int],
+    join: nodes.Join, refs: Mapping[str, Ref], left: int, right: int
 ) -> tuple[tuple[Ref, Ref], ...]:
     """The columns of two inputs that must be equal, directly or through others."""
     found = []
-    for one, other in equalities:
-        if one.type is not other.type and (owner[one.name], owner[other.name]) == (left, right):
+    for pair in join.equalities:
+        one, other = (refs[column] for column in pair)
+        ends = tuple(_owner(join, column) for column in pair)
+        if one.type is not other.type and ends == (left, right):
             found.append((one, other))
     for group in join.keys:
         mine, theirs = (
-            sorted(each.column for each in group if each.child == end) for end in (left, right)
+            sorted(qualified(join.names[end], each.column) for each in group if each.child == end)
+            for end in (left, right)
         )
         if mine and theirs:
-            found.append((_ref(join, left, mine[0]), _ref(join, right, theirs[0])))
+            found.append((refs[mine[0]], refs[theirs[0]]))
     return tuple(found)
-
-
-def _ref(join: nodes.Join, child: int, column: str) -> Ref:
-    return Ref(qualified(join.names[child], column), join.inputs[child].schema[column].type)
 
 
 def _added_up(start: int, goal: int, bands: list[MEdge]) -> JoinBand | None:

@@ -35,9 +35,7 @@ def tactic_of(join: nodes.Join, options: Options) -> str:
 
 def has_ordered_inputs(join: nodes.Join, options: Options) -> bool:
     """Whether every input comes in the order of the column that times it."""
-    return all(
-        order_of(child, options) == {on} for child, on in zip(join.children, join.on, strict=True)
-    )
+    return all(order_of(child, options) == {on} for child, on in join.timed)
 
 
 def order_of(node: nodes.Node, options: Options) -> frozenset[str]:

@@ -24,18 +24,7 @@ from penstock.model.streams import TimestampKind
 from penstock.optimizer.joins.tactic import order_of
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.physical import Queries
-from penstock.plan.nodes import (
-    Join,
-    Node,
-    Numbered,
-    Ordered,
-    Project,
-    Select,
-    Source,
-    TableJoin,
-    Union,
-    WindowAggregate,
-)
+from penstock.plan import nodes
 
 
 def in_order(queries: Queries, options: Options) -> Queries:
@@ -45,23 +34,23 @@ def in_order(queries: Queries, options: Options) -> Queries:
     return {name: _sorted(plan, None, options) for name, plan in queries.items()}
 
 
-def _sorted(node: Node, wanted: str | None, options: Options) -> Node:
+def _sorted(node: nodes.Node, wanted: str | None, options: Options) -> nodes.Node:
     """The node in order; `wanted` is the column by which it is read, if any is."""
-    if isinstance(node, Source):
+    if isinstance(node, nodes.Source):
         stream = node.stream
         disordered = stream.kind is TimestampKind.EXTERNAL and not stream.is_ordered
         progresses = wanted in node.schema.progressing
         on = wanted if wanted is not None and progresses else str(stream.timestamp)
-        return Ordered(node, on) if disordered else node
-    if isinstance(node, Union):
+        return nodes.Ordered(node, on) if disordered else node
+    if isinstance(node, nodes.Union):
         return _merged(node, wanted, options)
-    if isinstance(node, Numbered) and _comes_in_one_order(node):
+    if isinstance(node, nodes.Numbered) and _comes_in_one_order(node):
         # Which number a row has depends on the order of arrival: sorted rows would have others.
         is_read = wanted is not None and wanted != ROW_NUM
         return _by(node, wanted, options) if is_read else node
     read = zip(node.children, _read_by(node, wanted), strict=True)
     children = [(_sorted(child, on, options), on) for child, on in read]
-    if not isinstance(node, Join) or options.join != AUTO:
+    if not isinstance(node, nodes.Join) or options.join != AUTO:
         return node.with_children([child for child, _ in children])
     if node.kind is not JoinKind.INNER:
         joined = node.with_children([child for child, _ in children])
@@ -72,32 +61,32 @@ def _sorted(node: Node, wanted: str | None, options: Options) -> Node:
     return node.with_children(by)
 
 
-def _behind_join(join: Node, wanted: str | None, options: Options) -> Node:
+def _behind_join(join: nodes.Node, wanted: str | None, options: Options) -> nodes.Node:
     """A join's results in order: those of one that keeps rows without a partner are sorted.
 
     By the time of the side that is kept, which no result lacks; those of a full join lack either.
     """
-    assert isinstance(join, Join)
+    assert isinstance(join, nodes.Join)
     kept = join.edges[0].right if join.kind is JoinKind.RIGHT else join.edges[0].left
     on = wanted if wanted in join.schema.progressing - join.schema.nullable else kept
     return join if on in join.schema.nullable else _by(join, on, options)
 
 
-def _comes_in_one_order(node: Node) -> bool:
+def _comes_in_one_order(node: nodes.Node) -> bool:
     """Whether rows come as those of one stream do, some left out: that order is given."""
-    if isinstance(node, Source):
+    if isinstance(node, nodes.Source):
         return True
-    passes = isinstance(node, Select | Project | Numbered | TableJoin)
+    passes = isinstance(node, nodes.Select | nodes.Project | nodes.Numbered | nodes.TableJoin)
     return passes and _comes_in_one_order(node.children[0])
 
 
-def _by(node: Node, on: str | None, options: Options) -> Node:
+def _by(node: nodes.Node, on: str | None, options: Options) -> nodes.Node:
     """The node in the order of a column, sorted if it comes in another one."""
     is_so = on is None or order_of(node, options) == {on}
-    return node if is_so or on not in node.schema.progressing else Ordered(node, str(on))
+    return node if is_so or on not in node.schema.progressing else nodes.Ordered(node, str(on))
 
 
-def _merged(node: Union, wanted: str | None, options: Options) -> Node:
+def _merged(node: nodes.Union, wanted: str | None, options: Options) -> nodes.Node:
     """A union whose inputs are all in the order of one column."""
     schema = node.schema
     progressing = [name for name in schema.names if name in schema.progressing]
@@ -114,17 +103,17 @@ def _merged(node: Union, wanted: str | None, options: Options) -> Node:
     return node.with_children(parts)
 
 
-def _read_by(node: Node, wanted: str | None) -> Iterator[str | None]:
+def _read_by(node: nodes.Node, wanted: str | None) -> Iterator[str | None]:
     """The column by which each child is read."""
     for number in range(len(node.children)):
         match node:
-            case WindowAggregate():
+            case nodes.WindowAggregate():
                 yield node.window.on
-            case Ordered():
+            case nodes.Ordered():
                 yield node.on
-            case Join():
+            case nodes.Join():
                 yield node.on[number]
-            case Project() if wanted in node.progress:
+            case nodes.Project() if wanted in node.progress:
                 yield next(iter(sorted(node.progress[wanted].columns)))
             case _:
                 origins = () if wanted is None else node.lineage(wanted)

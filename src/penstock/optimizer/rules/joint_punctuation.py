@@ -17,17 +17,8 @@ from dataclasses import replace
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.model.expressions import Ref
 from penstock.model.joins import qualified
+from penstock.optimizer import specs
 from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
-from penstock.optimizer.specs import (
-    PLAIN,
-    BucketSpec,
-    PaneStoreSpec,
-    ProjectSpec,
-    SelectSpec,
-    StaticJoinSpec,
-    WindowJoinSpec,
-    WindowSpec,
-)
 
 
 def joint_punctuation(plans: Plans, running: Plans) -> Plans:
@@ -37,7 +28,7 @@ def joint_punctuation(plans: Plans, running: Plans) -> Plans:
     given = {plan for plan in walk(running.values()) if _is_joint(plan)}
 
     def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
-        if not isinstance(plan.spec, WindowJoinSpec) or plan.spec.tactic != PLAIN:
+        if not isinstance(plan.spec, specs.WindowJoinSpec) or plan.spec.tactic != specs.PLAIN:
             return plan
         joint = replace(plan, spec=replace(plan.spec, joint=True))
         return joint if before in asked or joint in given else plan
@@ -46,15 +37,15 @@ def joint_punctuation(plans: Plans, running: Plans) -> Plans:
 
 
 def _is_joint(plan: PhysicalPlan) -> bool:
-    return isinstance(plan.spec, WindowJoinSpec) and plan.spec.joint
+    return isinstance(plan.spec, specs.WindowJoinSpec) and plan.spec.joint
 
 
 def _asked(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
     """The join below an aggregate that can use pairs."""
     match plan.spec:
-        case WindowSpec(window=window, groups=groups):
+        case specs.WindowSpec(window=window, groups=groups):
             on = window.on
-        case PaneStoreSpec(panes=panes, groups=groups):
+        case specs.PaneStoreSpec(panes=panes, groups=groups):
             on = panes.on
         case _:
             return
@@ -68,16 +59,16 @@ def _asked(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
 def _origin(plan: PhysicalPlan, column: str) -> tuple[PhysicalPlan, int] | None:
     """The join, and the side of it, of which a column is the timestamp."""
     match plan.spec:
-        case SelectSpec() | BucketSpec():
+        case specs.SelectSpec() | specs.BucketSpec():
             return _origin(plan.inputs[0], column)
-        case ProjectSpec(columns=columns):
+        case specs.ProjectSpec(columns=columns):
             value = next(c.value for c in columns if c.name == column)
             return _origin(plan.inputs[0], value.name) if isinstance(value, Ref) else None
-        case StaticJoinSpec(join=table):
+        case specs.StaticJoinSpec(join=table):
             own = column.removeprefix(qualified(table.names[0], ""))
             is_own = own in (c.name for c in table.columns)
             return _origin(plan.inputs[0], own) if is_own else None
-        case WindowJoinSpec(join=JoinSpec() as join) if not join.kind.is_one_sided:
+        case specs.WindowJoinSpec(join=JoinSpec() as join) if not join.kind.is_one_sided:
             names = [side.column(side.on) for side in join.sides]
             return (plan, names.index(column)) if column in names else None
     return None

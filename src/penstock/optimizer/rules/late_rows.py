@@ -31,7 +31,7 @@ def late_rows(queries: Queries, options: Options) -> Queries:
     """The queries as they are; those that late rows would break are refused."""
     if not options.uses_late_rows:
         return queries
-    for node in (node for plan in queries.values() for node in walk(plan)):
+    for node in walk(*queries.values()):
         if not _takes(node, options.merges):
             raise NotExecutable(
                 f"late = {options.late} is not possible here: late rows would violate the "
@@ -46,9 +46,8 @@ def can_reopen(plans: Iterable[nodes.Node], options: Options) -> bool:
 
     Of such a row's windows some are answered, others are not, and these want it.
     """
-    every = (node for plan in plans for node in walk(plan))
     aggregation = with_late_rows(options).aggregation
-    return aggregation in REOPEN and all(_takes(node, options.merges) for node in every)
+    return aggregation in REOPEN and all(_takes(node, options.merges) for node in walk(*plans))
 
 
 def with_late_rows(options: Options) -> Options:

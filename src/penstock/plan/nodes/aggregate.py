@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 from penstock.errors import CannotWindow
 from penstock.model.aggregates import Aggregate
@@ -59,13 +61,8 @@ class WindowAggregate(Node):
         for result in self.results:
             if result.window is not None:
                 self._check_own(result.window)
-        for name in self.groups:
+        for name in self._columns_read():
             _ = available[name]
-        for name in self.window.columns():
-            _ = available[name]
-        for result in self.results:
-            for name in result.aggregate.refs:
-                _ = available[name]
         check_progress(self.input, self.window.on)
         if isinstance(self.window, (Partitioned, Session)):
             for name in self.window.partition:
@@ -90,6 +87,11 @@ class WindowAggregate(Node):
             WindowAggregate(self.input, window, self.groups, tuple(results))
             for window, results in by_window.items()
         )
+
+    @property
+    def named(self) -> tuple[tuple[str, Aggregate], ...]:
+        """Its aggregates under the names of their results."""
+        return tuple((result.name, result.aggregate) for result in self.results)
 
     @property
     def has_several_windows(self) -> bool:
@@ -133,13 +135,7 @@ class WindowAggregate(Node):
                 Column(WINDOW_END, bound_type),
                 *(() if self.emit is None else (Column(IS_FINAL, Type.BOOLEAN),)),
             ),
-            (
-                end
-                for end, progresses in zip(
-                    (WINDOW_START, WINDOW_END), self.window.progresses, strict=True
-                )
-                if progresses
-            ),
+            compress((WINDOW_START, WINDOW_END), self.window.progresses),
         )
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
@@ -150,8 +146,12 @@ class WindowAggregate(Node):
         return frozenset()  # windows that close together come in any order
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
-        arguments = (name for result in self.results for name in result.aggregate.refs)
-        return (frozenset((*self.groups, *self.window.columns(), *arguments)),)
+        return (frozenset(self._columns_read()),)
+
+    def _columns_read(self) -> Iterator[str]:
+        yield from (*self.groups, *self.window.columns())
+        for result in self.results:
+            yield from result.aggregate.refs
 
     @property
     def label(self) -> str:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.errors import CannotJoin, TypeMismatch
+from penstock.errors import CannotJoin
 from penstock.model.expressions import Call, Expression
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
-from penstock.model.types import common_type
-from penstock.plan.nodes.node import ChildColumn, Node, check_progress, check_refs
+from penstock.plan.nodes.node import ChildColumn, Node, check_pair, check_progress, check_refs
 from penstock.plan.nodes.spread import Bands, spreads
 from penstock.windows import JoinBand
 
@@ -60,9 +59,7 @@ class Join(Node):
                 assert child in inputs, f"{edge} does not bring in input {number}"
                 check_progress(self.inputs[child], own)
         for pair in self.equalities:
-            mine, theirs = (self._column(column) for column in pair)
-            if common_type(mine.type, theirs.type) is None:
-                raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
+            check_pair(*map(self._column, pair))
         for condition in self.conditions:
             check_refs(self._all, condition)
 
@@ -137,6 +134,11 @@ class Join(Node):
     def on(self) -> tuple[str, ...]:
         """The column of each input that carries its time, as that calls it."""
         return tuple(self.origin(time).column for time in self.times)
+
+    @property
+    def timed(self) -> tuple[tuple[Node, str], ...]:
+        """The inputs, each with the column that carries its time."""
+        return tuple(zip(self.inputs, self.on, strict=True))
 
     @cached_property
     def keys(self) -> tuple[tuple[ChildColumn, ...], ...]:

@@ -18,9 +18,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from penstock.errors import CannotWindow, PenstockBug
+from penstock.errors import CannotWindow, PenstockBug, TypeMismatch
 from penstock.model.expressions import Expression
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
+from penstock.model.types import common_type
 
 #: Where a node keeps its hash.
 _HASH = "_hash"
@@ -160,6 +161,12 @@ def check_progress(node: Node, on: str) -> None:
             "TIMESTAMP or an integer",
             hint=f"window on CAST({on} AS TIMESTAMP)",
         )
+
+
+def check_pair(mine: Column, theirs: Column) -> None:
+    """Refuse to compare columns whose types have nothing in common."""
+    if common_type(mine.type, theirs.type) is None:
+        raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
 
 
 def check_refs(schema: Schema, expression: Expression) -> None:

@@ -17,18 +17,10 @@ _NEVER_WRAP = (Type.TIMESTAMP, Type.BIGINT)
 
 
 @dataclass(frozen=True)
-class Select(Node):
-    """The rows for which `predicate` is true (not false, not NULL)."""
+class SameColumns(Node):
+    """Rows of its input with the same columns, in the same order."""
 
     input: Node
-    predicate: Expression
-
-    def __post_init__(self) -> None:
-        if self.predicate.type not in (Type.BOOLEAN, Type.NULL):
-            raise TypeMismatch(
-                f"`{self.predicate}` is {self.predicate.type}, and a condition must be BOOLEAN"
-            )
-        check_refs(self.input.schema, self.predicate)
 
     @property
     def schema(self) -> Schema:
@@ -40,6 +32,20 @@ class Select(Node):
     @property
     def order(self) -> frozenset[str]:
         return self.input.order
+
+
+@dataclass(frozen=True)
+class Select(SameColumns):
+    """The rows for which `predicate` is true (not false, not NULL)."""
+
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        if self.predicate.type not in (Type.BOOLEAN, Type.NULL):
+            raise TypeMismatch(
+                f"`{self.predicate}` is {self.predicate.type}, and a condition must be BOOLEAN"
+            )
+        check_refs(self.input.schema, self.predicate)
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         return (used | self.predicate.refs,)
@@ -74,14 +80,9 @@ class Project(Node):
     def progress(self) -> dict[str, Monotone]:
         """How bounds of the input go on: for each column that progresses, what becomes of them."""
         below = self.input.schema
-        found = {c.name: monotone(c.value, below.nullable) for c in self.columns}
-        return {
-            c.name: computed
-            for c in self.columns
-            if (c.type.can_progress or c.type is Type.DATE)
-            and (computed := found[c.name]) is not None
-            and computed.columns <= below.progressing
-        }
+        times = [c for c in self.columns if c.type.can_progress or c.type is Type.DATE]
+        found = ((c.name, monotone(c.value, below.nullable)) for c in times)
+        return {n: each for n, each in found if each and each.columns <= below.progressing}
 
     @cached_property
     def _by_name(self) -> dict[str, Expression]:
@@ -136,20 +137,20 @@ class Union(Node):
 
     @cached_property
     def schema(self) -> Schema:
+        schemas = [part.schema for part in self.parts]
         columns, progressing, nullable = [], [], []
-        for position, first in enumerate(self.parts[0].schema):
-            of = first.type
-            for part in self.parts[1:]:
-                common = common_type(of, part.schema.columns[position].type)
+        for same in zip(*schemas, strict=True):
+            name, of = same[0].name, same[0].type
+            for other in same[1:]:
+                common = common_type(of, other.type)
                 assert common is not None  # checked when built
                 of = common
-            columns.append(Column(first.name, of))
-            if first.name != ROW_NUM and all(
-                part.schema.names[position] in part.schema.progressing for part in self.parts
-            ):
-                progressing.append(first.name)
-            if any(part.schema.names[position] in part.schema.nullable for part in self.parts):
-                nullable.append(first.name)
+            columns.append(Column(name, of))
+            each = list(zip(same, schemas, strict=True))
+            if name != ROW_NUM and all(c.name in schema.progressing for c, schema in each):
+                progressing.append(name)
+            if any(c.name in schema.nullable for c, schema in each):
+                nullable.append(name)
         return Schema.of(columns, progressing, nullable)
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
@@ -171,10 +172,9 @@ class Union(Node):
 
 
 @dataclass(frozen=True)
-class Ordered(Node):
+class Ordered(SameColumns):
     """The same rows, in the order of a progressing column: a contract on how answers come."""
 
-    input: Node
     on: str
 
     def __post_init__(self) -> None:
@@ -185,13 +185,6 @@ class Ordered(Node):
                 f"cannot order by `{self.on}`: it does not progress, so no row could ever leave",
                 hint=f"results can be ordered by: {', '.join(usable) or 'nothing'}",
             )
-
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
-
-    def lineage(self, column: str) -> tuple[ChildColumn, ...]:
-        return (ChildColumn(0, column),)
 
     @property
     def order(self) -> frozenset[str]:
@@ -206,14 +199,12 @@ class Ordered(Node):
 
 
 @dataclass(frozen=True)
-class Numbered(Node):
+class Numbered(SameColumns):
     """The same rows, numbered from 1 in the order in which they come here.
 
     Streams number their own rows; what a filter, a union or a join puts out has an order only where
     somebody reads it.
     """
-
-    input: Node
 
     @cached_property
     def schema(self) -> Schema:
@@ -225,11 +216,7 @@ class Numbered(Node):
         )
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
-        return () if column == ROW_NUM else (ChildColumn(0, column),)
-
-    @property
-    def order(self) -> frozenset[str]:
-        return self.input.order
+        return () if column == ROW_NUM else super().lineage(column)
 
     def reads(self, used: frozenset[str]) -> tuple[frozenset[str], ...]:
         # Something that progresses must stay, or nobody would tell that the rows are over.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.errors import CannotJoin, TypeMismatch
+from penstock.errors import CannotJoin
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import Column, Schema
 from penstock.model.tables import StaticTable
-from penstock.model.types import common_type
-from penstock.plan.nodes.node import ChildColumn, Leaf, Node, check_refs, passed_on
+from penstock.plan.nodes.node import ChildColumn, Leaf, Node, check_pair, check_refs, passed_on
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,7 @@ class TableJoin(Node):
                 hint="put the stream on the side that is kept: stream LEFT JOIN table",
             )
         for left, right in self.equalities:
-            mine, theirs = self.input.schema[left], self.table.schema[right]
-            if common_type(mine.type, theirs.type) is None:
-                raise TypeMismatch(f"cannot compare `{mine}` with `{theirs}`")
+            check_pair(self.input.schema[left], self.table.schema[right])
         for condition in (self.residual, self.filter):
             if condition is not None:
                 check_refs(self._both, condition)

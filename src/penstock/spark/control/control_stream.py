@@ -44,10 +44,10 @@ PULSE = -1
 
 #: The name under which a line's checksum stands.
 CHECKSUM = ""
-#: Names that no stream has either: that the run ends, and promises about some rows only.
+#: Names that no stream has either: that the run ends, and bounds on some rows only.
 END_OF_RUN, ABOUT = "\nend", "\nabout"
 
-#: Promises that are always kept.
+#: So many messages are always kept, the latest.
 KEPT = 16
 
 
@@ -61,15 +61,8 @@ class ControlStream:
         for file in self._sent():
             _check(file)
 
-    def send(self, promises: Mapping[str, int]) -> Path:
-        """Promise a bound for each stream named."""
-        return self._send(promises)
-
-    def send_about(self, stream: str, bound: int, where: Where) -> Path:
-        """Promise a bound for some rows of a stream."""
-        return self._send({ABOUT: [[stream, bound, to_json(where)]]})
-
-    def _send(self, message: Mapping[str, Any]) -> Path:
+    def send(self, message: Mapping[str, Any]) -> Path:
+        """Send a bound for each stream named, or what `about` says of some rows."""
         with self._writing:  # the program and whoever asks silent streams may send at once
             for _ in step("pulse.send"):
                 file = self._write(message)
@@ -90,7 +83,7 @@ class ControlStream:
         return file
 
     def forget(self, before: float) -> None:
-        """Remove promises that were sent before a batch began which is over.
+        """Remove messages that were sent before a batch began which is over.
 
         The latest stay, whatever their age: numbers never come twice.
         """
@@ -100,27 +93,27 @@ class ControlStream:
                     file.unlink()
 
     def closed(self) -> dict[str, int]:
-        """Up to where the last run that ended has promised each stream, if it said so here."""
+        """Up to where the last run that ended has closed each stream, if it said so here."""
         for file in reversed(self._sent()):
-            promised: dict[str, int] = json.loads(file.read_text())
-            if promised.pop(END_OF_RUN, None) == 1:
-                del promised[CHECKSUM]
-                return promised
+            message: dict[str, int] = json.loads(file.read_text())
+            if message.pop(END_OF_RUN, None) == 1:
+                del message[CHECKSUM]
+                return message
         return {}
 
     def _sent(self) -> list[Path]:
-        """The promises that are kept, in the order in which they were sent."""
+        """The messages that are kept, in the order in which they were sent."""
         return sorted(self._folder.glob("[0-9]*.json"), key=_number)
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
-        """The promises made for one stream, as the column `bound`."""
+        """The bounds sent for one stream, as the column `bound`."""
         reader, place = own_folder(spark, self._folder)
         files = reader.text(place)
-        promised = F.from_json("value", "map<string, bigint>").getItem(stream)
-        return files.select(promised.alias("bound")).where(F.col("bound").isNotNull())
+        bound = F.from_json("value", "map<string, bigint>").getItem(stream)
+        return files.select(bound.alias("bound")).where(F.col("bound").isNotNull())
 
     def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
-        """Promises as lines of the exchange, one per group."""
+        """Messages as lines of the exchange, one per group."""
         reader, place = own_folder(spark, self._folder)
         files = reader.text(place)
         return files.select(
@@ -139,20 +132,25 @@ def key_of(stream: str, column: str) -> str:
     return f"{stream}.{column}"
 
 
+def about(stream: str, bound: int, where: Where) -> dict[str, Any]:
+    """A message with a bound for some rows of a stream."""
+    return {ABOUT: [[stream, bound, to_json(where)]]}
+
+
 def _number(file: Path) -> int:
     return int(file.name.split("-")[0])
 
 
-def _in_order(promises: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(sorted(promises.items()))
+def _in_order(message: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(message.items()))
 
 
-def _checksum(promises: Mapping[str, Any]) -> int:
-    return zlib.crc32(json.dumps(_in_order(promises)).encode())
+def _checksum(message: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(_in_order(message)).encode())
 
 
 def _check(file: Path) -> None:
-    """Raise unless a promise is as it was sent."""
+    """Raise unless a message is as it was sent."""
     try:
         found = json.loads(file.read_text())
         checksum = found.pop(CHECKSUM)

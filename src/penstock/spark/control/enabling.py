@@ -22,7 +22,7 @@ Spec: timestamps 1, 2; execution-model 5.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
@@ -30,7 +30,7 @@ from py4j.protocol import Py4JError
 from penstock.errors import HostError
 from penstock.kernel.progress.ets import enabling_timestamp, period
 from penstock.model.ets import Ets, EtsKind
-from penstock.model.releases import Release, Releases
+from penstock.model.releases import Releases
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END, SECOND
 from penstock.plan.blockers import StreamProgress
@@ -54,9 +54,8 @@ class _Known:
     newest: int = BEGINNING
     batch: int = -1  # that brought it
     arrived: int = 0  # when it came, at the latest
-    bound: int = BEGINNING
     heard: int | None = None  # when any row last came
-    due: int = 0  # when it promises by itself, if it does
+    due: int = 0  # when it gets a bound unasked, if it does
 
 
 class Enabling:
@@ -75,14 +74,14 @@ class Enabling:
         self.releases: Mapping[str, Releases] = {}
         self._merges = merges
         self._known = {name: _Known() for name in streams}
-        #: Columns that are stamped beside a stream's own time, as messages call them.
-        self._clocks = {
+        #: Stream and column of all times, as messages call them: a stream's own is called as it is.
+        self._times = {name: (name, stream.timestamp) for name, stream in streams.items()} | {
             key_of(name, on): (name, on)
             for name, stream in streams.items()
             for on in stream.stamped
             if on != stream.timestamp
         }
-        self._sent = dict.fromkeys(self._clocks, BEGINNING)
+        self._bounds = dict.fromkeys(self._times, BEGINNING)
         self._awaited: frozenset[str] = frozenset()
         self._brought_rows = False
         self._began = BEGINNING
@@ -108,7 +107,7 @@ class Enabling:
             newest = report.newest.get(name, BEGINNING)
             if newest > known.newest:
                 known.newest, known.batch, known.arrived = newest, report.batch, now
-            known.bound = max(known.bound, report.bounds.get(name, BEGINNING))
+            self._bounds[name] = max(self._bounds[name], report.bounds.get(name, BEGINNING))
             if report.rows.get(name):
                 known.heard = now
 
@@ -121,78 +120,62 @@ class Enabling:
 
     def progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
-        return {name: StreamProgress(k.bound, k.heard) for name, k in self._known.items()}
+        return {n: StreamProgress(self._bounds[n], k.heard) for n, k in self._known.items()}
 
-    def promises(self, now: int) -> dict[str, int] | None:
-        """What to promise at `now`; nothing but a batch, if it is empty; None: not even that."""
-        due = [name for name, known in self._known.items() if self._is_due(name, known, now)]
-        awaited = self._awaited if self.ets.kind is EtsKind.ON_DEMAND else ()
-        asked = [*due, *(name for name in awaited if name not in due)]
+    def bounds_at(self, now: int) -> dict[str, int] | None:
+        """The bounds to send at `now`; nothing but a batch, if it is empty; None: not even that."""
+        timed = (name for name in self._streams if self._period(name) is not None)
+        due = [name for name in timed if now >= self._known[name].due]
+        awaited = self._awaited if self.ets.kind is EtsKind.ON_DEMAND else frozenset()
+        asked = awaited.union(due)
         made = self._enabled(asked, now if self.is_prompt else self._began)
         if made and (due or self._sets_free(made)):
-            for key, bound in made.items():
-                name = self._clocks.get(key, (key, ""))[0]
+            self._bounds |= made
+            for name in {self._times[key][0] for key in made}:
                 self._known[name].due = now + (self._period(name) or 0)
-                if key in self._clocks:
-                    self._sent[key] = bound
-                else:
-                    self._known[name].bound = bound
             self._brought_rows = False
             return made
         soon = self._enabled(asked, now)
         return {} if soon and (due or self._sets_free(soon)) else None
 
-    def _is_due(self, name: str, known: _Known, now: int) -> bool:
-        return self._period(name) is not None and now >= known.due
-
     def _period(self, name: str) -> int | None:
-        """How often a stream promises by itself."""
+        """How often a stream gets a bound unasked."""
         return period(self._streams[name], self.ets)
 
-    def _enabled(self, names: Iterable[str], present: int) -> dict[str, int]:
-        """What these streams can promise beyond what they have."""
-        names = list(names)
-        found = {
-            key: present
-            for key, (name, _) in self._clocks.items()
-            if name in names and present > self._sent[key]
-        }
-        for name in names:
-            stream, known = self._streams[name], self._known[name]
-            bound = enabling_timestamp(
-                stream, now=present, newest=known.newest, arrived=known.arrived
-            )
-            if bound is not None and present > BEGINNING and known.bound < min(bound, END):
-                found[name] = bound
+    def _enabled(self, asked: Collection[str], present: int) -> dict[str, int]:
+        """The bounds that these streams can get, where they are higher than those they have."""
+        found = {}
+        for key in (key for key, (name, _) in self._times.items() if name in asked):
+            bound: int | None = present
+            if key in self._streams:
+                newest, arrived = self._known[key].newest, self._known[key].arrived
+                stream = self._streams[key]
+                bound = enabling_timestamp(stream, now=present, newest=newest, arrived=arrived)
+            if bound is not None and present > BEGINNING and self._bounds[key] < min(bound, END):
+                found[key] = bound
         return found
 
     def _sets_free(self, made: Mapping[str, int]) -> bool:
-        """Whether these promises would let out results; or rows of joins, if new ones came."""
+        """Whether these bounds would let out results; or rows of joins, if new ones came."""
+        raised = {**self._bounds, **made}
+        reached = {time: raised[key] for key, time in self._times.items()}
+        has_clocks = not made.keys() <= self._streams.keys()
         for query, (plan, names) in self._plans.items():
-            before = {name: self._known[name].bound for name in names}
-            after = {name: made.get(name, bound) for name, bound in before.items()}
-            clocks = {at: made.get(key, self._sent[key]) for key, at in self._clocks.items()}
-            if after == before and not any(made.get(key) for key in self._clocks):
+            if not has_clocks and made.keys().isdisjoint(names):
                 continue
-            if self._brought_rows and forgets(plan) and min(after.values()) > min(before.values()):
+            low, high = (min(bounds[name] for name in names) for bounds in (self._bounds, raised))
+            if self._brought_rows and forgets(plan) and high > low:
                 return True
             said = self.releases.get(query)
             if said is None or not said.known:
-                if lets_out(plan, min(before.values()), min(after.values()), merges=self._merges):
+                if lets_out(plan, low, high, merges=self._merges):
                     return True
-            elif any(self._is_met(release, after, clocks) for release in said.releases):
+            elif any(
+                all(reached.get(time, BEGINNING) >= bound for time, bound in each.bounds.items())
+                for each in said.releases
+            ):
                 return True
         return False
-
-    def _is_met(
-        self, release: Release, bounds: Mapping[str, int], clocks: Mapping[tuple[str, str], int]
-    ) -> bool:
-        """Whether streams that have come so far let a row out; `clocks`: by further stamps."""
-        return all(
-            (on == self._streams[name].timestamp and bounds[name] >= bound)
-            or clocks.get((name, on), BEGINNING) >= bound
-            for (name, on), bound in release.bounds.items()
-        )
 
 
 class EnablingTimer:
@@ -225,7 +208,7 @@ class EnablingTimer:
         self._thread.start()
 
     def report(self, report: BatchReport) -> None:
-        """Hear what a batch came to; its promises are on the pulse before the next one begins."""
+        """Hear what a batch came to; new bounds are on the pulse before the next one begins."""
         with self._lock:
             self._reported = report.batch
             self._enabling.heard(report, self._clock())
@@ -269,7 +252,7 @@ class EnablingTimer:
         self._ask()
 
     def _ask(self) -> None:
-        made = None if self._stopped.is_set() else self._enabling.promises(self._clock())
+        made = None if self._stopped.is_set() else self._enabling.bounds_at(self._clock())
         if made is not None:
             self._pulse.send(made)
 

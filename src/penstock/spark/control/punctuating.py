@@ -12,7 +12,7 @@ from copy import deepcopy
 from penstock.kernel.progress.generate import Generator
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.control.control_stream import ControlStream, about
 
 
 class Punctuating:
@@ -37,8 +37,5 @@ class Punctuating:
         """Send what was checked; gives whether it said anything new."""
         if not self._generators[stream].punctuate(bound, where):
             return False
-        if where:
-            self._control.send_about(stream, bound, where)
-        else:
-            self._control.send({stream: bound})
+        self._control.send(about(stream, bound, where) if where else {stream: bound})
         return True

@@ -8,6 +8,7 @@ same however long a query runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Generic, TypeVar
 
 from penstock.runtime.counts import Tally
@@ -41,27 +42,17 @@ class ByBatch(Generic[T]):
     @property
     def total(self) -> T:
         """All batches together."""
-        found = self._plus(self._nothing(), self._before)
-        for value in list(self._latest.values()):  # a batch may be counted in another thread
-            found = self._plus(found, value)
-        return found
+        # As a list: a batch may be counted in another thread.
+        return reduce(self._plus, [self._before, *self._latest.values()], self._nothing())
 
 
 def numbers_by_batch() -> ByBatch[int]:
     return ByBatch(int, int.__add__)
 
 
-class TallyByBatch(ByBatch[Tally]):
+def tallies_by_batch() -> ByBatch[Tally]:
     """The tally of one stream in one pipeline."""
-
-    def __init__(self) -> None:
-        super().__init__(Tally, _together)
-
-    def of(self, batch: int) -> Tally:
-        """Where one batch is counted; what it counts replaces what it counted before."""
-        if batch not in self._latest:
-            self[batch] = Tally()
-        return self._latest[batch]
+    return ByBatch(Tally, _together)
 
 
 def _together(one: Tally, other: Tally) -> Tally:

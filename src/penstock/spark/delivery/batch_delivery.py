@@ -6,7 +6,7 @@ counted before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,9 +22,9 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
 from penstock.spark.delivery.batch_sink import BatchSink
-from penstock.spark.delivery.delivery import RESULT, BatchReport, Delivery
+from penstock.spark.delivery.delivery import RESULT, BatchReport, Line
 from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
-from penstock.spark.delivery.totals import Totals, query_counts, stream_counts
+from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
@@ -94,30 +94,24 @@ class BatchDelivery:
         """Leave the directories to others."""
         self._outputs.release()
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, batch: int, lines: Sequence[Line]) -> None:
         """Hand on what a batch put out."""
-        answers: dict[str, list[pl.DataFrame]] = {}
-        rejected: dict[tuple[str, Reason], list[pl.DataFrame]] = {}
-        for _, name, kind, rows in sorted(delivery.lines, key=lambda line: line[0]):
-            if kind == RESULT:
-                answers.setdefault(name, []).append(rows)
-            else:
-                rejected.setdefault((name, Reason(kind)), []).append(rows)
-        for name, parts in answers.items():
-            if name in self.wanted:
+        together: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        for _, name, kind, rows in sorted(lines, key=lambda line: line[0]):
+            together.setdefault((name, kind), []).append(rows)
+        rejected = []
+        for (name, kind), parts in together.items():
+            if kind != RESULT:
+                if kind != Reason.MALFORMED.value or name in self._first_of:
+                    rejected.append(RejectedRows(name, Reason(kind), pl.concat(parts)))
+            elif name in self.wanted:
                 answer = _in_order(self._program.queries[name], pl.concat(parts))
                 into = self._into.get(query_rows(name))
                 for _ in step("deliver.query"):
-                    self._queries[name].receive(delivery.batch, answer, into)
-        seen = {
-            (stream, reason): pl.concat(parts)
-            for (stream, reason), parts in rejected.items()
-            if reason is not Reason.MALFORMED or stream in self._first_of
-        }
-        for (stream, reason), rows in seen.items():
-            rejects = RejectedRows(stream, reason, rows)
-            self._engine._keep_rejected(rejects, self._pipeline, delivery.batch)
-        self._write_late(delivery.batch, seen)
+                    self._queries[name].receive(batch, answer, into)
+        for rejects in rejected:
+            self._engine._keep_rejected(rejects, self._pipeline, batch)
+        self._write_late(batch, rejected)
 
     def count(self, report: BatchReport) -> None:
         """Count what became known of a batch; before it is committed, so that it counts once."""
@@ -127,18 +121,18 @@ class BatchDelivery:
             self._engine.tallies(stream).of(self._pipeline, self.totals)[report.batch] = tally
             counts[stream_counts(stream)] = tally.for_totals()
         for name in sorted(self.wanted):  # which another thread may change
-            counts[query_counts(name)] = {"rows": self._queries[name].rows_of(report.batch)}
+            counts[query_rows(name)] = {"rows": self._queries[name].rows_of(report.batch)}
         self.totals.note(report.batch, counts)
 
-    def _write_late(self, batch: int, rejected: Mapping[tuple[str, Reason], pl.DataFrame]) -> None:
+    def _write_late(self, batch: int, rejected: Sequence[RejectedRows]) -> None:
         """Write rows that did not go in to their streams' sinks."""
         now = to_ticks(datetime.now(timezone.utc))
         for stream in self._program.streams:
             sink = self._into.get(late_rows(stream.name))
             found = [
-                as_late_rows(stream, reason, rows, now)
-                for (name, reason), rows in sorted(rejected.items(), key=lambda item: item[0])
-                if name == stream.name
+                as_late_rows(stream, each.reason, each.rows, now)
+                for each in sorted(rejected, key=lambda each: each.reason)
+                if each.stream == stream.name
             ]
             if sink is not None and found:
                 for _ in step("deliver.late"):

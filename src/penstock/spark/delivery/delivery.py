@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -16,12 +16,8 @@ from penstock.runtime.status import OperatorStatus
 RESULT, PROGRESS = "result", "progress"
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """What one micro-batch put out, as (group, query or stream, kind, rows)."""
-
-    batch: int
-    lines: Sequence[tuple[int, str, str, pl.DataFrame]]
+#: Rows that a micro-batch put out: (group, query or stream, kind, rows).
+Line: TypeAlias = tuple[int, str, str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class BatchReport:
     operators: tuple[OperatorStatus, ...] = ()
     #: plans that were chosen anew while queries run, of each group that has such, as JSON
     changed: Sequence[Mapping[str, Any]] = ()
-    #: what each stream has promised, but for what the ends of runs have
+    #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)
 
 

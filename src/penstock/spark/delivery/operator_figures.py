@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import add
 from typing import Any
 
 from penstock.runtime.status import OperatorStatus
@@ -15,19 +16,12 @@ def operators_of(groups: Iterable[Mapping[str, Any]]) -> tuple[OperatorStatus, .
 
     A group says of each operator the queries that it works for, and the numbers.
     """
-    found: dict[str, OperatorStatus] = {}
+    found: dict[str, tuple[tuple[str, ...], list[int]]] = {}
     for group in groups:
         for name, (queries, *numbers) in group.items():
-            known = found.get(name) or OperatorStatus(name, tuple(queries), 0, 0, 0, 0)
-            found[name] = OperatorStatus(
-                name,
-                known.queries,
-                known.rows_in + numbers[0],
-                known.rows_out + numbers[1],
-                known.state_rows + numbers[2],
-                known.state_bytes + numbers[3],
-            )
-    return tuple(found.values())
+            known = found.get(name, ((), [0] * len(numbers)))[1]
+            found[name] = (tuple(queries), list(map(add, known, numbers)))
+    return tuple(OperatorStatus(name, queries, *sums) for name, (queries, sums) in found.items())
 
 
 class OperatorFigures:

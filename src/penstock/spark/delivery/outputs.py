@@ -20,7 +20,7 @@ from penstock.io.console import CONSOLE
 from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
-from penstock.io.storage.sealed import PRIVATE_FOLDER, write_sealed
+from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER, write_sealed
 from penstock.redaction import redacted_options
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
@@ -29,7 +29,7 @@ SINKS = "sinks.json"
 
 
 def query_rows(name: str) -> str:
-    """Whose rows the results of a query are."""
+    """Whose rows the results of a query are, and whose counts those of them."""
     return f"query {name}"
 
 
@@ -90,8 +90,7 @@ class Outputs:
             raise HostError(
                 f"`{sink.path}` holds results of another checkpoint ({owner}), not those of "
                 f"{whose} in the checkpoint `{checkpoint.folder}` ({mine})",
-                hint=f"continue {_into(before)}, or start over with another checkpoint and another "
-                "directory for the results",
+                hint=f"continue {_into(before)}, or {START_OVER}",
             )
         if owner != mine and before != now and (folder.has_results or manifest.read()):
             raise HostError(
@@ -114,8 +113,7 @@ def _check_kinds(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) 
             continue
         raise HostError(
             f"{whose} was written {_into(old)} so far, and would now be written {_into(new)}",
-            hint=f"{f'continue {_into(old)}' if old else 'leave INTO out'}, or start over with "
-            "another checkpoint and another directory for the results",
+            hint=f"{f'continue {_into(old)}' if old else 'leave INTO out'}, or {START_OVER}",
         )
 
 

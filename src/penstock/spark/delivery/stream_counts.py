@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from penstock.runtime.counts import StreamCounts, counts_of
-from penstock.spark.delivery.batch_counts import TallyByBatch
+from penstock.runtime.counts import StreamCounts, Tally, counts_of
+from penstock.spark.delivery.batch_counts import ByBatch, tallies_by_batch
 from penstock.spark.delivery.totals import Totals, stream_counts
 
 
@@ -14,21 +12,20 @@ class StreamTallies:
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
-        self._tallies: dict[str, TallyByBatch] = {}
-        self._totals: dict[str, Totals] = {}
+        self._counted: dict[str, tuple[ByBatch[Tally], Totals]] = {}
 
-    def of(self, pipeline: str, totals: Totals) -> TallyByBatch:
+    def of(self, pipeline: str, totals: Totals) -> ByBatch[Tally]:
         """Where a pipeline counts; `totals` has what it counted in earlier runs."""
-        self._totals[pipeline] = totals
-        return self._tallies.setdefault(pipeline, TallyByBatch())
+        known, _ = self._counted.get(pipeline, (tallies_by_batch(), totals))
+        self._counted[pipeline] = (known, totals)
+        return known
 
     def forget(self, pipeline: str) -> None:
         """Drop what a pipeline has counted: it starts again from the beginning."""
-        self._tallies.pop(pipeline, None)
+        self._counted.pop(pipeline, None)
 
     def counts(self) -> StreamCounts:
-        totals: Mapping[str, Totals] = self._totals
         return counts_of(
-            {name: tally.total for name, tally in self._tallies.items()},
-            [totals[name].of(stream_counts(self._stream)) for name in self._tallies],
+            {name: tallies.total for name, (tallies, _) in self._counted.items()},
+            [totals.of(stream_counts(self._stream)) for _, totals in self._counted.values()],
         )

@@ -27,11 +27,6 @@ def stream_counts(name: str) -> str:
     return f"stream {name}"
 
 
-def query_counts(name: str) -> str:
-    """Whose counts those of a query are."""
-    return f"query {name}"
-
-
 class Totals:
     """Counts of one pipeline; `folder` is its checkpoint, None: nothing is to be kept."""
 
@@ -48,7 +43,7 @@ class Totals:
     def note(self, batch: int, counts: Counts) -> None:
         """Take the counts of a batch, perhaps again."""
         with self._lock:
-            if batch < self._batch or (batch > self._batch and not any(map(any, _values(counts)))):
+            if batch < self._batch or (batch > self._batch and not _counts_any(counts)):
                 return  # nothing that would change a total
             if batch > self._batch:
                 for whose, counted in self._last.items():
@@ -64,5 +59,5 @@ class Totals:
             return self._before.get(whose, Counter()) + Counter(self._last.get(whose, {}))
 
 
-def _values(counts: Counts) -> list[list[int]]:
-    return [list(each.values()) for each in counts.values()]
+def _counts_any(counts: Counts) -> bool:
+    return any(number for each in counts.values() for number in each.values())

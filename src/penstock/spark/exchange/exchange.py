@@ -12,7 +12,7 @@ Lines of the exchange have one shape, whatever the stream:
     g        the group's key   the group's key            some group's key     the group's key
     stream   number of it      number of it               number of it         number of it
     task     who packed it     who sends it               who packed them      who packed it
-    seq      its number        STREAM_PROGRESS; NEWEST_OF        MALFORMED_ROWS       PROMISES
+    seq      its number        STREAM_PROGRESS; NEWEST_OF MALFORMED_ROWS       PUNCTUATION
     newest   BEGINNING         newest timestamp, ticks;   BEGINNING            BEGINNING
                                BEGINNING: none
     rows     rows in it        rows the task saw; which   rows in it           how many, for one
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -49,7 +50,7 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-STREAM_PROGRESS, MALFORMED_ROWS, PROMISES, NEWEST_OF = -1, -2, -3, -4
+STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -67,6 +68,18 @@ SCHEMA = pa.schema(
 DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payload BINARY"
 
 Batches = Iterator[pa.RecordBatch]
+
+
+class Line(NamedTuple):
+    """A line as groups get it: a row of Spark's has the same names."""
+
+    g: int
+    stream: int
+    task: int
+    seq: int
+    newest: int
+    rows: int
+    payload: Any  # bytes, or None
 
 
 @dataclass(frozen=True)
@@ -97,9 +110,9 @@ class Packer:
                 group = self.groups[task % len(self.groups)]
                 yield _line(group, self.number, task, MALFORMED_ROWS, bad)
             if marker is not None and rows.get_column(marker).any():
-                is_promise = rows.get_column(marker).fill_null(False)
-                yield from self._promises(task, rows.filter(is_promise))
-                rows = rows.filter(~is_promise)
+                is_punctuation = rows.get_column(marker).fill_null(False)
+                yield from self._punctuation(task, rows.filter(is_punctuation))
+                rows = rows.filter(~is_punctuation)
             # What lacks one of several times is not a row, and says nothing by the others.
             dated = rows.filter(is_placed(rows, self.stream.times)) if further else rows
             if on is not None:
@@ -113,9 +126,10 @@ class Packer:
                 seq += 1
         reach("exchange.packed")
         if count:
-            yield self._progress(task, newest, count, foremost)
+            payload = to_ipc(foremost.to_frame()) if foremost.len() else None
+            yield self._told(task, STREAM_PROGRESS, newest, count, payload)
             for number, column in enumerate(further):
-                yield self._newest_of(task, number, newest_of[column])
+                yield self._told(task, NEWEST_OF, newest_of[column], number)
         reach("exchange.over")
 
     def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
@@ -163,21 +177,17 @@ class Packer:
             for (place,), part in parts.items():
                 yield self.groups[place], part
 
-    def _progress(self, task: int, newest: int, count: int, foremost: pl.Series) -> pa.RecordBatch:
-        payload = to_ipc(foremost.to_frame()) if foremost.len() else None
-        fixed = {"stream": self.number, "task": task, "seq": STREAM_PROGRESS, "payload": payload}
-        lines = [{"g": g, **fixed, "newest": newest, "rows": count} for g in self.groups]
+    def _told(
+        self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
+    ) -> pa.RecordBatch:
+        """A line of progress to every group."""
+        values = (self.number, task, seq, newest, rows, payload)
+        lines = [dict(zip(SCHEMA.names, (group, *values), strict=True)) for group in self.groups]
         return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
 
-    def _newest_of(self, task: int, number: int, newest: int) -> pa.RecordBatch:
-        """How far another column that progresses has come."""
-        fixed = {"stream": self.number, "task": task, "seq": NEWEST_OF, "payload": None}
-        lines = [{"g": g, **fixed, "newest": newest, "rows": number} for g in self.groups]
-        return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
-
-    def _promises(self, task: int, rows: pl.DataFrame) -> Batches:
+    def _punctuation(self, task: int, rows: pl.DataFrame) -> Batches:
         for number, group in enumerate(self.groups):
-            yield _line(group, self.number, task, PROMISES, rows, 0 if number else rows.height)
+            yield _line(group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height)
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -190,7 +200,7 @@ def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _newest(times: pl.Series) -> int:
-    """The newest of the times; one beyond all bounds is no time, and promises nothing."""
+    """The newest of the times; one beyond all bounds is no time, and says nothing."""
     high = times.max()
     if isinstance(high, int) and high >= END:
         high = times.filter(times < END).max()

@@ -20,9 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
+from pyspark.sql import Row as SparkRow
 
 from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
@@ -31,7 +31,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.control.control_stream import PULSE
-from penstock.spark.exchange.exchange import SCHEMA, Packer
+from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import Store
 from penstock.spark.placement.partitioning import PartitionKeys
@@ -51,7 +51,7 @@ class MicroBatch:
     """What one micro-batch brings."""
 
     rows: Mapping[str, Tasks] = field(default_factory=dict)
-    promises: Mapping[str, int] = field(default_factory=dict)
+    bounds: Mapping[str, int] = field(default_factory=dict)
 
     def arrived(self, stream: str) -> list[Row]:
         """The rows of a stream in the order of their tasks and blocks."""
@@ -67,27 +67,26 @@ class Exchange:
     groups: Sequence[int]
     salt: int = 0
 
-    def lines(self, batch: MicroBatch) -> pd.DataFrame:
+    def lines(self, batch: MicroBatch) -> list[Line]:
         """Everything that the exchange hands over in one micro-batch."""
         found = [
-            self._packed(number, stream, task, blocks)
+            line
             for number, stream in enumerate(self.program.streams)
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
+            for line in self._packed(number, stream, task, blocks)
         ]
-        if batch.promises:
-            found.append(pulse_lines(self.groups, batch.promises))
-        return pd.concat(found) if found else pulse_lines((), {})
+        return found + (pulse_lines(self.groups, batch.bounds) if batch.bounds else [])
 
     def _packed(
         self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]]
-    ) -> pd.DataFrame:
+    ) -> list[Line]:
         batches = (block_of(stream, block) for block in blocks)
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
         packer = Packer(number, stream, self.keys[stream.name], groups)
         packed = pa.Table.from_batches(list(packer(batches)), schema=SCHEMA)
         # Outside of Spark every task calls itself 0.
-        return packed.to_pandas().assign(task=task)
+        return [Line(**{**line, "task": task}) for line in packed.to_pylist()]
 
 
 def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
@@ -98,11 +97,10 @@ def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def pulse_lines(groups: Iterable[int], promises: Mapping[str, int]) -> pd.DataFrame:
-    """What the pulse hands over when these promises are new."""
-    payload = json.dumps(dict(promises)).encode()
-    lines = [(g, PULSE, 0, 0, BEGINNING, 0, payload) for g in groups]
-    return pd.DataFrame(lines, columns=SCHEMA.names)
+def pulse_lines(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Line]:
+    """What the pulse hands over when these bounds are new."""
+    payload = json.dumps(dict(bounds)).encode()
+    return [Line(g, PULSE, 0, 0, BEGINNING, 0, payload) for g in groups]
 
 
 @dataclass
@@ -110,25 +108,21 @@ class Worker:
     """A Python worker of Spark: what it keeps between batches."""
 
     folder: Path | None
-    alive: dict[Any, Any] = field(default_factory=dict)
-    caches: dict[str, SegmentCache] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.caches["planning"] = SegmentCache(self.folder)
+        self.forget()
 
     def forget(self) -> None:
         """What is left of a process that was killed: nothing but what it shared."""
-        self.alive = {}
-        self.caches = {"planning": SegmentCache(self.folder)}
+        self.alive: dict[Any, Any] = {}
+        self.caches = {"": SegmentCache(self.folder)}
 
-    def run(self, program: Program, group: int, store: Store, lines: pd.DataFrame) -> Output:
+    def run(self, program: Program, group: int, store: Store, lines: Sequence[Line]) -> Output:
         """Attempt a batch of one group; what it keeps goes to `store`."""
         with self._at_work():
             operator = GroupProcessor(program)
             operator.init(store.handle())
-            frames = list(operator.handleInputRows((group,), iter([lines]), None))
-            operator.close()
-        return Output(frames)
+            return Output(list(operator.handleInputRows((group,), iter(lines), None)))
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -145,15 +139,14 @@ class Worker:
 class Output:
     """What a processor handed out."""
 
-    frames: list[pd.DataFrame]
+    lines: list[SparkRow]
 
     def blocks(self, kind: str, name: str) -> Iterator[pl.DataFrame]:
-        for frame in self.frames:
-            for line in frame.itertuples():
-                if (line.kind, line.name) == (kind, name):
-                    block = from_ipc(line.payload)
-                    assert block.height == line.rows
-                    yield block
+        for line in self.lines:
+            if (line.kind, line.name) == (kind, name):
+                block = from_ipc(line.payload)
+                assert block.height == line.rows
+                yield block
 
     def rows(self, kind: str, name: str) -> list[Row]:
         return [row for block in self.blocks(kind, name) for row in block.to_dicts()]
@@ -188,14 +181,14 @@ class FakePipeline:
         batch: MicroBatch,
         worker: Callable[[int], Worker],
         failed: Callable[[int], Sequence[Worker]] = lambda group: (),
-        shuffled: Callable[[pd.DataFrame], pd.DataFrame] = lambda lines: lines,
+        shuffled: Callable[[list[Line]], list[Line]] = lambda lines: lines,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
         lines = _until_it_works(lambda: self.exchange.lines(batch))
         outputs = {}
         for group in self.exchange.groups:
-            mine = shuffled(lines[lines["g"] == group])
-            if mine.empty:
+            mine = shuffled([line for line in lines if line.g == group])
+            if not mine:
                 continue
             for each in failed(group):
                 with suppress(InjectedFault):  # a fault may hit it, too
@@ -203,7 +196,7 @@ class FakePipeline:
             outputs[group] = _until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
 
-    def _attempt(self, group: int, worker: Callable[[int], Worker], lines: pd.DataFrame) -> Output:
+    def _attempt(self, group: int, worker: Callable[[int], Worker], lines: list[Line]) -> Output:
         """One group's batch; its state counts only if the worker gets to the end."""
         attempt, chosen = self.stores[group].copy(), worker(group)
         try:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
 from penstock.spark.state.spark_state_store import DIRECTORY
 
@@ -40,6 +40,9 @@ class Store:
     def handle(self) -> StatefulProcessorHandle:
         return cast(StatefulProcessorHandle, FakeHandle(self))
 
+    def map(self, name: str) -> MapState:
+        return cast(MapState, FakeMap(self, self.maps.setdefault(name, {})))
+
 
 @dataclass
 class FakeHandle:
@@ -47,17 +50,14 @@ class FakeHandle:
 
     store: Store
 
-    def getMapState(self, name: str, key_schema: Any, value_schema: Any) -> FakeMap:
-        return FakeMap(self.store, self.store.maps.setdefault(name, {}))
+    def getMapState(self, name: str, key_schema: Any, value_schema: Any) -> MapState:
+        return self.store.map(name)
 
 
 @dataclass
 class FakeMap:
     store: Store
     entries: dict[int, bytes]
-
-    def containsKey(self, key: tuple[int]) -> bool:
-        return key[0] in self.entries
 
     def getValue(self, key: tuple[int]) -> tuple[bytearray] | None:
         found = self.entries.get(key[0])

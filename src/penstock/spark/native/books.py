@@ -21,7 +21,7 @@ import json
 import os
 import shutil
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -50,16 +50,16 @@ class Note:
 
     rows: int = 0
     newest: int = BEGINNING
-    bound: int = BEGINNING  # promised from outside
-    aside: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # by kind
+    bound: int = BEGINNING  # from outside
+    aside: dict[Reason, list[pl.DataFrame]] = field(default_factory=dict)
 
-    def reject(self, kind: str, rows: pl.DataFrame | None) -> None:
-        if rows is not None and rows.height:
-            self.aside.setdefault(kind, []).append(rows)
+    def reject(self, reason: Reason, rows: pl.DataFrame) -> None:
+        if rows.height:
+            self.aside.setdefault(reason, []).append(rows)
 
 
 def standing_after(before: Standing, note: Note, stream: Stream) -> Standing:
-    """What a stream has promised when a batch is over; as the kernel's generators have it."""
+    """How far a stream is when a batch is over; as the kernel's generators have it."""
     newest = max(before.newest, note.newest)
     bounds = [before.bound, note.bound]
     if stream.slack is not None and newest > BEGINNING:
@@ -71,8 +71,8 @@ def lateness_after(before: Standing, note: Note, stream: Stream) -> int:
     """How far the latest of the late rows lies behind the newest of earlier batches."""
     if before.bound >= END:
         return 0  # the stream was over
-    # A promise from outside may be ahead of all rows, and a late row the newest of them.
-    late = note.aside.get(Reason.LATE.value, ())
+    # A bound from outside may be ahead of all rows, and a late row the newest of them.
+    late = note.aside.get(Reason.LATE, ())
     oldest = [rows.get_column(str(stream.timestamp)).min() for rows in late]
     return max([0, *(before.newest - time for time in oldest if isinstance(time, int))])
 
@@ -85,11 +85,10 @@ class Books:
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
     def before(self, batch: int) -> Standing:
-        """What the batches before this one have promised."""
+        """How far the stream is by the batches before this one."""
         if batch == 0:
             return Standing()
-        kept = read_sealed(Path(self.folder) / f"{batch}.json")
-        return Standing(int(kept["bound"]), int(kept["newest"]))
+        return Standing(**read_sealed(Path(self.folder) / f"{batch}.json"))
 
     # -- tasks --------------------------------------------------------------------------------
 
@@ -98,17 +97,16 @@ class Books:
         place = Path(self.folder) / str(batch)
         place.mkdir(parents=True, exist_ok=True)
         name = f"{self.run}-{task}"
-        for kind, parts in note.aside.items():
-            _write(place / f"{name}.{kind}", to_ipc(pl.concat(parts)))
+        for reason, parts in note.aside.items():
+            _write(place / f"{name}.{reason.value}", to_ipc(pl.concat(parts)))
         said = {"rows": note.rows, "newest": note.newest, "bound": note.bound}
         _write(place / f"{name}.json", json.dumps(said).encode())
 
     # -- driver -------------------------------------------------------------------------------
 
-    def open(self, batch: int) -> Standing:
-        """Make room for the notes of a batch; gives what it is judged by."""
+    def open(self, batch: int) -> None:
+        """Make room for the notes of a batch."""
         shutil.rmtree(Path(self.folder) / str(batch), ignore_errors=True)
-        return self.before(batch)
 
     def noted(self, batch: int) -> Note:
         """What all tasks of a batch have noted."""
@@ -119,18 +117,17 @@ class Books:
             whole.rows += said["rows"]
             whole.newest = max(whole.newest, said["newest"])
             whole.bound = max(whole.bound, said["bound"])
-            for kind in (Reason.LATE.value, Reason.MALFORMED.value):
-                rows = file.with_suffix(f".{kind}")
+            for reason in (Reason.LATE, Reason.MALFORMED):
+                rows = file.with_suffix(f".{reason.value}")
                 if rows.exists():
-                    whole.reject(kind, from_ipc(rows.read_bytes()))
+                    whole.reject(reason, from_ipc(rows.read_bytes()))
         return whole
 
     def close(self, batch: int, after: Standing) -> None:
         """A batch is over: keep what it leaves for the next one, forget its notes."""
         folder = Path(self.folder)
         folder.mkdir(parents=True, exist_ok=True)
-        said = {"bound": after.bound, "newest": after.newest}
-        write_sealed(folder / f"{batch + 1}.json", said)
+        write_sealed(folder / f"{batch + 1}.json", asdict(after))
         shutil.rmtree(folder / str(batch), ignore_errors=True)
         (folder / f"{batch + 1 - KEPT}.json").unlink(missing_ok=True)
 

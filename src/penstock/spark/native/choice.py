@@ -23,9 +23,6 @@ class Choice:
     lowering: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"{self.lowering}: {self.reason}"
-
 
 def choose(
     queries: Mapping[str, Node], options: Options, rejecting: Mapping[str, str] | None = None
@@ -42,23 +39,20 @@ def choose(
     ((name, plan),) = queries.items()
     against = next(iter(rejecting.values())) if rejecting else objection(plan)
     against = against or _not_honoured(plan, options)
-    if against is None and wanted == NATIVE:
-        return Choice(NATIVE, "as set by SET lowering")
-    if against is None and slides(plan):
-        return Choice(KERNEL, "sliding windows are faster in the kernel")
-    if against is None and source_of(aggregate_of(plan)) is None:
-        return Choice(
-            KERNEL,
-            "Spark SQL would accept late rows while their window is open",
-        )
-    if against is None:
-        return Choice(NATIVE, "a single tumbling aggregate, which Spark SQL computes as fast")
-    if wanted == NATIVE:
+    if against is not None and wanted == NATIVE:
         raise NotExecutable(
             f"`{name}` cannot run as Spark SQL alone: {against}",
             hint="SET lowering = auto runs it in the kernel",
         )
-    return Choice(KERNEL, against)
+    if against is not None:
+        return Choice(KERNEL, against)
+    if wanted == NATIVE:
+        return Choice(NATIVE, "as set by SET lowering")
+    if slides(plan):
+        return Choice(KERNEL, "sliding windows are faster in the kernel")
+    if source_of(aggregate_of(plan)) is None:
+        return Choice(KERNEL, "Spark SQL would accept late rows while their window is open")
+    return Choice(NATIVE, "a single tumbling aggregate, which Spark SQL computes as fast")
 
 
 def _not_honoured(plan: Node, options: Options) -> str | None:

@@ -24,7 +24,13 @@ from penstock.model.types import Type
 
 _TYPES = frozenset(Type) - {Type.INTERVAL, Type.BINARY, Type.DATE}
 
-_SIGNS: Mapping[str, Callable[..., Column]] = MappingProxyType(
+
+def _concat(*texts: Column) -> Column:
+    together = reduce(add, (F.length(text.cast("string")) for text in texts))
+    return F.when(together <= LONGEST_TEXT, F.concat(*texts))
+
+
+_FORMS: Mapping[str, Callable[..., Column]] = MappingProxyType(
     {
         "+": add,
         "-": sub,
@@ -46,6 +52,7 @@ _SIGNS: Mapping[str, Callable[..., Column]] = MappingProxyType(
         "not": lambda a: ~a,
         "is_null": lambda a: a.isNull(),
         "is_not_null": lambda a: a.isNotNull(),
+        "concat": _concat,
         "in": lambda a, *others: reduce(or_, (a == other for other in others)),
     }
 )
@@ -62,7 +69,6 @@ _CALLED = frozenset(
         "least",
         "upper",
         "lower",
-        "concat",
         "contains",
         "startswith",
         "endswith",
@@ -77,7 +83,7 @@ def objection(expression: Expression) -> str | None:
     """Why an expression cannot be left to Spark; None: it can."""
     for part in expression.walk():
         match part:
-            case Call() if part.function not in _SIGNS and part.function not in _CALLED:
+            case Call() if part.function not in _FORMS and part.function not in _CALLED:
                 return f"`{part.function}` is computed in the kernel"
             case Cast() if not (part.input.type.is_numeric and part.to.is_numeric):
                 return f"`{part}` is computed in the kernel"
@@ -122,12 +128,9 @@ def _case(case: Case) -> Column:
 def _call(call: Call) -> Column:
     match = lookup(call.function).match(tuple(arg.type for arg in call.args))
     arguments = [_cast(arg, to) for arg, to in zip(call.args, match.parameters, strict=True)]
-    form = _SIGNS.get(call.function)
+    form = _FORMS.get(call.function)
     if form is not None:
         return form(*arguments).cast(str(match.result))
-    if call.function == "concat":
-        together = reduce(add, (F.length(argument.cast("string")) for argument in arguments))
-        return F.when(together <= LONGEST_TEXT, F.concat(*arguments))
     return F.call_function(call.function, *arguments)
 
 

@@ -12,10 +12,10 @@ ones and those without a time go into `books`, to be counted and looked at.
 Punctuation from outside comes through here too, because it raises the bound of later batches. And
 every block sends a line like it, with its newest time, however few rows a selection leaves.
 
-    column             a folded line        punctuation, blocks
-    penstock_time      newest in it         theirs
-    groups, parts      theirs               NULL
-    penstock_promise   false                true
+    column                 a folded line        punctuation, blocks
+    penstock_time          newest in it         theirs
+    groups, parts          theirs               NULL
+    penstock_punctuation   false                true
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from penstock.kernel.conform import Conformed, timeless_as_text
 from penstock.kernel.expressions import compile_columns, compile_expression
@@ -39,14 +38,14 @@ from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.spark.faults import reach
 from penstock.spark.native.books import Books, Note
-from penstock.spark.native.parts import names, parts_of
-from penstock.spark.native.promises import PROMISE, watermarked
+from penstock.spark.native.parts import names, steps_of
 from penstock.spark.native.sliding import PANE, pane_length
 from penstock.spark.native.times import FIRST, SHIFT, TIME, spoken
+from penstock.spark.native.watermark import PUNCTUATION, watermarked
 from penstock.spark.sources.direct_files import PATH, is_direct, new_files, read_file
 from penstock.windows import Sliding
 
-#: A promise from outside, where a file has its path.
+#: A bound from outside, where a file has its path.
 BOUND = "penstock_bound"
 
 _ARROW_TYPES = {
@@ -83,21 +82,21 @@ def folded(
     spark: SparkSession,
     node: nodes.WindowAggregate,
     stream: Stream,
-    promises: DataFrame,
+    bounds: DataFrame,
     books: Books,
 ) -> DataFrame:
-    """The stream in lines, with Spark's watermark; `promises` has one column, `bound`."""
+    """The stream in lines, with Spark's watermark; `bounds` has one column, `bound`."""
     columns = (
         (TIME, Type.TIMESTAMP),
         *((name, node.input.schema[name].type) for name in node.groups),
-        *(column for part in parts_of(node) for column in part.columns),
-        (PROMISE, Type.BOOLEAN),
+        *((part.name, part.type) for each in steps_of(node) for part in each.parts),
+        (PUNCTUATION, Type.BOOLEAN),
     )
     ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns)
-    # Promises come first: Spark looks for new ones before it looks for new files.
-    both = promises.select(
-        F.lit(None).cast("string").alias(PATH), F.col("bound").alias(BOUND)
-    ).union(new_files(spark, stream).select(PATH, F.lit(None).cast("bigint").alias(BOUND)))
+    # Punctuation comes first: Spark looks for it before it looks for new files.
+    both = bounds.withColumnRenamed("bound", BOUND).unionByName(
+        new_files(spark, stream), allowMissingColumns=True
+    )
     assert stream.slack is not None
     return watermarked(both.mapInArrow(Folder(node, stream, columns, books), ddl), stream.slack)
 
@@ -125,10 +124,8 @@ class Folder:
         reach("fold.begin")
         bound, note = self.books.before(number).bound, Note()
         for batch in batches:
-            for path, promised in zip(
-                batch.column(PATH).to_pylist(), batch.column(BOUND).to_pylist(), strict=True
-            ):
-                for lines in self._lines(path, promised, bound, note):
+            for given in batch.to_pylist():
+                for lines in self._lines(given[PATH], given[BOUND], bound, note):
                     table = lines.to_arrow(compat_level=pl.CompatLevel.oldest())
                     yield from table.cast(schema).to_batches()
         if note != Note():
@@ -136,13 +133,13 @@ class Folder:
         reach("fold.over")
 
     def _lines(
-        self, path: str | None, promised: int | None, bound: int, note: Note
+        self, path: str | None, given: int | None, bound: int, note: Note
     ) -> Iterator[pl.DataFrame]:
-        """The lines of a promise, or those of a file, block by block."""
-        if promised is not None:
-            note.bound = max(note.bound, promised)
+        """The line of a bound given from outside, or those of a file, block by block."""
+        if given is not None:
+            note.bound = max(note.bound, given)
             assert self.stream.slack is not None
-            yield self._promise(spoken(promised, self.stream.slack))
+            yield self._punctuation(spoken(given, self.stream.slack))
         elif path is not None:
             for block in read_file(path, self.stream):
                 yield self.fold(block, bound, note)
@@ -150,32 +147,29 @@ class Folder:
     def fold(self, block: Conformed, bound: int, note: Note) -> pl.DataFrame:
         """The lines of a block; rows below `bound` are late."""
         on = str(self.stream.timestamp)
-        note.rows += block.rows.height + (
-            block.rejected.height if block.rejected is not None else 0
-        )
-        note.reject(Reason.MALFORMED.value, block.rejected)
+        note.rows += block.rows.height
+        if block.rejected is not None:
+            note.rows += block.rejected.height
+            note.reject(Reason.MALFORMED, block.rejected)
         parts = split(block.rows, on, bound, None)
-        if parts.timeless.height:
-            note.reject(Reason.MALFORMED.value, timeless_as_text(self.stream, parts.timeless))
-        note.reject(Reason.LATE.value, parts.late)
+        note.reject(Reason.MALFORMED, timeless_as_text(self.stream, parts.timeless))
+        note.reject(Reason.LATE, parts.late)
         rows = parts.on_time
         too_early = rows.get_column(on) < FIRST
         if too_early.any():
-            note.reject(
-                Reason.MALFORMED.value, timeless_as_text(self.stream, rows.filter(too_early))
-            )
+            note.reject(Reason.MALFORMED, timeless_as_text(self.stream, rows.filter(too_early)))
             rows = rows.filter(~too_early)
         newest = rows.get_column(on).max()
         if not isinstance(newest, int):
-            return self._promise(None).clear()
+            return self._punctuation(None).clear()
         note.newest = max(note.newest, newest)
-        line = self._promise(newest + SHIFT)
+        line = self._punctuation(newest + SHIFT)
         return pl.concat([line, self._folded(rows)], how="diagonal").select(line.columns)
 
-    def _promise(self, time: int | None) -> pl.DataFrame:
+    def _punctuation(self, time: int | None) -> pl.DataFrame:
         """A line that tells Spark how far the stream has come."""
         types = {name: polars_type(type_) for name, type_ in self.columns}
-        told = {**dict.fromkeys(types), TIME: time, PROMISE: True}
+        told = {**dict.fromkeys(types), TIME: time, PUNCTUATION: True}
         return pl.DataFrame({name: [value] for name, value in told.items()}, schema=types)
 
     def _folded(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -205,7 +199,7 @@ class Folder:
                 for column in _of_rows(number, aggregate)
             ),
         )
-        return lines.drop(PANE).with_columns(pl.lit(False).alias(PROMISE))
+        return lines.drop(PANE).with_columns(pl.lit(False).alias(PUNCTUATION))
 
 
 def _steps(node: nodes.Node) -> list[nodes.Select | nodes.Project]:

@@ -4,7 +4,7 @@ A query qualifies if it is one sliding or tumbling aggregate over event time, wi
 projections below and above it. For tumbling windows Spark's own aggregation is as good as any:
 there is no row to copy into several windows. Sliding ones are put together from panes (`sliding`).
 
-What stays ours is progress (`promises`), and reading files (`folding`).
+What stays ours is progress (`watermark`), and reading files (`folding`).
 
 Spark counts in milliseconds, so times of windows and slack must be whole ones. And of rows that it
 reads itself it judges lateness by windows: one below the bound is still taken in while its window
@@ -29,6 +29,7 @@ from penstock.plan import nodes
 from penstock.plan.graph import below, walk
 from penstock.spark.native import expressions, sliding
 from penstock.spark.native.times import TIME
+from penstock.spark.sources.sources import in_ticks
 from penstock.windows import Sliding
 
 #: Types that leave a query as they are, or as ticks.
@@ -43,25 +44,17 @@ def objection(plan: nodes.Node) -> str | None:
     for column in plan.schema:
         if column.type not in _SHOWN:
             return f"`{column.name}` is {column.type}, which only the kernel can output"
-    for node in walk(plan):
-        found = _objection_to(node)
-        if found is not None:
-            return found
-    return (
-        None
-        if _is_event_time(aggregates[0].input, aggregates[0].window.on)
-        else (f"`{aggregates[0].window.on}` is not the time its streams are declared with")
-    )
+    found = next(filter(None, map(_objection_to, walk(plan))), None)
+    [node] = aggregates
+    if found is None and not _is_event_time(node.input, node.window.on):
+        return f"`{node.window.on}` is not the time its streams are declared with"
+    return found
 
 
 def slides(plan: nodes.Node) -> bool:
-    """Whether its windows overlap."""
-    return any(
-        isinstance(node, nodes.WindowAggregate)
-        and isinstance(node.window, Sliding)
-        and not node.window.is_tumbling
-        for node in walk(plan)
-    )
+    """Whether its windows overlap, of a plan that has no objection."""
+    window = aggregate_of(plan).window
+    return isinstance(window, Sliding) and not window.is_tumbling
 
 
 def _objection_to(node: nodes.Node) -> str | None:
@@ -151,57 +144,42 @@ def aggregate_of(plan: nodes.Node) -> nodes.WindowAggregate:
 
 def lowered(plan: nodes.Node, aggregated: DataFrame) -> DataFrame:
     """What is above the aggregate, over its results; times come out as ticks."""
-    frame = _lowered(plan, aggregated)
-    return frame.select(
-        *(
-            (
-                F.unix_micros(f"`{c.name}`") if c.type is Type.TIMESTAMP else F.col(f"`{c.name}`")
-            ).alias(c.name)
-            for c in plan.schema
-        )
-    )
-
-
-def _lowered(node: nodes.Node, aggregated: DataFrame) -> DataFrame:
-    match node:
-        case nodes.Select():
-            return _lowered(node.input, aggregated).where(expressions.column(node.predicate))
-        case nodes.Project():
-            return _lowered(node.input, aggregated).select(*map(expressions.column, node.columns))
-        case nodes.WindowAggregate():
-            return aggregated
-    raise PenstockBug(f"{type(node).__name__} was let through")
+    frame = _lowered(plan, {aggregate_of(plan): aggregated})
+    return frame.select(*map(in_ticks, plan.schema))
 
 
 def aggregated_rows(node: nodes.WindowAggregate, streams: Mapping[str, DataFrame]) -> DataFrame:
-    """The aggregate, with what is below it, over streams that `promising` has prepared."""
-    return sliding.of_rows(node, _below(node.input, streams))
+    """The aggregate, with what is below it, over streams that `punctuated` has prepared."""
+    sources = [each for each in walk(node) if isinstance(each, nodes.Source)]
+    known: dict[nodes.Node, DataFrame] = {each: streams[each.stream.name] for each in sources}
+    return sliding.aggregated(node, _lowered(node.input, known, TIME), folded=False)
 
 
-def _below(node: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
-    """What is below the aggregate, with the column that Spark watches."""
+def _lowered(node: nodes.Node, known: Mapping[nodes.Node, DataFrame], *time: str) -> DataFrame:
+    """A node over the frames that are known; `time` names the column that Spark watches there."""
+    if node in known:
+        return known[node]
     match node:
-        case nodes.Source():
-            return streams[node.stream.name]
         case nodes.Select():
-            # It looks at the time as well, or Spark would filter before it has seen how far the
-            # stream has come, and throw out the promises.
-            never = F.col(TIME) < F.timestamp_micros(F.lit(0))
-            return _below(node.input, streams).where(expressions.column(node.predicate) | never)
+            condition = expressions.column(node.predicate)
+            for each in time:
+                # It looks at the time as well, or Spark would filter before it has seen how far the
+                # stream has come, and throw out punctuation.
+                condition |= F.col(each) < F.timestamp_micros(F.lit(0))
+            return _lowered(node.input, known, *time).where(condition)
         case nodes.Project():
-            return _below(node.input, streams).select(
-                *map(expressions.column, node.columns), F.col(TIME)
-            )
+            columns = map(expressions.column, node.columns)
+            return _lowered(node.input, known, *time).select(*columns, *time)
         case nodes.Union():
-            return reduce(DataFrame.union, (_part(node, part, streams) for part in node.parts))
+            return reduce(DataFrame.union, (_part(node, part, known) for part in node.parts))
     raise PenstockBug(f"{type(node).__name__} was let through")
 
 
-def _part(union: nodes.Union, part: nodes.Node, streams: Mapping[str, DataFrame]) -> DataFrame:
+def _part(union: nodes.Union, part: nodes.Node, known: Mapping[nodes.Node, DataFrame]) -> DataFrame:
     columns = []
     for mine, *others in zip(union.schema, *(p.schema for p in union.parts), strict=True):
         if any(other.name == ROW_NUM for other in others):
             continue  # rows have no numbers here, and nobody looks at them
         theirs = others[union.parts.index(part)]
         columns.append(F.col(f"`{theirs.name}`").cast(str(mine.type)).alias(mine.name))
-    return _below(part, streams).select(*columns, F.col(TIME))
+    return _lowered(part, known, TIME).select(*columns, TIME)

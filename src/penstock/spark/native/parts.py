@@ -13,7 +13,7 @@ windows of panes.  Spec: window-queries 4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -31,52 +31,56 @@ _SKETCHED = {Type.BIGINT: "bigint", Type.STRING: "string"}
 
 
 @dataclass(frozen=True)
-class Parts:
-    """One function in steps, as Spark columns; `columns` are the names and types of a part.
+class Part:
+    """A column that is kept of some rows, or made of the same of other parts by `merge`."""
 
-    Without `of_parts` it needs all rows of a window at once, which only a tumbling window has.
-    """
+    name: str
+    type: Type
+    of: Column
+    merge: Callable[[str], Column]
 
-    columns: Sequence[tuple[str, Type]]
-    of_rows: Sequence[Column]
-    of_parts: Sequence[Column]
+    @property
+    def of_rows(self) -> Column:
+        return self.of.alias(self.name)
+
+    @property
+    def of_parts(self) -> Column:
+        return self.merge(self.name).alias(self.name)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A function as its parts, and what is made of them in the end."""
+
+    parts: Sequence[Part]
     final: Column
 
 
-def parts_of(node: WindowAggregate) -> list[Parts]:
-    """The functions of an aggregate, in their order."""
-    return [parts(number, result.aggregate) for number, result in enumerate(node.results)]
+def steps_of(node: WindowAggregate) -> list[Steps]:
+    """The functions of an aggregate, in their order.
+
+    One that is not computed `in_parts` needs all rows of a window at once, which only a tumbling
+    window has: its part is never merged.
+    """
+    return [_steps(number, result.aggregate) for number, result in enumerate(node.results)]
 
 
-def parts(number: int, aggregate: Aggregate) -> Parts:
+def _steps(number: int, aggregate: Aggregate) -> Steps:
     name, rest = names(number)
     value = F.lit(1) if aggregate.argument is None else expressions.column(aggregate.argument)
-    counted = (F.count(value).alias(rest), F.sum(rest).alias(rest))
+    count = Part(rest, Type.BIGINT, F.count(value), F.sum)
     match aggregate.function:
         case "count":
-            return Parts([(rest, Type.BIGINT)], [counted[0]], [counted[1]], F.col(rest))
+            return Steps([count], F.col(rest))
         case "avg":
-            total = F.sum(value.cast("double")).alias(name)
-            return Parts(
-                [(name, Type.DOUBLE), (rest, Type.BIGINT)],
-                [total, counted[0]],
-                [F.sum(name).alias(name), counted[1]],
-                F.when(F.col(rest) > 0, F.col(name) / F.col(rest)),
-            )
+            total = Part(name, Type.DOUBLE, F.sum(value.cast("double")), F.sum)
+            return Steps([total, count], F.when(F.col(rest) > 0, F.col(name) / F.col(rest)))
         case "approx_count_distinct":
-            return Parts(
-                [(name, Type.BINARY)],
-                [sketch(aggregate).alias(name)],
-                [F.hll_union_agg(name).alias(name)],
-                F.hll_sketch_estimate(name),
-            )
-    function, form = getattr(F, aggregate.function), aggregate.definition.native
-    return Parts(
-        [(name, aggregate.type)],
-        [function(value).alias(name)],
-        [function(name).alias(name)] if form is not None and form.in_parts else [],
-        F.col(name).cast(str(aggregate.type)),
-    )
+            distinct = Part(name, Type.BINARY, sketch(aggregate), F.hll_union_agg)
+            return Steps([distinct], F.hll_sketch_estimate(name))
+    function = getattr(F, aggregate.function)
+    part = Part(name, aggregate.type, function(value), function)
+    return Steps([part], F.col(name).cast(str(aggregate.type)))
 
 
 def sketch(aggregate: Aggregate) -> Column:

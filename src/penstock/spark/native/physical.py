@@ -13,7 +13,7 @@ with the rows (`lowering`); sliding windows are a second aggregate over panes (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from penstock.errors import PenstockBug
 from penstock.optimizer.physical import PhysicalPlan
@@ -28,6 +28,7 @@ from penstock.optimizer.specs import (
     WindowSpec,
 )
 from penstock.plan import nodes
+from penstock.runtime.status import OperatorStatus
 from penstock.spark.native.folding import source_of
 from penstock.spark.native.lowering import aggregate_of, slides
 from penstock.windows import Tagged
@@ -46,13 +47,11 @@ def is_native(plan: PhysicalPlan) -> bool:
     return isinstance(plan.spec, NativeSpec)
 
 
-def figures(plan: PhysicalPlan, rows: int, size: int) -> Mapping[str, tuple[int, int]]:
-    """By operator, the rows and bytes that it keeps; of Spark's state only the sum is known."""
-    found = {each.id: (0, 0) for each in plan.walk() if is_native(each)}
-    for each in plan.walk():
-        if each.spec.name in AGGREGATES:
-            found[each.id] = (rows, size)
-    return found
+def figures(query: str, plan: PhysicalPlan, rows: int, size: int) -> tuple[OperatorStatus, ...]:
+    """What the operators of a query keep: so many rows and bytes of Spark's state in all."""
+    native = (each for each in plan.walk() if is_native(each))
+    kept = {each.id: (rows, size) if each.spec.name in AGGREGATES else (0, 0) for each in native}
+    return tuple(OperatorStatus(name, (query,), 0, 0, *state) for name, state in kept.items())
 
 
 def _plan(node: nodes.Node, reason: str, *, folds: bool) -> PhysicalPlan:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import MILLISECOND
 from penstock.plan.nodes import WindowAggregate
-from penstock.spark.native.parts import parts_of
+from penstock.spark.native.parts import steps_of
 from penstock.spark.native.times import SHIFT, TIME, ours
 from penstock.windows import Sliding, Window
 
@@ -28,27 +28,20 @@ def pane_length(window: Window) -> int:
     return math.gcd(window.range, window.slide)
 
 
-def of_rows(node: WindowAggregate, frame: DataFrame) -> DataFrame:
-    """The aggregate over rows; their TIME has a watermark."""
-    functions = [column for part in parts_of(node) for column in part.of_rows]
-    return _aggregated(node, frame, functions)
-
-
-def of_lines(node: WindowAggregate, frame: DataFrame) -> DataFrame:
-    """The same over lines that rows were folded into."""
-    functions = [column for part in parts_of(node) for column in part.of_parts]
-    return _aggregated(node, frame, functions)
-
-
-def _aggregated(node: WindowAggregate, frame: DataFrame, functions: list[Column]) -> DataFrame:
+def aggregated(node: WindowAggregate, frame: DataFrame, *, folded: bool) -> DataFrame:
+    """The aggregate over rows, or lines that they were folded into; TIME has a watermark."""
     window, pane = node.window, pane_length(node.window)
     assert isinstance(window, Sliding)
-    parts = parts_of(node)
+    functions = steps_of(node)
+    parts = [part for function in functions for part in function.parts]
+    # Spark needs something to aggregate, also where only the groups are asked for.
+    nothing = [F.count(F.lit(1))]
+    of_rows = [part.of_rows for part in parts] or nothing
+    of_parts = [part.of_parts for part in parts] or nothing
     groups = [F.col(f"`{name}`") for name in node.groups]
     origin = window.origin + SHIFT
     by = F.window(TIME, _span(pane), startTime=_span(origin % pane)).alias(PANE)
-    # Spark needs something to aggregate, also where only the groups are asked for.
-    panes = frame.groupBy(*groups, by).agg(*(functions or [F.count(F.lit(1))]))
+    panes = frame.groupBy(*groups, by).agg(*(of_parts if folded else of_rows))
     if window.is_tumbling:
         windows = panes.withColumnRenamed(PANE, _WINDOW)
     else:
@@ -56,11 +49,10 @@ def _aggregated(node: WindowAggregate, frame: DataFrame, functions: list[Column]
         over = F.window(
             F.window_time(PANE), _span(window.range), _span(window.slide), startTime=start
         ).alias(_WINDOW)
-        merged = [column for part in parts for column in part.of_parts]
-        windows = panes.groupBy(*groups, over).agg(*(merged or [F.count(F.lit(1))]))
+        windows = panes.groupBy(*groups, over).agg(*of_parts)
     return windows.select(
         *groups,
-        *(part.final.alias(r.name) for part, r in zip(parts, node.results, strict=True)),
+        *(f.final.alias(result.name) for f, result in zip(functions, node.results, strict=True)),
         ours(F.col(f"{_WINDOW}.start")).alias(WINDOW_START),
         ours(F.col(f"{_WINDOW}.end")).alias(WINDOW_END),
     )

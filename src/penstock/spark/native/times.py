@@ -35,7 +35,7 @@ _PRINTED = re.compile(r"^\+?(\d+)(-.*)$")
 
 
 def spoken(bound: int, slack: int) -> int:
-    """The time of a row that has Spark promise `bound`, in Spark's time.
+    """The time of a row from which Spark derives `bound`, in Spark's time.
 
     >>> spoken(5, slack=2) - SHIFT, spoken(END, slack=2) == LAST
     (7, True)

@@ -16,7 +16,7 @@ streams, place by place: if one stream has to give one up, so have all that it m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -79,23 +79,18 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
     for node in walk(plan):
         match node:
             case nodes.WindowAggregate():
-                keys = (_trace(node.input, group) for group in _groups(node))
-                yield Meeting(
-                    frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
-                )
+                keys = [_trace(node.input, group) for group in _groups(node)]
             case nodes.Numbered():
-                yield Meeting(frozenset(streams_of(node)), ())  # only one group can count them all
+                keys = []  # only one group can count them all
             case nodes.Join():
-                keys = (_trace_key(node, group) for group in node.keys)
-                yield Meeting(
-                    frozenset(streams_of(node)), _distinct(key for key in keys if key is not None)
-                )
+                keys = [_trace_key(node, group) for group in node.keys]
             case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
-                pass
+                continue
             case nodes.TableJoin() | nodes.Table() | nodes.Ordered():
-                pass  # every group has all of a table
+                continue  # every group has all of a table
             case _:
                 raise nodes.unknown(node)
+        yield Meeting(frozenset(streams_of(node)), _distinct(keys))
     for node, used in columns_used([plan]).items():
         if isinstance(node, nodes.Source) and ROW_NUM in used:
             yield Meeting(frozenset({node.stream.name}), ())
@@ -141,9 +136,10 @@ def _trace_key(
     return traced
 
 
-def _distinct(keys: Iterator[Key]) -> tuple[Key, ...]:
+def _distinct(keys: Iterable[Key | None]) -> tuple[Key, ...]:
+    """The keys that are there, each once."""
     found: list[Key] = []
     for key in keys:
-        if key not in found:
+        if key is not None and key not in found:
             found.append(key)
     return tuple(found)

@@ -12,9 +12,12 @@ in the same order, partitioned by the same keys; else it gets a pipeline of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pyspark.sql import DataFrame
+
+from penstock.catalog.catalog import StreamEntry
 from penstock.optimizer.optimize import go_on, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
@@ -22,6 +25,7 @@ from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.physical import is_native, native_plan
 from penstock.spark.placement.partitioning import PartitionKeys, partitioning
+from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.state.changed_settings import goes_on
 from penstock.spark.state.checkpoint import Continued
 
@@ -34,6 +38,7 @@ class PipelineGroup:
     keys: Mapping[str, PartitionKeys]
     options: Options = field(default_factory=Options)
     continued: Continued | None = None  # the checkpoint that it goes on from
+    is_small: bool = False  # so little to read that one partition group takes all of it
 
     @classmethod
     def of(
@@ -42,13 +47,16 @@ class PipelineGroup:
         """Queries that go together, spread by what they have in common."""
         return cls(queries, partitioning(*queries.values()), options, continued)
 
-    def program(self, rejecting: Mapping[str, str] | None = None) -> Program:
+    def program(
+        self, streams: Iterable[StreamEntry] = (), frames: Mapping[str, DataFrame] | None = None
+    ) -> Program:
         """What the pipeline runs, natively or in the kernel.
 
-        `rejecting` says of streams why their rows may be rejected (`sources/rejecting.py`).
+        `streams` are all that are declared; `frames` those that are opened.
         """
         program = optimize(self.queries, self.options)
-        choice = choose(program.queries, self.options, rejecting)
+        read = rejecting((entry for entry in streams if entry.name in self.keys), frames)
+        choice = choose(program.queries, self.options, read)
         if choice.lowering == NATIVE:
             queries = program.queries.items()
             plans = {name: native_plan(query, choice.reason) for name, query in queries}
@@ -78,10 +86,14 @@ def assign_pipelines(
     queries: Mapping[str, Node],
     options: Mapping[str, Options] | None = None,
     continued: Sequence[Continued] = (),
+    *,
+    is_small: bool = False,
 ) -> list[PipelineGroup]:
     """All queries, distributed over as few pipelines as suit them; those that continue first.
 
-    `options` are those of each query, where they are not what they are by themselves.
+    `options` are those of each query, where they are not what they are by themselves. Where there
+    is little to read, queries share a pipeline even if they agree on a single group only: another
+    pipeline costs more than its group saves.
     """
     by_name = {name: (options or {}).get(name, Options()) for name in queries}
     found: list[PipelineGroup] = []
@@ -94,12 +106,15 @@ def assign_pipelines(
         alike = [name for name in there if by_name[name] == by_name[there[0]]]
         if alike:
             mine = {name: left.pop(name) for name in alike}
-            found.append(PipelineGroup.of(mine, by_name[there[0]], each))
+            # Queries that are declared under different settings by now are refused there.
+            known = replace(each, declared={name: by_name[name] for name in there})
+            found.append(PipelineGroup.of(mine, by_name[there[0]], known))
     for name, plan in left.items():
-        new = PipelineGroup.of({name: plan}, by_name[name])
+        new = replace(PipelineGroup.of({name: plan}, by_name[name]), is_small=is_small)
         for place, group in enumerate(found):
-            together = PipelineGroup.of(
-                {**group.queries, name: plan}, group.options, group.continued
+            both = {**group.queries, name: plan}
+            together = replace(
+                PipelineGroup.of(both, group.options, group.continued), is_small=group.is_small
             )
             if group.keys.keys() & new.keys.keys() and _suits(together, group, new):
                 found[place] = together
@@ -115,7 +130,7 @@ def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) ->
         return False
     if there.continued is not None:
         return together.keys == there.keys and there.continued.options.lowering != NATIVE
-    return all(
+    return there.is_small or all(
         together.keys[stream] != () or keys == ()
         for group in (there, new)
         for stream, keys in group.keys.items()

@@ -79,11 +79,8 @@ def conform(
 
 def texts(malformed: Iterable[str], names: Sequence[str]) -> pl.DataFrame:
     """Malformed rows as they are kept: their values as text, and the reason."""
-    rows = [json.loads(row) for row in malformed]
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    reasons = [row[len(names)] for row in rows]
-    schema = dict.fromkeys([*columns, "reason"], pl.String())
-    return pl.DataFrame({**columns, "reason": reasons}, schema=schema)
+    schema = dict.fromkeys([*names, "reason"], pl.String())
+    return pl.DataFrame([json.loads(row) for row in malformed], schema=schema, orient="row")
 
 
 def _given(frame: DataFrame, stream: Stream) -> list[tuple[str, str]]:
@@ -92,13 +89,18 @@ def _given(frame: DataFrame, stream: Stream) -> list[tuple[str, str]]:
     found = []
     for column in stream.arriving:
         if column.name.lower() not in names:
-            raise MalformedRow(
-                stream.name,
-                f"stream `{stream.name}` declares `{column.name}`, which its source does not have",
-                hint=suggest(column.name, frame.columns),
-            )
+            raise missing(stream, column.name, frame.columns)
         found.append(names[column.name.lower()])
     return found
+
+
+def missing(stream: Stream, column: str, given: Iterable[str]) -> MalformedRow:
+    """A column that a stream declares and its source lacks."""
+    return MalformedRow(
+        stream.name,
+        f"stream `{stream.name}` declares `{column}`, which its source does not have",
+        hint=suggest(column, list(given)),
+    )
 
 
 def _always_fits(given: str, wanted: Type) -> bool:
@@ -143,20 +145,14 @@ def _ticks(raw: Column) -> Column:
 def _malformed(stream: Stream, doubtful: Sequence[int]) -> Column:
     line = F.col(f"{_RAW}line")
     reason = F.when(line.isNotNull(), F.concat(F.lit(NO_ROW), line))
-    is_rejected = line.isNotNull()
     for place in doubtful:
         column = stream.arriving[place]
         raw, value = F.col(f"{_RAW}{place}"), F.col(f"{_CONFORMED}{place}")
-        bad = raw.isNotNull() & value.isNull()
-        why = (
-            F.lit(f"{column.name}: '"),
-            raw.cast("string"),
-            F.lit(f"' is not a valid {column.type}"),
-        )
-        reason = reason.when(bad, F.concat(*why))
-        is_rejected = is_rejected | bad
+        before, after = F.lit(f"{column.name}: '"), F.lit(f"' is not a valid {column.type}")
+        why = F.concat(before, raw.cast("string"), after)
+        reason = reason.when(raw.isNotNull() & value.isNull(), why)
     raws = [
         F.when(line.isNull(), F.col(f"{_RAW}{place}").cast("string"))
         for place in range(len(stream.arriving))
     ]
-    return F.when(is_rejected, F.to_json(F.array(*raws, reason)))
+    return F.when(reason.isNotNull(), F.to_json(F.array(*raws, reason)))

@@ -1,11 +1,12 @@
-"""Parquet files read by ourselves.
+"""Parquet and CSV files read by ourselves.
 
-A row that Spark reads and hands to Python costs some 0.4 microseconds; a column that Polars reads
-from the file costs a hundredth. So Spark only says which files are new, and keeps the books on them
-as on any file source; the task that packs rows reads them, or the one that folds them.
+A row that Spark reads and hands to Python costs some 0.4 microseconds for the hop alone. Read here,
+one of three columns costs 0.03 in all from parquet, and 0.3 from CSV, values checked. So Spark only
+says which files are new, and keeps the books on them as on any file source; the task that packs
+rows reads them, or the one that folds them.
 
-Only where both would see the same: files that lie in the file system, no options that change how
-Parquet is read, no columns that are names of directories.
+Only where both would see the same: files that lie in the file system, no options about what is in
+them but those that we know (`io/csv_files.py`), no columns that are names of directories.
 """
 
 from __future__ import annotations
@@ -19,9 +20,16 @@ import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import HostError
-from penstock.kernel.conform import Conformed, conform
+from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
+from penstock.io.csv_files import cannot_be
+from penstock.io.files import csv_header
+from penstock.io.files import read_file as read_text_file
+from penstock.io.storage.hidden_files import is_hidden
+from penstock.kernel.conform import Conformed, conform, lines_as_text
 from penstock.model.streams import Stream
-from penstock.spark.sources.directories import place_of, reading_all
+from penstock.spark.sources.conforming import missing
+from penstock.spark.sources.directories import read_files
+from penstock.spark.sources.file_sizes import local_path
 
 PATH = "penstock_path"
 
@@ -45,49 +53,76 @@ _CHOOSING = frozenset(
         "modifiedbefore",
     ]
 )
+_UNREADABLE = "fix or remove the file, and start again: none of its rows were counted"
 
 
 def is_direct(stream: Stream) -> bool:
     """Whether the stream's files may be read without Spark."""
     origin = stream.origin
     return (
-        origin.format == "parquet"
+        origin.format in ("parquet", "csv")
         and origin.path is not None
+        and bool(stream.arriving)
         and not stream.stamped
-        and all(name.lower() in _CHOOSING for name, _ in origin.options)
+        and all(_is_known(origin.format, name.lower(), text) for name, text in origin.options)
         and ("://" not in origin.path or origin.path.startswith("file://"))
         and not any(
-            "=" in part.name for part in Path(_local(origin.path)).glob("*") if part.is_dir()
+            "=" in part.name for part in Path(local_path(origin.path)).glob("*") if part.is_dir()
         )
     )
 
 
+def _is_known(format: str, option: str, text: str) -> bool:
+    is_of_csv = format == "csv" and option in CSV_OPTIONS and not cannot_be(option, text)
+    return option in _CHOOSING or is_of_csv
+
+
 def new_files(spark: SparkSession, stream: Stream) -> DataFrame:
     """The paths of new files, as a stream."""
-    reader = spark.readStream.format("binaryFile").schema(_LISTING)
-    files = reader.options(**reading_all(stream.origin.options)).load(
-        place_of(str(stream.origin.path))
-    )
+    options = {n: text for n, text in stream.origin.options if n.lower() in _CHOOSING}
+    files = read_files(spark, stream, "binaryFile", _LISTING, options)
     return files.select(files.path.alias(PATH))
+
+
+def check_header(stream: Stream) -> None:
+    """Raise unless the first CSV file that has a header names all columns of the stream."""
+    place = Path(local_path(str(stream.origin.path)))
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    for file in files if stream.origin.format == "csv" else ():
+        names = csv_header(file, stream) if file.is_file() and not is_hidden(file) else None
+        if names is not None:
+            there = {name.lower() for name in names}
+            for column in stream.arriving:
+                if column.name.lower() not in there:
+                    raise missing(stream, column.name, names)
+            return
 
 
 def read_file(path: str, stream: Stream) -> Iterator[Conformed]:
     """The rows of a file, fitted to the stream, a block at a time."""
-    place = _local(path)
+    place = Path(local_path(path))
+    return (_read_parquet if stream.origin.format == "parquet" else _read_csv)(place, stream)
+
+
+def _read_parquet(file: Path, stream: Stream) -> Iterator[Conformed]:
     wanted = {column.name.lower(): column.name for column in stream.arriving}
     try:
-        with pa.parquet.ParquetFile(place) as file:
-            names = {n: wanted[n.lower()] for n in file.schema_arrow.names if n.lower() in wanted}
-            for batch in file.iter_batches(ROWS, columns=list(names)):
+        with pa.parquet.ParquetFile(file) as parquet:
+            given = parquet.schema_arrow.names
+            names = {n: wanted[n.lower()] for n in given if n.lower() in wanted}
+            for batch in parquet.iter_batches(ROWS, columns=list(names)):
                 rows = pl.from_arrow(batch)
                 assert isinstance(rows, pl.DataFrame)
                 yield conform(stream, rows.rename(names))
     except (pa.ArrowInvalid, OSError) as cause:
-        raise HostError(
-            f"cannot read `{place}` as parquet: {cause}",
-            hint="fix or remove the file, and start again: none of its rows were counted",
-        ) from cause
+        raise HostError(f"cannot read `{file}` as parquet: {cause}", hint=_UNREADABLE) from cause
 
 
-def _local(path: str) -> str:
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+def _read_csv(file: Path, stream: Stream) -> Iterator[Conformed]:
+    for block in read_text_file(file, stream, ROWS, hint=_UNREADABLE):
+        found = conform(stream, block.rows)
+        if block.rejected:
+            lines = lines_as_text(block.rejected, stream.arriving)
+            aside = lines if found.rejected is None else pl.concat([found.rejected, lines])
+            found = Conformed(found.rows, aside)
+        yield found

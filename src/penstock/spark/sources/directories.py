@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from penstock.errors import HostError
@@ -29,23 +29,29 @@ from penstock.model.streams import Stream
 #: Longer than any file is old.
 FOREVER = "36500d"
 
-
 #: What makes a name a pattern.
 _PATTERN = re.compile(r"[\[\]{}?*\\]")
 #: Names that Spark is to pass over: those that it does anyway, and those it cannot read rightly.
 _IGNORED = rf"^[._]|{_PATTERN.pattern}"
 
 
-def reading_all(options: Iterable[tuple[str, str]]) -> dict[str, str]:
+def reading_all(options: Mapping[str, str]) -> dict[str, str]:
     """Options of a stream of files; no file is too old, if they do not say how old.
 
-    >>> sorted(reading_all([("sep", ";")])), reading_all([("MAXFILEAGE", "7d")])["MAXFILEAGE"]
+    >>> sorted(reading_all({"sep": ";"})), reading_all({"MAXFILEAGE": "7d"})["MAXFILEAGE"]
     (['ignoredPathSegmentRegex', 'maxFileAge', 'sep'], '7d')
     """
-    given = dict(options)
     ours = {"maxFileAge": FOREVER, "ignoredPathSegmentRegex": _IGNORED}
-    said = {name.lower() for name in given}
-    return {name: value for name, value in ours.items() if name.lower() not in said} | given
+    said = {name.lower() for name in options}
+    return {name: value for name, value in ours.items() if name.lower() not in said} | dict(options)
+
+
+def read_files(
+    spark: SparkSession, stream: Stream, format: str, schema: str, options: Mapping[str, str]
+) -> DataFrame:
+    """The files of a stream, in a format of Spark's and under these options."""
+    reader = spark.readStream.format(format).schema(schema).options(**reading_all(options))
+    return reader.load(place_of(str(stream.origin.path)))
 
 
 def own_folder(spark: SparkSession, folder: Path) -> tuple[DataStreamReader, str]:
@@ -54,16 +60,24 @@ def own_folder(spark: SparkSession, folder: Path) -> tuple[DataStreamReader, str
     return reader, place_of(str(folder.resolve()))
 
 
-def check_names(stream: Stream) -> None:
-    """Refuse a stream of files in the file system that Spark would read more than once."""
-    path = str(stream.origin.path)
-    local = path.removeprefix("file://")
+def check_files(stream: Stream) -> None:
+    """Refuse a stream of files of which there are none, or that Spark would read more than once.
+
+    Of files that do not lie in the file system only Spark knows.
+    """
+    path = stream.origin.path
+    local = (path or "").removeprefix("file://")
     if "://" in local:
         return
-    for place in [local] if Path(local).exists() else glob.glob(local):
-        odd = (
-            place if _PATTERN.search(str(Path(place).absolute())) else next(odd_files(place), None)
+    places = [local] if Path(local).exists() else glob.glob(local)
+    if path is None or not places:
+        raise HostError(
+            f"stream `{stream.name}`: there is nothing at `{path}`",
+            hint="name a directory of files; relative paths start where you are",
         )
+    for place in places:
+        is_odd = _PATTERN.search(str(Path(place).absolute()))
+        odd = place if is_odd else next(odd_files(place), None)
         if odd is not None:
             raise HostError(
                 f"stream `{stream.name}`: Spark would read files more than once, because the name "
@@ -92,13 +106,4 @@ def place_of(path: str) -> str:
     scheme, local = ("file://", path[7:]) if path.startswith("file://") else ("", path)
     if "://" in local or not Path(local).exists():
         return path
-    return scheme + escaped(local)
-
-
-def escaped(path: str) -> str:
-    """A path with nothing in it that Hadoop takes for a pattern.
-
-    >>> print(escaped("a[1]/b{2,3}*"))
-    a\\[1\\]/b\\{2,3\\}\\*
-    """
-    return re.sub(r"([\[\]{}?*\\])", r"\\\1", path)
+    return scheme + _PATTERN.sub(r"\\\g<0>", local)

@@ -25,28 +25,23 @@ class ProgramStreams:
     """The streams of one engine that have no place of their own to be read from."""
 
     def __init__(self) -> None:
-        self._frames: dict[str, DataFrame] = {}
-        self._supplies: dict[str, Supply] = {}
+        #: What each stream is; the engine adds to it.
+        self.frames: dict[str, DataFrame] = {}
+        self.supplies: dict[str, Supply] = {}
         self._spools: dict[str, Spool] = {}
         self._temporary: list[Path] = []
 
-    def add_frame(self, name: str, frame: DataFrame) -> None:
-        self._frames[name] = frame
-
-    def add_supply(self, name: str, rows: Supply) -> None:
-        self._supplies[name] = rows
-
     def remove(self, name: str) -> None:
-        self._frames.pop(name, None)
-        self._supplies.pop(name, None)
+        self.frames.pop(name, None)
+        self.supplies.pop(name, None)
         spool = self._spools.pop(name, None)
         if spool is not None:
             spool.stop()
 
     def frame(self, name: str, session: SparkSession) -> DataFrame | None:
         """A stream as Spark reads it; None: it is none of these."""
-        if name in self._frames:
-            return self._frames[name]
+        if name in self.frames:
+            return self.frames[name]
         return self._spools[name].frame(session) if name in self._spools else None
 
     def place(
@@ -59,14 +54,14 @@ class ProgramStreams:
         for stream in streams:
             name = stream.name
             places = [place for read, place in readers if name in read]
-            if name not in self._supplies or name in self._spools or not places:
+            if name not in self.supplies or name in self._spools or not places:
                 continue
             place = next((place for place in places if place is not None), None)
             if place is None:
                 place = Path(tempfile.mkdtemp(prefix="penstock-"))
                 self._temporary.append(place)
             folder = place / "streams" / quote(name, safe="")
-            self._spools[name] = Spool(stream, self._supplies[name], folder)
+            self._spools[name] = Spool(stream, self.supplies[name], folder)
 
     def start(self, rows_read: Callable[[str], int]) -> None:
         """Begin to spool, no faster than rows are read."""

@@ -14,7 +14,7 @@ from penstock.catalog.catalog import StreamEntry
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
-from penstock.spark.sources.text_files import TEXT_FORMATS, sets_rows_aside
+from penstock.spark.sources.text_files import TEXT_FORMATS, lowered, sets_rows_aside
 from penstock.spark.sources.text_lines import LINES
 
 _MAY_NOT_CONFORM = "rows of `{name}` need per-row error handling, which Spark SQL lacks"
@@ -36,9 +36,9 @@ def rejecting(
 
 
 def _may_not_conform(stream: Stream, opened: DataFrame | None) -> bool:
-    if opened is not None:
-        return MALFORMED_COLUMN in opened.columns
     origin = stream.origin
     if origin.format in TEXT_FORMATS:
         return sets_rows_aside(stream)
-    return origin.format == ITERABLE or any(key.lower() == LINES for key, _ in origin.options)
+    if opened is not None:
+        return MALFORMED_COLUMN in opened.columns
+    return origin.format == ITERABLE or LINES in lowered(stream)

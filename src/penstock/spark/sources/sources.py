@@ -2,14 +2,12 @@
 
 Any streaming format Spark knows is a source: its name and options reach Spark unchanged. Spark
 reads, gives every column its declared type and turns times into ticks; only then do rows cross to
-Python. Parquet files are read there, without that crossing (`direct_files`).
+Python. Parquet and CSV files are read there, without that crossing (`direct_files`).
 """
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
-from pathlib import Path
 
 import pyspark
 from py4j.protocol import Py4JJavaError
@@ -25,13 +23,17 @@ from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
-from penstock.spark.sources.direct_files import is_direct, new_files
-from penstock.spark.sources.directories import check_names, place_of, reading_all
-from penstock.spark.sources.text_files import TEXT_FORMATS, read_text_files, sets_rows_aside
+from penstock.spark.sources.direct_files import check_header, is_direct, new_files
+from penstock.spark.sources.directories import check_files, read_files
+from penstock.spark.sources.file_sizes import FILE_FORMATS
+from penstock.spark.sources.text_files import (
+    TEXT_FORMATS,
+    lowered,
+    read_text_files,
+    sets_rows_aside,
+)
 from penstock.spark.sources.text_lines import LINES, read_lines
 from penstock.spark.sources.workload_source import WorkloadSource, made_of
-
-FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
 
 #: Formats that Spark knows and does not bring along.
 PACKAGES = {
@@ -40,33 +42,34 @@ PACKAGES = {
 }
 
 
+def open_stream(spark: SparkSession, stream: Stream) -> DataFrame:
+    """The stream as the exchange takes it: its new files, or its rows as Spark reads them."""
+    if not is_direct(stream):
+        return read_stream(spark, stream)
+    check_files(stream)
+    check_header(stream)
+    return new_files(spark, stream)
+
+
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as Spark reads it, with its declared columns and types."""
     origin = stream.origin
     if origin.format == "workload":
         return conform(_read_workload(spark, origin), stream)
-    if origin.format in FILE_FORMATS and not _is_there(origin.path):
-        raise HostError(
-            f"stream `{stream.name}`: there is nothing at `{origin.path}`",
-            hint="name a directory of files; relative paths start where you are",
-        )
     if origin.format in FILE_FORMATS:
-        check_names(stream)
+        check_files(stream)
     if origin.format in TEXT_FORMATS and sets_rows_aside(stream):
         return read_text_files(spark, stream)
     options = {key: value for key, value in origin.options if key.lower() != LINES}
-    if origin.format in FILE_FORMATS:
-        options = reading_all(options.items())
-    reader = spark.readStream.format(origin.format).options(**options)
-    if origin.format in FILE_FORMATS:
-        reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in stream.arriving))
-        if origin.format == "csv":
-            reader = reader.option("header", options.get("header", "true"))
-    place = origin.path
-    if place is not None and origin.format in FILE_FORMATS:
-        place = place_of(place)
     try:
-        found = reader.load(place) if place is not None else reader.load()
+        if origin.format in FILE_FORMATS:
+            columns = ", ".join(f"`{column.name}` {column.type}" for column in stream.arriving)
+            if origin.format == "csv" and "header" not in lowered(stream):
+                options["header"] = "true"
+            found = read_files(spark, stream, origin.format, columns, options)
+        else:
+            reader = spark.readStream.format(origin.format).options(**options)
+            found = reader.load(origin.path)
     except (AnalysisException, Py4JJavaError) as cause:
         if "Failed to find" not in str(cause):
             raise
@@ -74,9 +77,7 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream `{stream.name}`: this Spark has no format `{origin.format}`",
             hint=_way_to(origin.format),
         ) from cause
-    if any(key.lower() == LINES for key, _ in origin.options):
-        return read_lines(found, stream)
-    return conform(found, stream)
+    return read_lines(found, stream) if LINES in lowered(stream) else conform(found, stream)
 
 
 def _way_to(format: str) -> str:
@@ -98,18 +99,8 @@ def is_finite(stream: Stream) -> bool:
     if stream.origin.format == ITERABLE:
         return True  # once it is over, which `Spool` knows
     if stream.origin.format == "workload":
-        return "rows" in dict(stream.origin.options)
+        return "rows" in lowered(stream)
     return stream.origin.format in FILE_FORMATS
-
-
-def _is_there(path: str | None) -> bool:
-    """Whether a path leads somewhere; of one that lies elsewhere only Spark knows."""
-    if path is None:
-        return False
-    if "://" in path and not path.startswith("file://"):
-        return True
-    local = path.removeprefix("file://")
-    return Path(local).exists() or bool(glob.glob(local))
 
 
 def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
@@ -119,17 +110,15 @@ def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
     return reader.option("workload", str(origin.path)).load()
 
 
-#: Spark's type names -> ours, where they differ.
-_SPARK_TYPES = {"timestamp_ntz": Type.TIMESTAMP}
+#: Spark's type names -> ours.
+_SPARK_TYPES = {of.value.lower(): of for of in Type} | {"timestamp_ntz": Type.TIMESTAMP}
 
 
 def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
     """The columns of a DataFrame in our types."""
     columns = []
     for column, spark_type in frame.dtypes:
-        found = _SPARK_TYPES.get(spark_type) or next(
-            (of for of in Type if of.value.lower() == spark_type), None
-        )
+        found = _SPARK_TYPES.get(spark_type)
         if found is None:
             raise MalformedRow(
                 name,
@@ -150,9 +139,9 @@ def exchange(
 ) -> DataFrame:
     """The stream as lines of the exchange; files we read ourselves are shared out to `tasks`."""
     if is_direct(stream):
-        ready = new_files(frame.sparkSession, stream).coalesce(tasks)
+        ready = frame.coalesce(tasks)
     else:
-        ticks = [_ticks(c.name, c.type) for c in stream.arriving]
+        ticks = [in_ticks(column) for column in stream.arriving]
         ticks += [_batch_time().alias(on) for on in stream.stamped]
         aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)
@@ -166,6 +155,7 @@ def _batch_time() -> Column:
     return F.unix_micros(F.current_timestamp())
 
 
-def _ticks(name: str, of: Type) -> Column:
-    column = F.col(f"`{name}`")
-    return (F.unix_micros(column) if of is Type.TIMESTAMP else column).alias(name)
+def in_ticks(column: Declared) -> Column:
+    """A column as it crosses to Python."""
+    value = F.col(f"`{column.name}`")
+    return (F.unix_micros(value) if column.type is Type.TIMESTAMP else value).alias(column.name)

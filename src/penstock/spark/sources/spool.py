@@ -22,7 +22,8 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -186,17 +187,12 @@ def spoolable(stream: Stream, taken: Sequence[Rows]) -> pl.DataFrame:
 
 def _put_together(taken: Sequence[Rows]) -> Iterator[Rows]:
     """Tables as they are, and the rows between them as one list each time."""
-    single: list[Mapping[str, Any]] = []
-    for rows in taken:
-        if not isinstance(rows, pl.DataFrame):
-            single.extend(rows)
-            continue
-        if single:
+    for are_tables, parts in groupby(taken, lambda rows: isinstance(rows, pl.DataFrame)):
+        if are_tables:
+            yield from parts
+        else:
+            single: list[Any] = list(chain.from_iterable(parts))
             yield single
-            single = []
-        yield rows
-    if single:
-        yield single
 
 
 def rows_spooled(folder: Path) -> int:

@@ -10,13 +10,15 @@ Whoever chooses how Spark treats bad records (`mode`, `columnNameOfCorruptRecord
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import conform
-from penstock.spark.sources.directories import place_of, reading_all
+from penstock.spark.sources.directories import place_of, read_files
 
 TEXT_FORMATS = ("csv", "json")
 
@@ -33,12 +35,13 @@ _CSV = {
     "nullValue": "\u0001",
     "columnPruning": "false",
 }
+#: The option that names this column.
+_CORRUPT = "columnNameOfCorruptRecord"
 
 
 def sets_rows_aside(stream: Stream) -> bool:
     """Whether malformed rows of the stream are ours to treat."""
-    given = _lowered(stream)
-    return bool(stream.arriving) and not {"mode", "columnnameofcorruptrecord"} & given.keys()
+    return bool(stream.arriving) and not {"mode", _CORRUPT.lower()} & lowered(stream).keys()
 
 
 def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -46,34 +49,31 @@ def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
     origin = stream.origin
     options = reading_options(stream, origin.format)
     names = [column.name for column in stream.arriving]
-    if origin.format == "csv" and _lowered(stream).get("header", "true").lower() == "true":
+    if origin.format == "csv" and lowered(stream).get("header", "true").lower() == "true":
         names = _header(spark, place_of(str(origin.path)), options) or names
-    schema = ", ".join(f"`{name}` STRING" for name in (*names, NO_ROW))
-    reader = spark.readStream.format(origin.format).options(**reading_all(options.items()))
-    reader = reader.schema(schema)
-    reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", NO_ROW)
-    return conform(
-        reader.load(place_of(str(origin.path))),
-        stream,
-        no_row=NO_ROW,
-        formats=time_formats(stream),
-        ticks=origin.format == "json",
-    )
+    rows = read_files(spark, stream, origin.format, text_columns(names), options)
+    return conform_text(rows, stream, origin.format)
+
+
+def text_columns(names: Iterable[str]) -> str:
+    """The columns of a text format as Spark is to read them."""
+    return ", ".join(f"`{name}` STRING" for name in (*names, NO_ROW))
+
+
+def conform_text(rows: DataFrame, stream: Stream, format_: str) -> DataFrame:
+    """Columns of text in the stream's types, and what does not fit set aside."""
+    given = lowered(stream)
+    named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
+    formats = {of: given[option] for of, option in named.items() if option in given}
+    return conform(rows, stream, no_row=NO_ROW, formats=formats, ticks=format_ == "json")
 
 
 def reading_options(stream: Stream, format_: str) -> dict[str, str]:
     """The stream's options, and ours where it has none."""
-    given = _lowered(stream)
+    given = lowered(stream)
     ours = _CSV if format_ == "csv" else {}
     missing = {key: value for key, value in ours.items() if key.lower() not in given}
-    return missing | dict(stream.origin.options)
-
-
-def time_formats(stream: Stream) -> dict[Type, str]:
-    """How the stream's options say that times are written."""
-    given = _lowered(stream)
-    named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
-    return {of: given[option] for of, option in named.items() if option in given}
+    return missing | dict(stream.origin.options) | {_CORRUPT: NO_ROW}
 
 
 def _header(spark: SparkSession, path: str, options: dict[str, str]) -> list[str]:
@@ -86,6 +86,6 @@ def _header(spark: SparkSession, path: str, options: dict[str, str]) -> list[str
         return []
 
 
-def _lowered(stream: Stream) -> dict[str, str]:
+def lowered(stream: Stream) -> dict[str, str]:
     """The options with their names as Spark compares them."""
     return {key.lower(): value for key, value in stream.origin.options}

@@ -12,8 +12,13 @@ from pyspark.sql import functions as F
 
 from penstock.errors import MalformedRow
 from penstock.model.streams import Stream
-from penstock.spark.sources.conforming import conform
-from penstock.spark.sources.text_files import NO_ROW, TEXT_FORMATS, reading_options, time_formats
+from penstock.spark.sources.text_files import (
+    TEXT_FORMATS,
+    conform_text,
+    lowered,
+    reading_options,
+    text_columns,
+)
 
 LINES = "lines"
 
@@ -22,24 +27,18 @@ _ROW = "penstock_row"
 
 def read_lines(frame: DataFrame, stream: Stream) -> DataFrame:
     """The stream's columns out of the lines in `value`."""
-    given = {key.lower(): value for key, value in stream.origin.options}
-    format_ = given[LINES].lower()
+    said = lowered(stream)[LINES]
+    format_ = said.lower()
     if format_ not in TEXT_FORMATS or "value" not in frame.columns:
         raise MalformedRow(
             stream.name,
-            f"stream `{stream.name}` cannot be read as lines of {given[LINES]}: its source has "
+            f"stream `{stream.name}` cannot be read as lines of {said}: its source has "
             f"{', '.join(frame.columns)}",
             hint="lines are `csv` or `json`, in a column `value`",
         )
-    schema = ", ".join(f"`{name}` STRING" for name in (*(c.name for c in stream.arriving), NO_ROW))
-    options = {**reading_options(stream, format_), "columnNameOfCorruptRecord": NO_ROW}
+    schema = text_columns(column.name for column in stream.arriving)
+    options = reading_options(stream, format_)
     parse = F.from_csv if format_ == "csv" else F.from_json
     rows = frame.select(parse(F.col("value").cast("string"), schema, options).alias(_ROW))
     # Held as one column: taken apart at once, Spark would parse a line for each of its columns.
-    return conform(
-        rows.select(f"{_ROW}.*"),
-        stream,
-        no_row=NO_ROW,
-        formats=time_formats(stream),
-        ticks=format_ == "json",
-    )
+    return conform_text(rows.select(f"{_ROW}.*"), stream, format_)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
@@ -77,19 +78,13 @@ class WorkloadReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        rows = self._workload.rows(*partition.value).to_arrow()
-        for column in self._workload.columns:
-            if column.type is Type.TIMESTAMP:
-                place = rows.column_names.index(column.name)
-                times = rows.column(place).cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
-                rows = rows.set_column(place, column.name, times)
+        times = [c.name for c in self._workload.columns if c.type is Type.TIMESTAMP]
+        made = self._workload.rows(*partition.value)
+        rows = made.with_columns(pl.col(times).cast(pl.Datetime("us", "UTC"))).to_arrow()
         strings = pa.schema(
             [f.with_type(pa.string()) if f.type == pa.large_string() else f for f in rows.schema]
         )
         yield from rows.cast(strings).to_batches()
-
-    def commit(self, end: dict[str, Any]) -> None:
-        pass
 
 
 def made_of(options: Mapping[str, str]) -> Workload:

@@ -24,22 +24,32 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
 from penstock.errors import HostError
-from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
+from penstock.io.results import SINK_FORMATS
+from penstock.io.storage.sealed import (
+    OTHER_RELEASE,
+    PRIVATE_FOLDER,
+    START_OVER,
+    read_sealed,
+    write_sealed,
+)
 from penstock.optimizer.codec import encode
-from penstock.optimizer.options import Options
+from penstock.optimizer.options import UNLIMITED, Options
 from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
-from penstock.spark.state.changed_settings import changed_settings
+from penstock.spark.state.changed_settings import differing_settings
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
+from penstock.sql.parse.statements import Sink
 
 PROGRAM = "program.json"
+#: The operator of Spark's that holds the state: it refuses what another one has left.
+OPERATOR = "transformWithState"
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,8 @@ class Continued:
     asked: Mapping[str, str]  # digests of the queries as declared
     streams: tuple[str, ...]  # by their places
     options: Options
+    #: Its queries as they are declared now: the settings of each.
+    declared: Mapping[str, Options] = field(default_factory=dict)
 
     @classmethod
     def at(cls, folder: Path) -> Continued | None:
@@ -64,10 +76,28 @@ class Continued:
         return cls(folder, from_json(program["plans"]), program["query"], streams, options)
 
 
-class Checkpoint:
-    """A folder that belongs to one program, held by this process until `release`."""
+def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
+    """Where checkpoints lie if the user names no place: beside files that are written."""
+    for sink in sinks:
+        if sink is not None and sink.format in SINK_FORMATS:
+            yield Path(str(sink.path)) / "_checkpoint"
 
-    def __init__(self, folder: Path, program: Program) -> None:
+
+def continued_in(folder: Path | None, sinks: Iterable[Sink | None]) -> list[Continued]:
+    """The checkpoints that queries with these sinks may continue; `folder`: where the user says."""
+    places = beside(sinks) if folder is None else sorted(folder.glob("*"))
+    return [found for place in places if (found := Continued.at(place))]
+
+
+class Checkpoint:
+    """A folder that belongs to one program, held by this process until `release`.
+
+    `declared` are the settings of its queries, also of those that are not in this program.
+    """
+
+    def __init__(
+        self, folder: Path, program: Program, declared: Mapping[str, Options] | None = None
+    ) -> None:
         self.folder = folder
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -87,7 +117,7 @@ class Checkpoint:
         #: The queries that were not among its own until now.
         self.added: frozenset[str] = frozenset()
         try:
-            self.id = self._claim(program)
+            self.id = self._claim(program, declared or {})
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
         except BaseException:
@@ -101,7 +131,7 @@ class Checkpoint:
 
     @property
     def pulse(self) -> Path:
-        """The folder through which promises reach the running query."""
+        """The folder through which punctuation reaches the running query."""
         return self.folder / "pulse"
 
     @property
@@ -135,7 +165,7 @@ class Checkpoint:
         if self.added:
             write_sealed(self.folder / PROGRAM, {"id": self.id, "program": describe(program)})
 
-    def _claim(self, program: Program) -> str:
+    def _claim(self, program: Program, declared: Mapping[str, Options]) -> str:
         """The checkpoint's id; raises if it belongs to another program."""
         file = self.folder / PROGRAM
         mine = describe(program)
@@ -149,16 +179,23 @@ class Checkpoint:
         theirs = found["program"]
         if not _is_ours(theirs):
             raise HostError(
-                f"the checkpoint `{self.folder}` was written by an earlier release, which named "
-                "state in another way",
-                hint="continue with the release that wrote it, or start over with another "
-                "checkpoint and another directory for the results",
+                f"the checkpoint `{self.folder}` was written by an earlier release, whose state "
+                "this one cannot read",
+                hint=OTHER_RELEASE,
+            )
+        if differing := differing_settings(declared):
+            before = _settings(theirs)
+            wanted = "; ".join(f"SET {name} = {before[name]}" for name in differing)
+            raise HostError(
+                f"the checkpoint `{self.folder}` has queries that run together, and they are "
+                f"declared under different settings now: {'; '.join(differing.values())}",
+                hint=f"declare all of them under {wanted}, or {START_OVER}",
             )
         if difference := _difference(theirs, mine):
             raise HostError(
                 f"the checkpoint `{self.folder}` belongs to other queries: {difference}",
-                hint="continue it with the queries it was begun with, or start over with another "
-                "checkpoint and another directory for the results",
+                hint="continue it with the queries and settings it was begun with, or "
+                f"{START_OVER}",
             )
         self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
         return str(found["id"])
@@ -174,11 +211,12 @@ def describe(program: Program) -> dict[str, Any]:
         "query": dict(program.asked),
         "setting": asdict(program.options),
         "plans": to_json(program.plans),
+        "operator": OPERATOR,
     }
 
 
 def _is_ours(program: Mapping[str, Any]) -> bool:
-    return {"stream", "table", "query", "setting", "plans"} <= program.keys()
+    return program.get("operator") == OPERATOR
 
 
 def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
@@ -191,18 +229,29 @@ def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
         found["changed"] += [
             f"{kind} {name}" for name in now if name in before and before[name] != now[name]
         ]
-    found["changed"] += _changed_operators(theirs, mine)
+    others, settings = _changed_operators(theirs, mine)
+    found["changed"] += others
     adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
     if not found["gone"] and not found["changed"] and adds_only_queries:
         places = [name for name in mine["stream"] if name in theirs["stream"]]
         return "" if places == list(theirs["stream"]) else "the streams are in another order"
-    return "; ".join(f"{', '.join(names)} {what}" for what, names in found.items() if names)
+    differences = [f"{', '.join(names)} {what}" for what, names in found.items() if names]
+    return "; ".join(differences + settings)
 
 
-def _changed_operators(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
+def _changed_operators(
+    theirs: Mapping[str, Any], mine: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
     """Queries that ask for the same and are to be computed otherwise, and what was set for that."""
     before, now = theirs["plans"]["queries"], mine["plans"]["queries"]
     asked = [name for name in now if theirs["query"].get(name) == mine["query"][name]]
     changed = [f"operators of query {name}" for name in asked if before[name] != now[name]]
-    settings = changed_settings(Options(**theirs["setting"]), Options(**mine["setting"]))
-    return changed + [f"setting {each}" for each in settings if changed]
+    was, is_ = _settings(theirs), _settings(mine)
+    settings = [name for name in is_ if changed and was[name] != is_[name]]
+    return changed, [f"setting {name} was {was[name]} and is {is_[name]}" for name in settings]
+
+
+def _settings(program: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a program as they are written in SQL."""
+    found = asdict(Options(**program["setting"]))
+    return {name: UNLIMITED if value is None else value for name, value in found.items()}

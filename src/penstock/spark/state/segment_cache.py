@@ -112,7 +112,9 @@ def forget_shared(query: str) -> None:
     """Remove what a query left in shared memory."""
     ours = _ours_in(MEMORY)
     if ours is not None:
-        _let_go(ours / query)
+        handle = _HELD.pop(ours / query, None)
+        if handle is not None:
+            os.close(handle)
         shutil.rmtree(ours / query, ignore_errors=True)
 
 
@@ -151,12 +153,6 @@ def _ours_in(memory: Path) -> Path | None:
     except OSError:  # no shared memory, or not for us
         return None
     return folder if is_safe else None
-
-
-def _let_go(folder: Path) -> None:
-    handle = _HELD.pop(folder, None)
-    if handle is not None:
-        os.close(handle)
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -14,15 +14,19 @@ reads rows again, or passes over them, without a word.
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
 from penstock.errors import HostError
+from penstock.io.storage.sealed import START_OVER
 
 DAMAGED = (
-    "put back the whole checkpoint and the results from a copy of the same moment, or start over "
-    "with another checkpoint and another directory for the results"
+    f"put back the whole checkpoint and the results from a copy of the same moment, or {START_OVER}"
 )
+
+#: How far a source is that reads files.
+_LOG_OFFSET = re.compile(r'\s*\{\s*"logOffset"\s*:\s*(\d+)\s*\}\s*')
 
 
 def is_unused(folder: Path) -> bool:
@@ -88,31 +92,19 @@ def _check_state(folder: Path) -> None:
 def _check_sources(folder: Path, batch: int) -> None:
     """Sources that read files log every batch of them; offsets count the entries of that log."""
     file = folder / "offsets" / str(batch)
-    for source, log in enumerate(_log_offsets(file)):
-        if log is None:
-            continue
-        place = folder / "sources" / str(source)
-        numbers = _numbers(place)
-        if log not in numbers:
-            raise damaged(place / str(log), "is gone")
-        _check_without_gaps(place, numbers)
-
-
-def _log_offsets(file: Path) -> list[int | None]:
-    """How far each source is; None for those that keep no log of files."""
     try:
         lines = file.read_text().splitlines()[2:]
     except (OSError, ValueError) as cause:
         raise damaged(file, f"cannot be read: {cause}") from cause
-    found: list[int | None] = []
-    for line in lines:
-        try:
-            offset = json.loads(line)
-        except ValueError:  # "-", or a source's own words
-            offset = None
-        log = offset.get("logOffset") if isinstance(offset, dict) else None
-        found.append(log if isinstance(log, int) else None)
-    return found
+    for source, line in enumerate(lines):
+        offset = _LOG_OFFSET.fullmatch(line)
+        if offset is None:
+            continue  # "-", or a source's own words
+        place = folder / "sources" / str(source)
+        numbers = _numbers(place)
+        if int(offset[1]) not in numbers:
+            raise damaged(place / offset[1], "is gone")
+        _check_without_gaps(place, numbers)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -14,9 +14,9 @@ for, so whatever became of other attempts, what the caches hold under them is ri
 
 That the store holds them is Spark's part: directory and segments of one attempt must stay together.
 They do in the second format of its checkpoints, where every attempt writes files of its own and the
-commit names those that count; so retries, speculation, lost executors, failing sinks and restarts
-need no further care. In the first, attempts at a batch share a file, and the state in an executor's
-memory may be another attempt's than the one on disk (`uncommitted`).
+commit names those that count (`session`); so retries, speculation, lost executors, failing sinks
+and restarts need no further care. In the first, attempts at a batch share a file, and the state in
+an executor's memory may be another attempt's than the one on disk.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+from pyspark.sql.streaming.stateful_processor import MapState
 
 from penstock.errors import HostError
+from penstock.io.storage.sealed import OTHER_RELEASE
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.runtime.snapshot import describe, restore
@@ -40,15 +40,12 @@ FORMAT = 4
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
-_BINARY = StructType([StructField("v", BinaryType())])
-_LONG = StructType([StructField("k", LongType())])
-
 
 class SparkStateStore:
     """The state variable of one group's processor."""
 
-    def __init__(self, handle: StatefulProcessorHandle, cache: SegmentCache) -> None:
-        self._map = handle.getMapState("state", _LONG, _BINARY)
+    def __init__(self, map: MapState, cache: SegmentCache) -> None:
+        self._map = map
         self._cache = cache
 
     def read(self) -> dict[str, Any] | None:
@@ -60,8 +57,7 @@ class SparkStateStore:
         if found["format"] != FORMAT:
             raise HostError(
                 f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
-                hint="continue with the release that wrote it, or start over with another "
-                "checkpoint",
+                hint=OTHER_RELEASE,
             )
         return dict(found)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -67,11 +67,9 @@ class Context:
     def position(self, place: exp.Expr | Span | None) -> Position | None:
         return positions.position_of(self.text, place)
 
-    @contextmanager
-    def located(self, place: exp.Expr | Span | None) -> Iterator[None]:
+    def located(self, place: exp.Expr | Span | None) -> AbstractContextManager[None]:
         """Errors raised inside without a position get this one."""
-        with positions.located(self.text, place):
-            yield
+        return positions.located(self.text, place)
 
     def only(self, node: exp.Expr, *handled: str) -> None:
         """Refuse a node that says more than `handled`."""

@@ -19,8 +19,10 @@ from penstock.model.types import Type
 from penstock.sql.bind import literal as bind_literal
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.scope import Scope
-from penstock.sql.bind.types import bind_type
+from penstock.sql.bind.types import NAMED, bind_type
 from penstock.sql.parse.syntax import Windowed
+
+_UNARY: dict[type[exp.Expr], str] = {exp.Not: "not", exp.BitwiseNot: "~"}
 
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -44,33 +46,12 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "rlike",
 }
 
-#: Spark's functions that are casts: `int(x)`.
-_CASTS = {
-    "boolean": Type.BOOLEAN,
-    "tinyint": Type.TINYINT,
-    "smallint": Type.SMALLINT,
-    "int": Type.INT,
-    "bigint": Type.BIGINT,
-    "float": Type.FLOAT,
-    "double": Type.DOUBLE,
-    "string": Type.STRING,
-    "binary": Type.BINARY,
-    "timestamp": Type.TIMESTAMP,
-}
+#: Spark's functions that are casts: `int(x)`; `date(x)` is to_date.
+_CASTS = {name.lower(): of for name, of in NAMED.items() if of is not Type.DATE}
 
-#: EXTRACT(unit FROM …) -> the function that gives it.
-_UNITS = {
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "week": "weekofyear",
-    "day": "dayofmonth",
-    "doy": "dayofyear",
-    "dayofweek": "dayofweek",
-    "hour": "hour",
-    "minute": "minute",
-    "second": "second",
-}
+#: EXTRACT(unit FROM …), where the function that gives it is not called like the unit.
+_UNITS = {"week": "weekofyear", "day": "dayofmonth", "doy": "dayofyear"}
+_EXTRACTED = "year, quarter, month, week, day, doy, dayofweek, hour, minute, second"
 
 #: Aggregates of Spark that cannot be computed here.
 # fmt: off
@@ -147,9 +128,6 @@ class ExpressionBinder:
     def _boolean(self, node: exp.Boolean) -> Expression:
         return Literal(bool(node.this), Type.BOOLEAN)
 
-    def _null(self, node: exp.Null) -> Expression:
-        return Literal(None, Type.NULL)
-
     def _paren(self, node: exp.Paren) -> Expression:
         self.context.only(node, "this")
         return self.bind(node.this)
@@ -177,11 +155,8 @@ class ExpressionBinder:
             return bind_literal.negated(value)
         return Call("negative", (value,))
 
-    def _not(self, node: exp.Not) -> Expression:
-        return Call("not", (self.bind(node.this),))
-
-    def _bit_not(self, node: exp.BitwiseNot) -> Expression:
-        return Call("~", (self.bind(node.this),))
+    def _unary(self, node: exp.Unary) -> Expression:
+        return Call(_UNARY[type(node)], (self.bind(node.this),))
 
     def _is_distinct(self, node: exp.NullSafeNEQ) -> Expression:
         return Call("not", (Call("<=>", (self.bind(node.this), self.bind(node.expression))),))
@@ -244,9 +219,6 @@ class ExpressionBinder:
             return bind_literal.typed(node.this.this, to)
         return Cast(self.bind(node.this), to)
 
-    def _interval(self, node: exp.Interval) -> Expression:
-        return bind_literal.interval(node)
-
     def _adjacent(self, node: exp.Concat) -> Expression:
         """`'a' 'b'` is one text."""
         texts = [part.this for part in node.expressions if isinstance(part, exp.Literal)]
@@ -254,11 +226,9 @@ class ExpressionBinder:
 
     def _extract(self, node: exp.Extract) -> Expression:
         unit = node.this.name.lower()
-        if unit not in _UNITS:
-            raise SyntaxFault(
-                f"EXTRACT cannot give `{unit}`", hint=f"it can give: {', '.join(_UNITS)}"
-            )
-        return Call(_UNITS[unit], (self.bind(node.expression),))
+        if unit not in _EXTRACTED.split(", "):
+            raise SyntaxFault(f"EXTRACT cannot give `{unit}`", hint=f"it can give: {_EXTRACTED}")
+        return Call(_UNITS.get(unit, unit), (self.bind(node.expression),))
 
     def _function(self, node: exp.Anonymous) -> Expression:
         name = node.name
@@ -300,8 +270,7 @@ def hyphenated(node: exp.Sub, scope: Scope) -> exp.Column | None:
     words = (left.name.lower(), right.name.lower())
     if words not in _HYPHENATED or scope.has(left.name, left.table or None):
         return None
-    name = exp.Column(this=exp.Identifier(this="_".join(words)), table=left.args.get("table"))
-    return name
+    return exp.Column(this=exp.Identifier(this="_".join(words)), table=left.args.get("table"))
 
 
 _B = ExpressionBinder
@@ -314,12 +283,10 @@ _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
     exp.Literal: _B._literal,
     exp.HexString: _B._bytes,
     exp.Boolean: _B._boolean,
-    exp.Null: _B._null,
+    exp.Null: lambda *_: Literal(None, Type.NULL),
     exp.Paren: _B._paren,
     exp.Sub: _B._minus,
     exp.Neg: _B._negative,
-    exp.Not: _B._not,
-    exp.BitwiseNot: _B._bit_not,
     exp.NullSafeNEQ: _B._is_distinct,
     exp.Is: _B._is,
     exp.Like: _B._like,
@@ -330,9 +297,10 @@ _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
     exp.Case: _B._case,
     exp.Cast: _B._cast,
     exp.TryCast: _B._cast,
-    exp.Interval: _B._interval,
+    exp.Interval: lambda _, node: bind_literal.interval(node),
     exp.Concat: _B._adjacent,
     exp.Extract: _B._extract,
+    **dict.fromkeys(_UNARY, _B._unary),
     **dict.fromkeys(_BINARY, _B._binary),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -100,14 +101,20 @@ def _bind_union(union: StreamUnion, context: Context) -> Input:
                 position=context.position(window),
                 hint="put it after the whole union",
             )
-    nodes: list[Node] = []
-    for part in parts:
-        nodes += part.node.parts if isinstance(part.node, Union) else [part.node]
+    nodes = flat(part.node for part in parts)
     if not all(isinstance(node, Source) for node in nodes):
         nodes = [_without_row_number(node) if isinstance(node, Source) else node for node in nodes]
     with context.located(union):
         node = Union(tuple(nodes))
     return Input(node, Scope.of(node, None).without(ROW_NUM), union)
+
+
+def flat(nodes: Iterable[Node]) -> list[Node]:
+    """The parts of a union, those of unions among them in their place."""
+    found: list[Node] = []
+    for node in nodes:
+        found += node.parts if isinstance(node, Union) else [node]
+    return found
 
 
 def _without_row_number(source: Source) -> Node:

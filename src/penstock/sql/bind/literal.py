@@ -80,13 +80,10 @@ def _moment(text: str) -> datetime | None:
         return None
     day, time, fraction, zone = parts.groups()
     zone = "+00:00" if zone == "Z" else zone or ""
-    moment = datetime.fromisoformat(f"{day}T{time or '00:00'}{_padded(fraction)}{zone}")
+    padded = f".{fraction:0<6}" if fraction else ""
+    moment = datetime.fromisoformat(f"{day}T{time or '00:00'}{padded}{zone}")
     # In UTC, which may lie in the year before the first or after the last.
     return from_ticks(to_ticks(moment))
-
-
-def _padded(fraction: str | None) -> str:
-    return f".{fraction:0<6}" if fraction else ""
 
 
 def interval(node: exp.Interval) -> Literal:

@@ -80,11 +80,10 @@ def _way_out(node: Node) -> str:
 def _column(asked: exp.Column, node: Node) -> str:
     """The output column of that name; `input.column` is found under the name it comes out by."""
     if asked.table and isinstance(node, Project):
-        suffix = f"{asked.table}.{asked.name}".lower()
+        suffix = f".{asked.table}.{asked.name}".lower()
         for column in node.columns:
-            if isinstance(column.value, Ref) and f".{column.value.name.lower()}".endswith(
-                f".{suffix}"
-            ):
+            name = f".{column.value.name}" if isinstance(column.value, Ref) else ""
+            if name.lower().endswith(suffix):
                 return column.name
     same = [name for name in node.schema.names if name.lower() == asked.name.lower()]
     return same[0] if same else str(asked.name)

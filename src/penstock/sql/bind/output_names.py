@@ -70,8 +70,7 @@ def _items_of(tree: exp.Expr, scope: Scope, context: Context) -> list[Item]:
 
 def default_name(tree: exp.Expr, scope: Scope) -> str:
     """The name of a column without an alias; empty where nothing suggests one."""
-    if isinstance(tree, exp.Paren):
-        return default_name(tree.this, scope)
+    tree = tree.unnest()
     if isinstance(tree, exp.Sub) and (column := hyphenated(tree, scope)) is not None:
         tree = column
     if isinstance(tree, exp.Column):

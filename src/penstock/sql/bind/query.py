@@ -14,7 +14,6 @@ penstock.errors.UnknownName: no stream, table, view or query `nowhere`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -22,13 +21,12 @@ from sqlglot import exp
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node, Union
 from penstock.sql.bind.context import Context, Names
+from penstock.sql.bind.from_ import flat
 from penstock.sql.bind.order import ordered
 from penstock.sql.bind.select import bind_select
 from penstock.sql.bind.window.emit import emitting
 from penstock.sql.parse.statements import ParsedQuery
-
-#: Plans that are deeper than this would exhaust the stack of whoever walks them.
-DEEPEST = 150
+from penstock.sql.parse.syntax import DEEPEST, depth
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def bind(query: ParsedQuery, names: Names, defining: str | None = None) -> Bound
         if query.emit is not None:
             with context.located(query.emit.span):
                 plan = emitting(plan, query.emit, context)
-        if _depth(plan) > DEEPEST:
+        if depth(plan, lambda node: node.children) > DEEPEST:
             raise NotExecutable(
                 "this query has too many layers of views", hint="read fewer views through views"
             )
@@ -69,7 +67,7 @@ def _bind_tree(tree: exp.Expr, context: Context) -> Node:
         if isinstance(tree, exp.Select):
             return ordered(bind_select(tree, context), tree.args.get("order"), context)
         if isinstance(tree, exp.Union):
-            parts = _flat(_bind_tree(part, context) for part in _parts(tree, context))
+            parts = flat(_bind_tree(part, context) for part in _parts(tree, context))
             return ordered(Union(tuple(parts)), tree.args.get("order"), context)
         raise NotExecutable(
             f"{tree.key.upper()} cannot be run in this release",
@@ -106,18 +104,3 @@ def _parts(union: exp.Union, context: Context) -> list[exp.Expr]:
         parts.append(tree.expression)
         tree = tree.this
     return [tree, *reversed(parts)]
-
-
-def _flat(nodes: Iterable[Node]) -> list[Node]:
-    found: list[Node] = []
-    for node in nodes:
-        found += node.parts if isinstance(node, Union) else [node]
-    return found
-
-
-def _depth(plan: Node) -> int:
-    deepest, level = 0, {plan}
-    while level:
-        deepest += 1
-        level = {below for node in level for below in node.children}
-    return deepest

@@ -19,35 +19,30 @@ Spec: timestamps 2; window-queries 1.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from penstock.errors import CannotWindow, DuplicateName, Position, SyntaxFault, TypeMismatch
+from penstock.errors import CannotWindow, DuplicateName, SyntaxFault, TypeMismatch
 from penstock.model.schema import ROW_NUM, Column
-from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
+from penstock.model.streams import (
+    TIMING_WORDS,
+    FurtherTime,
+    Origin,
+    Stream,
+    TimestampKind,
+    Timing,
+)
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
-from penstock.sql.parse.positions import located
+from penstock.sql.parse.positions import located, position_of
 from penstock.sql.parse.syntax import Length, Span
 
 ARRIVAL_TS = "arrival_ts"
 
-#: Clauses with a length of time -> the field of `Timing` that holds it.
-TIMING_WORDS = {
-    "SKEW": "skew",
-    "LULL": "lull",
-    "HEARTBEAT": "heartbeat",
-    "MAX AHEAD": "max_ahead",
-}
 
-
-@dataclass(frozen=True)
-class ColumnDeclaration:
-    """A column and where it stands."""
-
-    column: Column
-    span: Span
+Columns: TypeAlias = Sequence[tuple[Column, Span]]
+"""Columns, and where they stand."""
 
 
 @dataclass(frozen=True)
@@ -63,44 +58,36 @@ class TimeDeclaration:
     further: tuple[tuple[str | None, Length | None], ...] = ()
 
 
-@dataclass(frozen=True)
-class StreamDeclaration:
-    """A CREATE STREAM as written."""
-
-    name: str
-    columns: tuple[ColumnDeclaration, ...]
-    time: TimeDeclaration | None
-    origin: Origin
-    span: Span
-    timing: Mapping[str, Length] = field(default_factory=dict)  # by word
-
-
-def declare_stream(declared: StreamDeclaration, text: str) -> Stream:
-    """The stream that a declaration describes, checked."""
-    if not declared.columns:
+def declare_stream(
+    text: str,
+    name: str,
+    declared: Columns,
+    time: TimeDeclaration | None,
+    origin: Origin,
+    lengths: Mapping[str, Length],
+) -> Stream:
+    """The stream that a declaration describes, checked; `lengths`: those of the clock, by word."""
+    if not declared:
         raise SyntaxFault(
-            f"stream `{declared.name}` has no columns",
-            position=Position(text, declared.span.start, declared.span.end),
-            hint="declare at least one: (ts TIMESTAMP)",
+            f"stream `{name}` has no columns", hint="declare at least one: (ts TIMESTAMP)"
         )
     columns = _distinct(declared, text)
-    timing = _timing(declared, text)
-    time = declared.time
+    timing = _timing(name, lengths, text)
     if time is None or time.kind is TimestampKind.LATENT:
-        return Stream(declared.name, columns, origin=declared.origin, timing=timing)
+        return Stream(name, columns, origin=origin, timing=timing)
     with located(text, time.span):
         if time.kind is TimestampKind.INTERNAL:
-            name, columns = _arrival_column(time.column or ARRIVAL_TS, columns)
-            return Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
-        name = _spelled(str(time.column), columns)
-        stream = Stream(declared.name, columns, time.kind, name, 0, declared.origin, timing)
+            on, columns = _arrival_column(time.column or ARRIVAL_TS, columns)
+            return Stream(name, columns, time.kind, on, 0, origin, timing)
+        on = _spelled(str(time.column), columns)
+        stream = Stream(name, columns, time.kind, on, 0, origin, timing)
         stream = _with_further(stream, time.further)
         if time.slack is not None and time.slack.unit == "rows":
             return replace(stream, slack=None, timing=replace(timing, rows_late=time.slack.value))
         if time.marker is not None:
             marked = replace(timing, marker=_spelled(time.marker, columns))
             return replace(stream, slack=None, timing=marked)
-        slack = None if time.slack is None else _slack_of(stream, name, time.slack)
+        slack = None if time.slack is None else _slack_of(stream, on, time.slack)
         return replace(stream, slack=slack)
 
 
@@ -122,49 +109,43 @@ def _with_further(stream: Stream, declared: tuple[tuple[str | None, Length | Non
     return stream
 
 
-def declare_table(declared: StreamDeclaration, text: str) -> StaticTable:
+def declare_table(text: str, name: str, declared: Columns, origin: Origin) -> StaticTable:
     """The static table that a declaration describes, checked; its rows are not read yet."""
-    if not declared.columns:
+    if origin.path is None:
         raise SyntaxFault(
-            f"table `{declared.name}` has no columns",
-            position=Position(text, declared.span.start, declared.span.end),
-            hint="declare at least one: (k STRING)",
-        )
-    if declared.origin.path is None:
-        raise SyntaxFault(
-            f"table `{declared.name}` has no source",
-            position=Position(text, declared.span.start, declared.span.end),
+            f"table `{name}` has no source",
             hint="write FROM parquet 'path', or give it rows in Python: engine.table(name, rows)",
         )
-    return StaticTable(declared.name, _distinct(declared, text), declared.origin)
+    return StaticTable(name, _distinct(declared, text), origin)
 
 
-def _timing(declared: StreamDeclaration, text: str) -> Timing:
+def _timing(name: str, declared: Mapping[str, Length], text: str) -> Timing:
     """What the clauses about the clock say."""
-    for word, length in declared.timing.items():
+    lengths: dict[str, Any] = {}
+    for word, length in declared.items():
         if length.unit != "time":
             raise CannotWindow(
-                f"stream `{declared.name}`: {word} {length} is not a duration",
-                position=Position(text, length.span.start, length.span.end),
+                f"stream `{name}`: {word} {length} is not a duration",
+                position=position_of(text, length.span),
                 hint=f"write a duration, such as {word} 5 SECONDS",
             )
-    lengths: dict[str, Any] = {TIMING_WORDS[w]: v.value for w, v in declared.timing.items()}
+        lengths[TIMING_WORDS[word]] = length.value
     return Timing(**lengths)
 
 
-def _distinct(declared: StreamDeclaration, text: str) -> tuple[Column, ...]:
+def _distinct(declared: Columns, text: str) -> tuple[Column, ...]:
     """The columns, none of them twice: names that differ in case only are the same name."""
     seen = {ROW_NUM: "every stream has this column already"}
-    for item in declared.columns:
-        name = item.column.name
+    for column, span in declared:
+        name = column.name
         if name.lower() in seen:
             raise DuplicateName(
                 f"column `{name}` cannot be declared: {seen[name.lower()]}",
-                position=Position(text, item.span.start, item.span.end),
+                position=position_of(text, span),
                 hint=f"choose another name, such as {name}_2",
             )
         seen[name.lower()] = "there is another column of that name"
-    return tuple(item.column for item in declared.columns)
+    return tuple(column for column, _ in declared)
 
 
 def _spelled(name: str, columns: tuple[Column, ...]) -> str:

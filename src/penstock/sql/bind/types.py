@@ -9,28 +9,16 @@ from penstock.model.types import Type
 
 D = exp.DType
 
+#: Those that a column can be declared as, by their names.
+NAMED = {str(each): each for each in Type if each not in (Type.INTERVAL, Type.NULL)}
+NAMES = ", ".join(NAMED)
+
 #: VARCHAR and CHAR are text of any length, as in Spark's expressions.
 _TYPES = {
-    D.BOOLEAN: Type.BOOLEAN,
-    D.TINYINT: Type.TINYINT,
-    D.SMALLINT: Type.SMALLINT,
-    D.INT: Type.INT,
-    D.BIGINT: Type.BIGINT,
-    D.FLOAT: Type.FLOAT,
-    D.DOUBLE: Type.DOUBLE,
-    D.VARCHAR: Type.STRING,
-    D.CHAR: Type.STRING,
-    D.NCHAR: Type.STRING,
-    D.NVARCHAR: Type.STRING,
-    D.TEXT: Type.STRING,
-    D.BINARY: Type.BINARY,
-    D.DATE: Type.DATE,
-    D.TIMESTAMP: Type.TIMESTAMP,
-    D.TIMESTAMPTZ: Type.TIMESTAMP,
-    D.TIMESTAMPNTZ: Type.TIMESTAMP,
+    **{exp.DType[name]: each for name, each in NAMED.items() if each is not Type.STRING},
+    **dict.fromkeys((D.VARCHAR, D.CHAR, D.NCHAR, D.NVARCHAR, D.TEXT), Type.STRING),
+    **dict.fromkeys((D.TIMESTAMPTZ, D.TIMESTAMPNTZ), Type.TIMESTAMP),
 }
-
-NAMES = "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP"
 
 
 def bind_type(node: exp.Expr, written: str) -> Type:

@@ -97,6 +97,10 @@ class ExpressionParser(SparkParser):
         after = self._prev.end + 1 if self._prev else 0
         return Span(after, after + 1)
 
+    def _close(self) -> None:
+        if not self._match(TokenType.R_PAREN):
+            self.refuse(f"expected `)`, not {self.found()}")
+
     def raise_error(self, message: str, token: Token = SENTINEL_NONE) -> None:
         token = token or self._curr
         span = Span(token.start, token.end + 1) if token else self._end()
@@ -152,15 +156,9 @@ class ExpressionParser(SparkParser):
         cover(case, self.span_since(start))
         return case
 
-    def _parse_function_call(
-        self,
-        functions: dict[str, Callable[..., Any]] | None = None,
-        anonymous: bool = False,
-        optional_parens: bool = True,
-        any_token: bool = False,
-    ) -> exp.Expr | None:
+    def _parse_function_call(self, *others: Any, **more: Any) -> exp.Expr | None:
         start = self._curr
-        call = super()._parse_function_call(functions, anonymous, optional_parens, any_token)
+        call = super()._parse_function_call(*others, **more)
         if call is not None:
             cover(call, self.span_since(start))
         return call
@@ -172,11 +170,9 @@ class ExpressionParser(SparkParser):
             this.meta["end"] = self._prev.end
         return super()._parse_window(this, alias)
 
-    def _parse_interval(
-        self, require_interval: bool = True, parse_function_unit: bool = True
-    ) -> exp.Add | exp.Interval | None:
+    def _parse_interval(self, *others: Any, **more: Any) -> exp.Add | exp.Interval | None:
         start = self._curr
-        interval = super()._parse_interval(require_interval, parse_function_unit)
+        interval = super()._parse_interval(*others, **more)
         if interval is not None:
             cover(interval, self.span_since(start))
         return interval
@@ -184,10 +180,7 @@ class ExpressionParser(SparkParser):
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         """Arrays and structs are no types of ours; window clauses are read one class further up."""
         if self._match_set((TokenType.L_BRACKET, TokenType.L_BRACE), advance=False):
-            self.refuse(
-                f"unexpected `{self._curr.text}`",
-                hint=WINDOW_PLACES,
-            )
+            self.refuse(f"unexpected `{self._curr.text}`", hint=WINDOW_PLACES)
         return this
 
     def _parse_connect(self, skip_start_token: bool = False) -> exp.Connect | None:

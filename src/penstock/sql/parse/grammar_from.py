@@ -13,7 +13,7 @@ parentheses, is the union of queries instead, as in any SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -35,6 +35,8 @@ from penstock.sql.parse.syntax import (
 
 _QUERY_STARTS = {TokenType.SELECT, TokenType.WITH}
 
+_EARLY = (("EMIT", "EVERY"), ("EMIT", "CHANGES"))
+
 #: Table function -> its arguments in order; those behind the star may be left out.
 WINDOW_FUNCTIONS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "*OFFSET"),
@@ -44,19 +46,12 @@ WINDOW_FUNCTIONS = {
 }
 
 _JOIN_KINDS = {
-    "": JoinKind.INNER,
-    "INNER": JoinKind.INNER,
-    "CROSS": JoinKind.INNER,
-    "LEFT": JoinKind.LEFT,
-    "LEFT OUTER": JoinKind.LEFT,
-    "RIGHT": JoinKind.RIGHT,
-    "RIGHT OUTER": JoinKind.RIGHT,
-    "FULL": JoinKind.FULL,
-    "FULL OUTER": JoinKind.FULL,
-    "SEMI": JoinKind.SEMI,
-    "LEFT SEMI": JoinKind.SEMI,
-    "ANTI": JoinKind.ANTI,
-    "LEFT ANTI": JoinKind.ANTI,
+    **dict.fromkeys(("", "INNER", "CROSS"), JoinKind.INNER),
+    **dict.fromkeys(("LEFT", "LEFT OUTER"), JoinKind.LEFT),
+    **dict.fromkeys(("RIGHT", "RIGHT OUTER"), JoinKind.RIGHT),
+    **dict.fromkeys(("FULL", "FULL OUTER"), JoinKind.FULL),
+    **dict.fromkeys(("SEMI", "LEFT SEMI"), JoinKind.SEMI),
+    **dict.fromkeys(("ANTI", "LEFT ANTI"), JoinKind.ANTI),
 }
 
 
@@ -80,16 +75,7 @@ class FromParser(WindowParser):
         token: _noted(read) for token, read in WindowParser.QUERY_MODIFIER_PARSERS.items()
     }
 
-    def _parse_table(
-        self,
-        schema: bool = False,
-        joins: bool = False,
-        alias_tokens: Collection[TokenType] | None = None,
-        parse_bracket: bool = False,
-        is_db_reference: bool = False,
-        parse_partition: bool = False,
-        consume_pipe: bool = False,
-    ) -> exp.Expr | None:
+    def _parse_table(self, *others: Any, joins: bool = False, **more: Any) -> exp.Expr | None:
         if joins:
             self.refuse("a query begins with SELECT", self._prev)
         return self.relation()
@@ -191,10 +177,6 @@ class FromParser(WindowParser):
         cover(node, self.span_since(start))
         return node
 
-    def _close(self) -> None:
-        if not self._match(TokenType.R_PAREN):
-            self.refuse(f"expected `)`, not {self.found()}")
-
     def _name_and_window(self, relation: Relation) -> None:
         """`[window] [AS] name [window]`, all optional."""
         clause: WindowClause | None = None
@@ -209,12 +191,8 @@ class FromParser(WindowParser):
 
     def _at_emit(self) -> bool:
         """Whether EMIT follows, and not an input that is called so."""
-        words = [token.text.upper() for token in self._tokens[self._index : self._index + 3]]
-        return words[:2] in (["EMIT", "EVERY"], ["EMIT", "CHANGES"]) or words == [
-            "EMIT",
-            "ON",
-            "WINDOW",
-        ]
+        words = tuple(token.text.upper() for token in self._tokens[self._index : self._index + 3])
+        return words[:2] in _EARLY or words == ("EMIT", "ON", "WINDOW")
 
     def _relation_name(self) -> exp.Identifier | None:
         explicit = self._match(TokenType.ALIAS)
@@ -306,12 +284,7 @@ class FromParser(WindowParser):
         is_list = self._match(TokenType.L_PAREN, advance=False)
         return self._attributes() if is_list else (self._attribute(),)
 
-    def _parse_join(
-        self,
-        skip_join_token: bool = False,
-        parse_bracket: bool = False,
-        alias_tokens: Collection[TokenType] | None = None,
-    ) -> StreamJoin | None:
+    def _parse_join(self, *others: Any, **more: Any) -> StreamJoin | None:
         start = self._curr
         index = self._index
         kind = JoinKind.INNER

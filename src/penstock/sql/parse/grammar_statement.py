@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from sqlglot import exp
@@ -35,14 +35,11 @@ from penstock.sql.parse.statements import (
     Set,
     Statement,
 )
-from penstock.sql.parse.syntax import EmitClause, Parameter, Span
+from penstock.sql.parse.syntax import DEEPEST, EmitClause, Parameter, Span, depth
 
 #: Words that begin the parts of a query.
 _CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "WITHIN", "EMIT")
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
-
-#: Deeper trees than this would exhaust the stack of whoever walks them.
-DEEPEST = 150
 
 
 class StatementParser(StreamParser):
@@ -72,8 +69,7 @@ class StatementParser(StreamParser):
 
     def place(self) -> Position:
         """Where reading has got to."""
-        span = self.span_since(self._prev)
-        return Position(self.sql, span.start, span.end)
+        return self.position_since(self._prev)
 
     def _parse_statement(self) -> exp.Expr | None:
         """What sqlglot asks for inside WITH: a query, nothing else."""
@@ -101,16 +97,16 @@ class StatementParser(StreamParser):
         if start.token_type in _QUERY_STARTS:
             query = self._query()
             return BareSelect(self.position_since(start), query)
-        if self._match_text_seq("CREATE"):
-            return self._create(start)
-        if self._match_text_seq("DROP"):
-            return self._drop(start)
-        if self._match_text_seq("SET"):
-            return self._set(start)
-        if self._match_text_seq("DECLARE"):
-            return self._declare(start)
-        if self._match_text_seq("EXPLAIN"):
-            return self._explain(start)
+        readers: dict[str, Callable[[Token], Statement]] = {
+            "CREATE": self._create,
+            "DROP": self._drop,
+            "SET": self._set,
+            "DECLARE": self._declare,
+            "EXPLAIN": self._explain,
+        }
+        for word, read in readers.items():
+            if self._match_text_seq(word):
+                return read(start)
         self.refuse(
             f"no statement begins with {self.found()}",
             hint=suggest(start.text.upper(), STATEMENT_STARTS),
@@ -123,7 +119,7 @@ class StatementParser(StreamParser):
             self.refuse(f"expected a query, not {self.found()}", hint="it begins with SELECT")
         emit = self._emit()
         span = self.span_since(start)
-        if _depth(tree) > DEEPEST:
+        if depth(tree, lambda node: node.iter_expressions()) > DEEPEST:
             self.refuse("this is nested too deeply", span, hint="split it into views")
         return ParsedQuery(tree, self.sql, span, emit)
 
@@ -174,9 +170,7 @@ class StatementParser(StreamParser):
 
     def _create_query(self, start: Token, replace: bool) -> CreateQuery:
         name = self.word("a name for the query")
-        sink = None
-        if self._match_text_seq("INTO"):
-            sink = self.sink()
+        sink = self.sink() if self._match_text_seq("INTO") else None
         self.expect("AS")
         query = self._query()
         return CreateQuery(self.position_since(start), name, query, sink, replace)
@@ -303,12 +297,3 @@ class StatementParser(StreamParser):
         if live:
             name = self.word("the name of a query")
         return Explain(self.position_since(start), name, live)
-
-
-def _depth(tree: exp.Expr) -> int:
-    """How many nodes deep the tree is."""
-    deepest, level = 0, [tree]
-    while level:
-        deepest += 1
-        level = [child for node in level for child in node.iter_expressions()]
-    return deepest

@@ -22,23 +22,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position, SyntaxFault
 from penstock.model.schema import Column, suggest
-from penstock.model.streams import Origin, TimestampKind
+from penstock.model.streams import TIMING_WORDS, Origin, TimestampKind
 from penstock.redaction import is_secret
-from penstock.sql.bind.stream import (
-    TIMING_WORDS,
-    ColumnDeclaration,
-    StreamDeclaration,
-    TimeDeclaration,
-    declare_stream,
-    declare_table,
-)
+from penstock.sql.bind.stream import TimeDeclaration, declare_stream, declare_table
 from penstock.sql.bind.types import NAMES, bind_type
 from penstock.sql.parse.durations import declared_length
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
 from penstock.sql.parse.grammar_from import FromParser
 from penstock.sql.parse.positions import located
 from penstock.sql.parse.statements import CreateStream, CreateTable, Sink
-from penstock.sql.parse.syntax import Length
+from penstock.sql.parse.syntax import Length, Span
 
 
 class StreamParser(FromParser):
@@ -66,7 +59,7 @@ class StreamParser(FromParser):
             key = self.string() or self.word("the name of an option")
             while self._match(TokenType.DOT):
                 key += f".{self.word('the name of an option')}"
-            if key in dict(found):
+            if key.lower() in (name.lower() for name, _ in found):
                 self.refuse(f"option `{key}` is given twice", place)
             self._match(TokenType.EQ)
             found.append((key, self._option_value(key)))
@@ -77,10 +70,12 @@ class StreamParser(FromParser):
 
     def sink(self) -> Sink:
         """`parquet 'out' [OPTIONS (…)]`, after INTO."""
-        format_ = self.word("a format such as parquet")
-        path = self.string()
-        options = self.options() if self._match_text_seq("OPTIONS") else ()
-        return Sink(format_.lower(), path, options)
+        place = self._place()
+        return Sink(*place, self.options() if self._match_text_seq("OPTIONS") else ())
+
+    def _place(self) -> tuple[str, str | None]:
+        """`parquet 'path'`."""
+        return self.word("a format such as parquet").lower(), self.string()
 
     def _option_value(self, key: str) -> str:
         constants = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
@@ -92,7 +87,7 @@ class StreamParser(FromParser):
     def create_stream(self, start: Token, replace: bool) -> CreateStream:
         name = self.word("a name for the stream")
         self.expect("(")
-        columns: list[ColumnDeclaration] = []
+        columns: list[tuple[Column, Span]] = []
         time: TimeDeclaration | None = None
         while not self._match(TokenType.R_PAREN, advance=False):
             if self._match_text_seq("WATERMARK", "FOR", advance=False):
@@ -109,8 +104,7 @@ class StreamParser(FromParser):
             if self._match(TokenType.R_PAREN, advance=False):
                 self.refuse("a column is missing after `,`", self._prev)
         self._close()
-        origin = Origin()
-        format_: str | None = None
+        place: tuple[str, str | None] | None = None
         options: tuple[tuple[str, str], ...] | None = None
         timing: dict[str, Length] = {}
         late: Sink | None = None
@@ -118,9 +112,8 @@ class StreamParser(FromParser):
             clause = self._curr
             if self._clock(timing):
                 continue
-            if self._match_text_seq("FROM") and format_ is None:
-                format_ = self.word("a format such as parquet").lower()
-                origin = Origin(format_, self.string())
+            if self._match_text_seq("FROM") and place is None:
+                place = self._place()
             elif self._match_text_seq("OPTIONS") and options is None:
                 options = self.options()
             elif self._match_text_seq("LATE", "INTO") and late is None:
@@ -130,20 +123,14 @@ class StreamParser(FromParser):
                     self._second_time(clause, time)
                 time = self._time(clause, timing)
             else:
-                if clause.text.upper() in STATEMENT_STARTS:
-                    self.refuse(f"unexpected `{clause.text}`", clause, hint=semicolon(clause.text))
-                self.refuse(
-                    f"unexpected `{clause.text}`",
+                self._unexpected(
                     clause,
-                    hint="a stream has each once: FROM format 'path', OPTIONS (…), "
+                    "a stream has each once: FROM format 'path', OPTIONS (…), "
                     "TIMESTAMP BY column [SLACK …], LATE INTO format 'path'",
                 )
-        origin = Origin(origin.format, origin.path, options or ())
-        declared = StreamDeclaration(
-            name, tuple(columns), time, origin, self.span_since(start), timing
-        )
+        origin = Origin(*(place or ("push", None)), options or ())
         with located(self.sql, self.span_since(start)):
-            stream = declare_stream(declared, self.sql)
+            stream = declare_stream(self.sql, name, columns, time, origin, timing)
         return CreateStream(self.position_since(start), stream, replace, late)
 
     def create_table(self, start: Token, replace: bool) -> CreateTable:
@@ -154,20 +141,21 @@ class StreamParser(FromParser):
             columns.append(self._column())
         self._close()
         self.expect("FROM")
-        format_ = self.word("a format such as parquet").lower()
-        origin = Origin(format_, self.string())
+        origin = Origin(*self._place())
         if self._curr:
-            if self._curr.text.upper() in STATEMENT_STARTS:
-                self.refuse(f"unexpected {self.found()}", hint=semicolon(self._curr.text))
-            self.refuse(
-                f"unexpected `{self._curr.text}`",
-                hint="a table is read once and has no time: CREATE TABLE name (columns) "
+            self._unexpected(
+                self._curr,
+                "a table is read once and has no time: CREATE TABLE name (columns) "
                 "FROM format 'path'",
             )
-        declared = StreamDeclaration(name, tuple(columns), None, origin, self.span_since(start))
         with located(self.sql, self.span_since(start)):
-            table = declare_table(declared, self.sql)
+            table = declare_table(self.sql, name, columns, origin)
         return CreateTable(self.position_since(start), table, replace)
+
+    def _unexpected(self, clause: Token, known: str) -> NoReturn:
+        is_statement = clause.text.upper() in STATEMENT_STARTS
+        hint = semicolon(clause.text) if is_statement else known
+        self.refuse(f"unexpected `{clause.text}`", clause, hint=hint)
 
     def _clock(self, timing: dict[str, Length]) -> bool:
         """A clause that ties a stream's time to the clock, noted if there is one."""
@@ -195,7 +183,7 @@ class StreamParser(FromParser):
             f"TIMESTAMP BY {column} SLACK 5 SECONDS, other SLACK 5 SECONDS, INTERNAL",
         )
 
-    def _column(self) -> ColumnDeclaration:
+    def _column(self) -> tuple[Column, Span]:
         start = self._curr
         name = self.word("a column")
         before = self._curr
@@ -211,7 +199,7 @@ class StreamParser(FromParser):
             type_ = bind_type(node, self.sql[span.start : span.end])
         if not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
             self.refuse(f"unexpected {self.found()}", hint="a column is a name and a type")
-        return ColumnDeclaration(Column(name, type_), self.span_since(start))
+        return Column(name, type_), self.span_since(start)
 
     def _watermark(self) -> TimeDeclaration:
         """`WATERMARK FOR ts AS ts [- INTERVAL …]`."""

@@ -29,10 +29,10 @@ from penstock.sql.parse.syntax import (
     Length,
     Parameter,
     Span,
-    Unit,
     WindowClause,
     Windowed,
 )
+from penstock.windows import Unit
 
 KEYWORDS = ("RANGE", "SLIDE", "WA", "WATTR", "RATTR", "SATTR", "PA")
 
@@ -147,8 +147,8 @@ class WindowParser(ExpressionParser):
                 break
             self._advance()
             found.append(self._attribute())
-        if wrapped and not self._match(TokenType.R_PAREN):
-            self.refuse(f"expected `)`, not {self.found()}")
+        if wrapped:
+            self._close()
         return tuple(found)
 
     def _attribute(self, may_rank: bool = False) -> Attribute:
@@ -191,9 +191,7 @@ class WindowParser(ExpressionParser):
         """A length, or the name of a parameter that holds one."""
         start = self._curr
         is_name = start.token_type in self.ID_VAR_TOKENS | {TokenType.IDENTIFIER}
-        if self._match(TokenType.INTERVAL):
-            pass
-        elif is_name and not self._at_keyword():
+        if not self._match(TokenType.INTERVAL) and is_name and not self._at_keyword():
             if start.text[0].isdigit():
                 self._sticking(start)
             self._advance()

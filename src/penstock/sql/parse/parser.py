@@ -57,17 +57,15 @@ def _fault(error: Misread, text: str) -> SyntaxFault:
 
 def _unreadable(error: TokenError, text: str) -> SyntaxFault:
     """A text that does not even fall into words: a quote that is never closed, mostly."""
-    missing = re.match(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
-    if missing:
-        start = min(int(missing[2]), len(text) - 1)
+    cause = re.match(r"(?:Missing (\S+)|(.+)) from \d+:(\d+)", str(error.__cause__))
+    closing, reason, at = cause.groups() if cause else (None, "it cannot be split into words", 0)
+    start = min(int(at), len(text) - 1)
+    if closing:
         return SyntaxFault(
-            f"the text ends before the closing {missing[1]}",
+            f"the text ends before the closing {closing}",
             position=Position(text, start, len(text)),
-            hint=f"close it with {missing[1]}",
+            hint=f"close it with {closing}",
         )
-    elsewhere = re.match(r"(.+) from \d+:(\d+)$", str(error.__cause__))
-    reason = elsewhere[1] if elsewhere else "it cannot be split into words"
-    start = min(int(elsewhere[2]), len(text) - 1) if elsewhere else 0
     end = text.find("\n", start)
     return SyntaxFault(
         f"the text cannot be read: {reason[0].lower()}{reason[1:]}",

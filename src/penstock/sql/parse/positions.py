@@ -20,7 +20,6 @@ _ANNOTATIONS = {"typed", "safe", "coalesce", "nested", "_type", "fraction_in_str
 
 #: How clauses are called where the tree's word differs from SQL's.
 _CLAUSES = {
-    "distinct": "DISTINCT",
     "order": "ORDER BY",
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
@@ -29,15 +28,10 @@ _CLAUSES = {
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
     "hint": "a hint",
-    "into": "INTO",
     "kind": "SELECT AS",
-    "with_": "WITH",
-    "recursive": "RECURSIVE",
     "columns": "a list of column names after an alias",
-    "except_": "EXCEPT",
     "grouping_sets": "GROUPING SETS",
     "db": "a name of three parts",
-    "on": "ON",
     "by_name": "BY NAME",
     "all": "GROUP BY ALL",
     "connect": "CONNECT BY",

@@ -19,9 +19,8 @@ from sqlglot import exp
 
 from penstock.catalog.settings import Value
 from penstock.errors import Position
-from penstock.model.streams import Stream
+from penstock.model.streams import Place, Stream
 from penstock.model.tables import StaticTable
-from penstock.redaction import redacted, redacted_options
 from penstock.sql.parse.syntax import EmitClause, Span
 
 
@@ -40,20 +39,9 @@ class ParsedQuery:
         return self.text[self.span.start : self.span.end]
 
 
-@dataclass(frozen=True)
-class Sink:
+@dataclass(frozen=True, repr=False)
+class Sink(Place):
     """Where rows go: `INTO parquet 'out/talkers'`."""
-
-    format: str
-    path: str | None = None
-    options: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        text = f"{self.format} '{self.path}'" if self.path is not None else self.format
-        return redacted(text)  # an address may hold a password
-
-    def __repr__(self) -> str:
-        return f"Sink({str(self)!r}, {redacted_options(self.options)})"
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,15 @@ because nothing of sqlglot ever looks at it. Every piece knows the stretch of te
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 from sqlglot import exp
 
-from penstock.model.timestamps import format_duration
+from penstock.windows.window import Unit, format_length
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,6 @@ class Span:
         return Span(self.start, max(self.end, other.end))
 
 
-Unit: TypeAlias = Literal["time", "rows", "number"]
-"""What a length counts: ticks of time, rows, or the values of an integer column."""
-
-
 @dataclass(frozen=True)
 class Length:
     """`10 minutes`, `1000 rows` or `5`."""
@@ -39,10 +38,7 @@ class Length:
     span: Span
 
     def __str__(self) -> str:
-        if self.unit == "time":
-            return format_duration(self.value)
-        rows = "" if self.unit == "number" else " row" if self.value == 1 else " rows"
-        return f"{self.value}{rows}"
+        return format_length(self.value, self.unit)
 
 
 @dataclass(frozen=True)
@@ -62,10 +58,6 @@ class EmitClause:
 
     span: Span
     every: AnyLength | None = None
-
-    @staticmethod
-    def example(unit: Unit) -> str:
-        return {"time": "10 SECONDS", "rows": "100 ROWS", "number": "100"}[unit]
 
 
 @dataclass(frozen=True)
@@ -91,6 +83,19 @@ class WindowClause:
     rattr: Attribute | None = None
     sattr: Attribute | None = None
     partition: tuple[Attribute, ...] = ()
+
+
+#: Trees and plans that are deeper than this would exhaust the stack of whoever walks them.
+DEEPEST = 150
+
+
+def depth(root: T, children: Callable[[T], Iterable[T]]) -> int:
+    """How many nodes deep a tree or a graph is."""
+    deepest, level = 0, {id(root): root}
+    while level:
+        deepest += 1
+        level = {id(below): below for node in level.values() for below in children(node)}
+    return deepest
 
 
 class Windowed(exp.Expression):

@@ -12,7 +12,7 @@ from fractions import Fraction
 from penstock.errors import CannotWindow, SyntaxFault
 from penstock.model.schema import suggest
 from penstock.model.timestamps import END, UNITS
-from penstock.sql.parse.syntax import Unit
+from penstock.windows import Unit
 
 _ROWS = {"row", "rows", "tuple", "tuples"}
 _VAGUE = {"month", "months", "quarter", "quarters", "year", "years"}

@@ -1,7 +1,7 @@
 """AdaptWID: exact whatever it decides, and when; and it decides by what takes less memory.
 
 The random cases force low thresholds, so that groups turn eager, lazy and eager again all the time,
-with rows in disorder that open earlier windows than those that are there, and promises in between.
+with rows in disorder that open earlier windows than those that are there, and bounds in between.
 """
 
 from __future__ import annotations
@@ -92,6 +92,14 @@ def test_groups_that_switch_give_the_windows() -> None:
     # A law about switches says nothing where there are none.
     assert switches["eager"] > 150
     assert switches["lazy"] > 25
+
+
+def test_rows_that_wait_can_be_described() -> None:
+    operators = building(9, 9)(("a",), (("s", RESULTS["s"]),), Sliding("ts", 10, 2))
+    Chain(operators, "ts").rows([{"ts": ts, "n": 0, "a": 0, "v": 1} for ts in (1, 30)])
+    described = {table.table: table for table in operators[1].state.describe()}
+    assert described["buffer"].rows == 2
+    assert described["buffer"].extent == ("__wid_end", 5, 20)
 
 
 @pytest.mark.slow
@@ -195,7 +203,7 @@ def test_a_row_in_disorder_opens_windows_before_those_that_an_eager_group_has() 
     items = chain.rows([row(22, 1)])
     assert adapted(chain).state.partials.rows == 1
     items += chain.rows([row(3, 10)])
-    items += chain.promise(END)
+    items += chain.punctuate(END)
     assert sums(items) == {5: 10, 10: 10, 25: 1, 30: 1}
 
 
@@ -206,20 +214,20 @@ def test_a_transitional_group_is_merged_from_both_and_may_become_eager_again() -
     items = chain.rows([row(4, 1), row(8, 2)])
     assert (state.partials.rows > 0, state.buffer.rows) == (True, 0)
     limits.update(up=3.0, down=3.0)
-    items += chain.promise(5)  # few rows are left: lazy, but partials stay
+    items += chain.punctuate(5)  # few rows are left: lazy, but partials stay
     assert (state.turned_lazy, state.transitional.rows) == (1, 1)
     items += chain.rows([row(9, 4)])
     assert (state.buffer.rows, state.transitional.rows) == (1, 1)
     items += chain.rows([row(9, 8), row(11, 16)])  # eager again: 5 rows are alive
     assert (state.buffer.rows, state.transitional.rows, state.turned_eager) == (0, 0, 2)
-    items += chain.promise(END)
+    items += chain.punctuate(END)
     assert sums(items) == {5: 1, 10: 15, 15: 30, 20: 16}
 
 
 def test_a_group_without_rows_in_open_windows_is_forgotten_and_begins_lazy() -> None:
     chain = chain_of(Sliding("ts", 10, 10), at(1, 1))
     chain.rows([row(4, 1), row(8, 2)])
-    chain.promise(10)
+    chain.punctuate(10)
     assert chain.kept == {}
     chain.rows([row(12, 1)])
     assert chain.kept == {"AdaptWid.buffer": 1}
@@ -235,7 +243,7 @@ def test_sparse_groups_stay_rows_and_dense_ones_become_partials() -> None:
     state = adapted(chain).state
     for ts in range(0, 600, 6):
         chain.rows([row(ts + n % 6, 1, a=0) for n in range(50)] + [row(ts, 1, a=1 + ts)])
-        chain.promise(ts)
+        chain.punctuate(ts)
     groups = {key for rows in state.partials for key in rows.get_column("a").unique()}
     waiting = {key for rows in state.buffer for key in rows.get_column("a").unique()}
     assert groups == {0}
@@ -243,14 +251,14 @@ def test_sparse_groups_stay_rows_and_dense_ones_become_partials() -> None:
     assert 54 <= state.duration <= 72
 
 
-def test_a_windows_duration_is_measured_from_promise_to_promise() -> None:
+def test_a_windows_duration_is_measured_from_bound_to_bound() -> None:
     chain = chain_of(Sliding("ts", 10, 5), at(3, 2))
     state = adapted(chain).state
-    chain.promise(100)
+    chain.punctuate(100)
     chain.rows([row(100, 1), row(108, 1)])
     chain.rows([row(131, 1)])
     assert state.duration == 10.0  # RANGE, until one has closed
-    chain.promise(110)
+    chain.punctuate(110)
     assert state.duration == 131 - 100
 
 

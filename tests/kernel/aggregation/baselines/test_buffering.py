@@ -106,9 +106,9 @@ def test_a_late_row_counts_in_the_windows_that_are_open_or_in_none(
     operator = ALGORITHMS[name][0]((), results, window, consistent=consistent)
     chain = Chain((Bucket(window), operator), "ts")
     items = chain.rows([row(1, 1), row(16, 100)])
-    items += chain.promise(10)
+    items += chain.punctuate(10)
     items += chain.rows([row(8, 10)])  # its first window ends at 10
-    items += chain.promise(END)
+    items += chain.punctuate(END)
     found = {r["window_end"]: r["s"] for r in check(items)}
     assert {end: found.get(end, 0) for end in sums} == sums
     assert operator.state.late == 1
@@ -125,6 +125,6 @@ def test_it_keeps_the_rows_of_open_windows_and_no_others(name: str) -> None:
     chain = Chain(chained(ALGORITHMS[name][0], (), (("n", Aggregate("count")),), window), "ts")
     for ts in range(200):
         chain.rows([row(ts, 1)])
-        chain.promise(ts)
+        chain.punctuate(ts)
     kept = {table.split(".")[1]: rows for table, rows in chain.kept.items()}
     assert kept["buffer"] in range(15, 26)

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.kernel import segments
 from penstock.kernel.aggregation.adapt.adapt_pane_store import AdaptPaneStore
+from penstock.kernel.aggregation.panes import paned_wid
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.operator import Operator
@@ -69,6 +70,7 @@ def windows_of_panes_are_the_windows(kind: str, draw: Draw) -> None:
     window = Sliding("ts", *lengths, draw.between(-5, 5))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "MANY", draw.choose([2, 4, 8]))
+        patch.setattr(paned_wid, "AT_ONCE", draw.choose([1, 5, paned_wid.AT_ONCE]))
         limit = draw.choose([1, 3, None])
         of = partial(build, of=draw.choose([PaneStore, AdaptPaneStore]))
         judge(of, window, runs(draw), draw.choose(GROUPS), RESULTS[kind], limit)
@@ -99,7 +101,7 @@ def test_panes_that_no_window_needs_are_forgotten() -> None:
     chain = Chain(build((), tuple(RESULTS["differential"].items()), window), "ts")
     for ts in range(200):
         chain.rows([{"ts": ts, "n": ts, "a": 0, "b": "x", "v": 1, "d": 1.0}])
-        chain.promise(ts)
+        chain.punctuate(ts)
     assert chain.kept["PaneStore.panes"] <= 8
 
 
@@ -112,7 +114,7 @@ def a_store_that_is_restored_goes_on(draw: Draw) -> None:
 
     items, chain = [], built()
     for item in [*run, END]:
-        items += chain.promise(item) if isinstance(item, int) else chain.rows(item)
+        items += chain.punctuate(item) if isinstance(item, int) else chain.rows(item)
         after = built()
         for mine, before in zip(after.operators, chain.operators, strict=True):
             move(before.state, mine.state)
@@ -134,5 +136,5 @@ def test_open_panes_keep_sparse_groups_as_rows_and_dense_ones_as_partials() -> N
     rows = [{"ts": ts, "n": ts, "a": 0 if ts % 2 else ts, "b": "x", "v": 1} for ts in range(2, 42)]
     chain.rows([{**row, "d": 1.0} for row in rows])
     assert chain.kept == {"AdaptPaneStore.partials": 1, "AdaptPaneStore.buffer": 20}
-    chain.promise(50)
+    chain.punctuate(50)
     assert chain.kept == {"AdaptPaneStore.panes": 21}

@@ -1,7 +1,7 @@
 """Many windows over one store: each gets its own answer, however they are computed together.
 
 Random windows of one store, whose readers take their turns in any order and now and then lag behind
-promises; with grids and without, with all readers in one go and each by itself, and with state that
+bounds; with grids and without, with all readers in one go and each by itself, and with state that
 is saved and restored on the way.
 """
 
@@ -16,7 +16,11 @@ import pytest
 from penstock.kernel.aggregation.panes import pane_grid, shared_windows
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
-from penstock.kernel.aggregation.panes.range_aggregates import AlignedBlocks, RunningSums
+from penstock.kernel.aggregation.panes.range_aggregates import (
+    AlignedBlocks,
+    RangeAggregate,
+    RunningSums,
+)
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.model.aggregates import Aggregate
@@ -25,11 +29,11 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
-from penstock.runtime.snapshot import Snapshot
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds
 from tests.kernel.aggregation.chains import GROUPS, SCHEMA, B, D, Results, V, rows_of, runs
+from tests.kernel.moving import Snapshot
 
 TS = Ref("ts", Type.TIMESTAMP)
 
@@ -131,7 +135,7 @@ def test_every_window_gets_its_answer_over_thousands_of_cases() -> None:
 
 def a_run_of_rows_is_what_its_rows_come_to(draw: Draw) -> None:
     values: list[list[float]] = []
-    kinds = {
+    kinds: dict[str, RangeAggregate] = {
         "sum": RunningSums(np.int64),
         "double sum": AlignedBlocks(np.add, 0.0, np.float64),
         "min": AlignedBlocks(np.fmin, np.nan, np.float64),
@@ -181,7 +185,7 @@ def test_readers_that_want_the_same_are_served_in_one_go(monkeypatch: pytest.Mon
     calls = []
     compose = pane_grid.PaneGrid.compose
 
-    def counted(self: pane_grid.PaneGrid, *given: Any) -> pane_grid.Cells:
+    def counted(self: pane_grid.PaneGrid, *given: Any) -> Any:
         calls.append(given)
         return compose(self, *given)
 

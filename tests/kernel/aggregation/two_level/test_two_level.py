@@ -1,7 +1,7 @@
 """Two-level aggregation against the slow evaluator, and what its table holds and lets go.
 
 Tables of one slot and of many, blocks of any size, all policies: whatever leaves the table when,
-the answers are those of the extents, each once, and none after a promise that excludes it.
+the answers are those of the extents, each once, and none after a bound that excludes it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def restored_in_mid_run(draw: Draw) -> None:
         for operator in broken.operators:
             move(operator.state, operator.state)
         given = [
-            c.promise(item) if isinstance(item, int) else c.rows(item) for c in (plain, broken)
+            c.punctuate(item) if isinstance(item, int) else c.rows(item) for c in (plain, broken)
         ]
         assert given[0] == given[1]
 
@@ -93,7 +93,7 @@ def test_a_table_that_is_restored_goes_on_as_it_was() -> None:
 
 
 class Low:
-    """A low level alone: what leaves it, as (group, window, count), and promises as numbers."""
+    """A low level alone: what leaves it, as (group, window, count), and bounds as numbers."""
 
     def __init__(self, size: int, flush: Flush, width: int = 10) -> None:
         window = Sliding("ts", width, width)
@@ -105,8 +105,8 @@ class Low:
         given = [{"ts": ts, "n": 0, "a": a, "b": None, "v": None, "d": None} for ts, a in rows]
         return self._shown(self.chain.rows(given))
 
-    def promise(self, bound: int) -> list[Any]:
-        return self._shown(self.chain.promise(bound))
+    def punctuate(self, bound: int) -> list[Any]:
+        return self._shown(self.chain.punctuate(bound))
 
     @property
     def held(self) -> int:
@@ -126,7 +126,7 @@ def test_rows_of_a_group_stay_together_and_leave_as_one() -> None:
     low = Low(100, Flush(LAZY, windows=1))
     assert low.rows((1, 7), (2, 7), (3, 7)) == []
     assert low.rows((4, 7)) == []
-    assert low.promise(20) == [(7, 0, 4), 2]
+    assert low.punctuate(20) == [(7, 0, 4), 2]
 
 
 def test_a_collision_throws_the_resident_out() -> None:
@@ -141,7 +141,7 @@ def test_of_a_block_the_last_stays_and_equal_ones_are_merged_first() -> None:
     low = Low(1, Flush(LAZY))
     assert low.rows((1, 7), (2, 8), (3, 7), (4, 8)) == [(7, 0, 2)]
     assert low.rows((5, 8), (6, 7), (7, 8)) == [(7, 0, 1)]
-    assert low.promise(END) == [(8, 0, 4), END]
+    assert low.punctuate(END) == [(8, 0, 4), END]
 
 
 def test_the_same_group_in_the_next_window_throws_its_own_aggregate_out() -> None:
@@ -150,30 +150,30 @@ def test_the_same_group_in_the_next_window_throws_its_own_aggregate_out() -> Non
     assert low.rows((11, 7)) == [(7, 0, 1)]
 
 
-def test_a_promise_waits_for_the_last_aggregate_of_its_windows() -> None:
+def test_a_bound_waits_for_the_last_aggregate_of_its_windows() -> None:
     low = Low(1000, Flush(LAZY, windows=5))
     low.rows((1, 1), (1, 2), (2, 3))
-    assert low.promise(10) == [0]  # three aggregates of window 0 are in the table
+    assert low.punctuate(10) == [0]  # three aggregates of window 0 are in the table
     low.rows((11, 1), (11, 2))
     assert low.held == 3
     assert low.rows((12, 3)) == [(3, 0, 1)]
-    assert low.promise(20) == [1]
-    assert low.promise(30) == []
+    assert low.punctuate(20) == [1]
+    assert low.punctuate(30) == []
 
 
 @pytest.mark.parametrize("policy", [LAZY, SLOW])
 def test_no_aggregate_stays_longer_than_m_windows(policy: str) -> None:
     low = Low(1000, Flush(policy, windows=2))
     low.rows((1, 1))
-    assert low.promise(10) == [0]
-    assert low.promise(20) == []
-    assert low.promise(30) == [(1, 0, 1), 3]
+    assert low.punctuate(10) == [0]
+    assert low.punctuate(20) == []
+    assert low.punctuate(30) == [(1, 0, 1), 3]
 
 
 def test_slowly_one_old_aggregate_leaves_for_every_i_rows() -> None:
     low = Low(1000, Flush(SLOW, windows=9, rows=3))
     low.rows(*((1, group) for group in range(21)))
-    low.promise(10)
+    low.punctuate(10)
     left = [low.rows((11 + n // 3, 500)) for n in range(12)]
     assert [len(out) for out in left] == [0, 0, 1] * 4
     assert low.held == 21 - 4 + 1
@@ -186,7 +186,7 @@ def test_in_order_no_new_aggregate_leaves_before_an_old_one() -> None:
         for group in range(5):
             out = low.rows((second, (second * 7 + group * 3) % 11))
             windows += [item[1] for item in out if isinstance(item, tuple)]
-        windows += [item[1] for item in low.promise(second) if isinstance(item, tuple)]
+        windows += [item[1] for item in low.punctuate(second) if isinstance(item, tuple)]
     assert len(windows) > 100
     assert windows == sorted(windows)
 

@@ -1,4 +1,4 @@
-"""Bucket: rows get their windows' ids, promises become promises on ids."""
+"""Bucket: rows get their windows' ids, bounds become bounds on ids."""
 
 from __future__ import annotations
 
@@ -76,25 +76,25 @@ def test_a_block_in_which_no_row_has_a_place_gives_nothing():
     assert items == []
 
 
-def test_a_promise_becomes_one_on_window_ids():
+def test_a_bound_becomes_one_on_window_ids():
     window = Sliding("ts", 10 * MINUTE, MINUTE)
     items, _ = put(window, Punctuation("ts", 11 * MINUTE))
     assert items == [Punctuation(WID, 11)]
 
 
-def test_a_promise_that_closes_no_further_window_is_not_repeated():
+def test_a_bound_that_closes_no_further_window_is_not_repeated():
     window = Sliding("ts", 600, 60)
     bounds = [59, 60, 60, 119, 120]
     items, _ = put(window, *(Punctuation("ts", bound) for bound in bounds))
     assert items == [Punctuation(WID, 0), Punctuation(WID, 1), Punctuation(WID, 2)]
 
 
-def test_the_last_promise_stays_the_last():
+def test_the_last_bound_stays_the_last():
     items, _ = put(Sliding("ts", 600, 60), Punctuation("ts", END), Punctuation("ts", END))
     assert items == [Punctuation(WID, END)]
 
 
-def test_promises_that_say_nothing_about_windows_end_here():
+def test_bounds_that_say_nothing_about_windows_end_here():
     items, _ = put(
         Sliding("ts", 600, 60), Punctuation("row_num", 100), Punctuation("ts", BEGINNING)
     )

@@ -92,7 +92,7 @@ def what_is_kept_is_what_the_rows_so_far_come_to(draw: Draw) -> None:
         period: int | None = None
         for item in [*run, END]:
             if isinstance(item, int):
-                out = chain.promise(item)
+                out = chain.punctuate(item)
             else:
                 came += item
                 out = chain.rows(item)
@@ -153,17 +153,17 @@ def test_only_groups_and_windows_that_got_rows_are_revised() -> None:
     chain = Chain(chain_of(Sliding("ts", 10, 10), Emit()), "ts")
     assert shown(chain.rows([row(1, a=1), row(2, a=2)])) == [(1, 10, 1, False), (2, 10, 1, False)]
     assert shown(chain.rows([row(3, a=2), row(12, a=2)])) == [(2, 10, 2, False), (2, 20, 1, False)]
-    assert shown(chain.promise(10)) == [(1, 10, 1, True), (2, 10, 2, True)]
+    assert shown(chain.punctuate(10)) == [(1, 10, 1, True), (2, 10, 2, True)]
 
 
-def test_revisions_come_when_a_promise_passes_a_multiple() -> None:
+def test_revisions_come_when_a_bound_passes_a_multiple() -> None:
     chain = Chain(chain_of(Sliding("ts", 100, 100), Emit(10, is_time=False)), "ts")
     assert shown(chain.rows([row(1), row(8)])) == []
-    assert shown(chain.promise(1)) == [(0, 100, 2, False)]
+    assert shown(chain.punctuate(1)) == [(0, 100, 2, False)]
     assert shown(chain.rows([row(12)])) == []
-    assert shown(chain.promise(9)) == []
-    assert shown(chain.promise(35)) == [(0, 100, 3, False)]
-    assert shown(chain.promise(45)) == []  # nothing has changed
+    assert shown(chain.punctuate(9)) == []
+    assert shown(chain.punctuate(35)) == [(0, 100, 3, False)]
+    assert shown(chain.punctuate(45)) == []  # nothing has changed
 
 
 def test_state_that_was_restored_goes_on_with_its_round() -> None:

@@ -1,8 +1,8 @@
 """WidAggregate behind Bucket against the slow evaluator.
 
-Random windows, rows in any order within what was promised, promises anywhere, blocks of any size,
+Random windows, rows in any order above the bounds, bounds anywhere, blocks of any size,
 steps of any number of rows: the results must be those of `extent`, each exactly once, and none
-after a promise that excludes it.
+after a bound that excludes it.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ def runs(draw: st.DrawFn) -> tuple[Sliding, list[list[dict[str, Any]] | int]]:
 
 
 def check(items: list[Item]) -> list[dict[str, Any]]:
-    """All results; fails if one comes after a promise that excludes it."""
-    promised = {"window_start": -END, "window_end": -END}
+    """All results; fails if one comes after a bound that excludes it."""
+    bounds = {"window_start": -END, "window_end": -END}
     found = []
     for item in items:
         if isinstance(item, tuple):
             on, bound = item
-            assert bound > promised[on], "a promise that says nothing new"
-            promised[on] = bound
+            assert bound > bounds[on], "a bound that says nothing new"
+            bounds[on] = bound
         else:
             for row in item:
-                assert all(row[on] >= bound for on, bound in promised.items())
+                assert all(row[on] >= bound for on, bound in bounds.items())
             found += item
     return found
 
@@ -110,10 +110,10 @@ def judge(
     items: list[Item] = []
     for item in stream:
         if isinstance(item, int):
-            items += pipeline.promise(item)
+            items += pipeline.punctuate(item)
         else:
             items += pipeline.rows(pl.DataFrame(item, schema=SCHEMA))
-    items += pipeline.promise(END)
+    items += pipeline.punctuate(END)
 
     everything = [row for item in stream if not isinstance(item, int) for row in item]
     calls = {name: (name, lambda row: row["v"]) for name in functions}

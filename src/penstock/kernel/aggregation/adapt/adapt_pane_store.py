@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from penstock.kernel.aggregates import Ids
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.adapt.adapt_wid import AdaptState, AdaptWid
 from penstock.kernel.aggregation.panes.pane_grid import PANE
 from penstock.kernel.aggregation.panes.pane_store import PaneState, PaneStore, segment_of
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.model.aggregates import Aggregate
 from penstock.windows.panes import Panes
-from penstock.windows.sliding import Sliding
 
 
 @dataclass
@@ -37,13 +36,10 @@ class AdaptPaneStore(PaneStore):
     def __init__(
         self, groups: Sequence[str], aggregates: Iterable[Aggregate], panes: Panes
     ) -> None:
-        listed = list(aggregates)
-        super().__init__(groups, listed, panes)
+        super().__init__(groups, aggregates, panes)
         self.state = AdaptPaneState(duration=float(panes.length))
-        window = Sliding(panes.on, panes.length, panes.length, panes.origin, "number")
-        results = [(f"__{number}", aggregate) for number, aggregate in enumerate(listed)]
-        self._filling = AdaptWid(groups, results, window)
-        self._filling.keep(*self.aggregates.parts)
+        self._filling = AdaptWid(groups, (), self._window)
+        self._filling.aggregates.keep(*self.aggregates.parts)
         self._filling.state = self.state  # saved and restored as one
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
@@ -60,8 +56,7 @@ class AdaptPaneStore(PaneStore):
     def _first_filling(self) -> int | None:
         return self._filling.first_open()
 
-    def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
+    def _filling_of(self, meant: pl.Expr) -> Iterable[pl.DataFrame]:
         self._filling.fold(meant)
         names = (*self.aggregates.groups, *self.aggregates.partials, PANE)
-        filling = [rows.rename({WID_START: PANE}).select(names) for rows in self.state.partials]
-        return self._between((*self.state.panes, *filling), first, stop, meant)
+        return [rows.rename({WID_START: PANE}).select(names) for rows in self.state.partials]

@@ -20,15 +20,15 @@ Spec: window-queries 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, PartialAggregate, frame, take
-from penstock.kernel.aggregates.leaving import Leaving
+from penstock.kernel.aggregates.count import Leaving
+from penstock.kernel.aggregates.grouping import Ids, concat, frame, take
 from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt.monitor import begin, end, mean_offset, new_shares
 from penstock.kernel.aggregation.driver import Results
@@ -40,8 +40,7 @@ from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState, layers_o
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.tag import SOURCE
-from penstock.kernel.segments import SegmentTable, table
-from penstock.model.punctuation import Punctuation
+from penstock.kernel.segments import Mask, SegmentTable, table
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
 
@@ -51,14 +50,12 @@ PATIENCE = 8
 LEAVING = Leaving(None, None)
 [_LEAVING] = LEAVING.columns
 
-Flags = npt.NDArray[np.bool_]
-
 
 @dataclass
 class AdaptState(WidState):
     """Partials of eager groups, rows of lazy ones, and what is watched of the stream."""
 
-    buffer: SegmentTable = table()
+    buffer: SegmentTable = table(WID_END)
     transitional: SegmentTable = table()  # keys of groups
     uncounted: int = 0  # rows that came since groups were counted
     row_bytes: float = 0.0
@@ -76,6 +73,8 @@ class AdaptWid(WidAggregate):
     """Aggregates rows that carry a range of wids, in the memory that either way would take."""
 
     state: AdaptState
+    state_class = AdaptState
+    window: Sliding
 
     def __init__(
         self,
@@ -87,9 +86,7 @@ class AdaptWid(WidAggregate):
         consistent: bool = False,
     ) -> None:
         super().__init__(groups, results, window, consistent=consistent)
-        self.state = AdaptState(buffer=SegmentTable(on=window.on), duration=float(window.range))
-        self._slide = window.slide
-        self._range = window.range
+        self.state.duration = float(window.range)
         self._thresholds = thresholds
         self.aggregates.keep(LEAVING)
 
@@ -104,20 +101,16 @@ class AdaptWid(WidAggregate):
         """Take in prepared rows, none of which is late."""
         self._watch(rows)
         state = self.state
-        state.buffer.append(_in_order(rows.select(self._buffered)), _level)
+        # By the last window, so that rows that are done stand at the front.
+        state.buffer.append_sorted(rows.select(self._buffered))
         state.uncounted += rows.height
         if PATIENCE * state.uncounted >= state.buffer.rows + state.partials.rows:
             self._settle()
 
-    def first_open(self) -> int | None:
-        """The first window that is open and has rows, be it as partials or as rows."""
-        starts = [int(self._wids(rows)[0].min()) for rows in self.state.buffer if rows.height]
-        first = self.state.partials.lowest()
-        starts += [] if first is None else [first]
-        return max(min(starts), self.state.closed) if starts else None
-
-    def _first_open(self) -> int | None:
-        return self.first_open()
+    def _starts(self) -> Iterator[int]:
+        yield from super()._starts()
+        for rows in self.state.buffer:
+            yield int(self._wids(rows)[0].min())
 
     @property
     def _buffered(self) -> list[str]:
@@ -142,52 +135,42 @@ class AdaptWid(WidAggregate):
             self._leave_transition(becoming[census.transitional])
             self._fold(buffered, leaving)
 
-    def _fold(self, buffered: pl.DataFrame, leaving: Flags) -> None:
+    def _fold(self, buffered: pl.DataFrame, leaving: Mask) -> None:
         """Let rows of the buffer go, into partials."""
         rows = buffered if leaving.all() else buffered.filter(pl.Series(leaving))
         start, stop = self._wids(rows)
         added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
         ranges, layers = stack([*self.state.partials, added.segment()])
         # The ranges of one batch may overlap; those of partials that are there do not.
-        before = len(ranges) - len(added)
-        layers[before:] = layers_of(_tail(ranges, before)) + (layers[before] if before else 0)
+        new = slice(len(ranges) - len(added), None)
+        layers[new] += layers_of(Ranges(ranges.start[new], ranges.stop[new], {}))
         self.state.partials.replace(self._merge(ranges, layers).segment())
         self.state.buffer.clear()
         if not leaving.all():
-            self.state.buffer.append(_in_order(buffered.filter(pl.Series(~leaving))))
+            self.state.buffer.append_sorted(buffered.filter(pl.Series(~leaving)))
 
     def _wids(self, rows: pl.DataFrame) -> tuple[Ids, Ids]:
         """The ranges of buffered rows, without the windows that are closed."""
         stop = rows.get_column(WID_END).to_numpy()
         if self.window.equally_long:
-            start = stop - self._range // self._slide
+            start = stop - self.window.range // self.window.slide
         else:
             start = rows.get_column(WID_START).to_numpy()
         return np.maximum(start, self.state.closed), stop
 
     # -- closing ------------------------------------------------------------------------------
 
-    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
-        closed = self.state.closed
-        super().on_punctuation(port, punctuation, out)
-        if self.state.closed > closed:
-            self._relax()
-
     def complete(self, bound: int) -> Ranges | None:
         """Take out what belongs to windows below the bound, for who presents it in another way."""
         closing = self._take_below(bound)
         self.state.closed = bound
-        self._relax()
         return closing
-
-    def keep(self, *parts: PartialAggregate) -> None:
-        """Keep these, too."""
-        self.aggregates.keep(*parts)
 
     def _take_below(self, bound: int) -> Ranges | None:
         """What closes is merged from partials and from rows; rows that are done are purged."""
         eager, lazy = super()._take_below(bound), self._take_buffered(bound)
         self._end_windows(bound)
+        self._relax()
         if eager is None or lazy is None:
             return lazy if eager is None else eager
         ranges, layers = stack([eager.segment(), lazy.segment()])
@@ -234,12 +217,12 @@ class AdaptWid(WidAggregate):
         self.state.turned_lazy += len(few)
         self._leave_transition(~census.has_partials[census.transitional])
         if len(few):
-            columns = take(census.keys, census.members[few])
+            columns = take(census.keys, few)
             # Without keys there is one group, and a column has to say that it is there.
             columns = columns or {_LEAVING: pl.Series([0], dtype=pl.UInt32)}
             self.state.transitional.append(frame(columns))
 
-    def _leave_transition(self, leaving: Flags) -> None:
+    def _leave_transition(self, leaving: Mask) -> None:
         if leaving.any():
             listed = _concat(self.state.transitional)
             assert listed is not None
@@ -259,24 +242,18 @@ class AdaptWid(WidAggregate):
         partials, listed = _concat(self.state.partials), _concat(self.state.transitional)
         frames = (buffered, partials, listed)
         heights = [0 if rows is None else rows.height for rows in frames]
-        names = self.aggregates.groups
         there = [rows for rows in frames if rows is not None]
-        keys = {
-            name: pl.concat([rows.get_column(name) for rows in there], rechunk=True)
-            for name in names
-        }
+        keys = concat(there, self.aggregates.groups)
         groups = group_rows(keys.values(), sum(heights))
         in_buffer, in_partials, in_list = np.split(groups.ids, np.cumsum(heights)[:2])
+        leaving = () if partials is None else partials.get_column(_LEAVING).to_numpy()
         volumes = np.bincount(in_buffer, minlength=groups.size).astype(np.float64)
+        volumes += np.bincount(in_partials, leaving, minlength=groups.size)
         has_partials, is_listed = np.zeros((2, groups.size), dtype=np.bool_)
-        if partials is not None:
-            weights = partials.get_column(_LEAVING).to_numpy()
-            volumes += np.bincount(in_partials, weights, minlength=groups.size)
-            has_partials[in_partials] = True
+        has_partials[in_partials] = True
         is_listed[in_list] = True
         return Census(
-            keys=keys,
-            members=groups.members,
+            keys=take(keys, groups.members),
             buffered=in_buffer,
             transitional=in_list,
             volumes=volumes,
@@ -301,7 +278,7 @@ class AdaptWid(WidAggregate):
         low = int(times.min())
         if state.closed > BEGINNING:
             # A bound from long ago says nothing about windows that begin now.
-            low = max(low, self.window.covers(state.closed)[1] - self._slide)
+            low = max(low, self.window.covers(state.closed)[1] - self.window.slide)
         stop = int(rows.get_column(WID_END).to_numpy().max())
         state.begun = begin(state.begun, stop, low)
 
@@ -328,7 +305,7 @@ class AdaptWid(WidAggregate):
         state = self.state
         lag = mean_offset(state.highs, state.shares)
         return self._thresholds(
-            Conditions(state.row_bytes, state.entry_bytes, state.duration, self._slide, lag)
+            Conditions(state.row_bytes, state.entry_bytes, state.duration, self.window.slide, lag)
         )
 
 
@@ -337,33 +314,13 @@ class Census:
     """All groups, numbered; the numbers of those in the buffer and on the list, row by row."""
 
     keys: dict[str, pl.Series]
-    members: Ids  # of each group, a place in `keys`
     buffered: Ids
     transitional: Ids
     volumes: npt.NDArray[np.float64]
-    has_partials: Flags
-    is_eager: Flags
-
-
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sorted by the last window, so that rows that are done stand at the front."""
-    stop = rows.get_column(WID_END).to_numpy()
-    if bool((stop[1:] >= stop[:-1]).all()):
-        return rows
-    return rows.sort(WID_END, maintain_order=True)
-
-
-def _level(segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return _in_order(pl.concat(segments))
+    has_partials: Mask
+    is_eager: Mask
 
 
 def _concat(table: SegmentTable) -> pl.DataFrame | None:
     """All rows of a table; None: there are none."""
-    found = list(table)
-    if len(found) <= 1:
-        return found[0] if found else None
-    return pl.concat(found)
-
-
-def _tail(ranges: Ranges, first: int) -> Ranges:
-    return Ranges(ranges.start[first:], ranges.stop[first:], {})
+    return pl.concat(table) if table.segments else None

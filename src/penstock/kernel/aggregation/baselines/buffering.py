@@ -13,14 +13,13 @@ The incremental twin is `buffering_incremental`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids
-from penstock.kernel.aggregation.driver import Results
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
@@ -43,55 +42,45 @@ class Buffering(WidAggregate):
 
     state: BufferingState
     state_class = BufferingState
+    window: Sliding
     closes_groups = False  # rows of all groups stand among each other
-
-    def __init__(
-        self, groups: Sequence[str], results: Results, window: Sliding, *, consistent: bool = False
-    ) -> None:
-        super().__init__(groups, results, window, consistent=consistent)
-        self.state.buffer = SegmentTable(on=window.on)
-        self._on = window.on
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = self._open(block.rows)
         if rows.height:
             rows = self.aggregates.prepare(rows)
-            read = {*self.aggregates.groups, *self.aggregates.arguments, self._on}
-            self.state.buffer.append_sorted(rows.select(*sorted(read), WID_START, WID_END))
+            read = {*self.aggregates.groups, *self.aggregates.arguments, self.window.on}
+            rows = rows.select(*sorted(read), WID_START, WID_END)
+            self.state.buffer.append(rows.sort(self.window.on, maintain_order=True))
 
-    def _first_open(self) -> int | None:
-        is_open = pl.col(WID_END) > self.state.closed
-        kept = [rows.filter(is_open) for rows in self.state.buffer]
-        found = [int(rows.get_column(WID_START)[0]) for rows in kept if rows.height]
-        return max(min(found), self.state.closed) if found else None
+    def _starts(self) -> Iterator[int]:
+        return (int(rows.get_column(WID_START)[0]) for rows in self.state.buffer)
 
     def _take_below(self, bound: int) -> Ranges | None:
-        rows = self._in_order()
-        if rows is None:
-            return None
-        found = list(self._windows_below(bound, rows))
-        self.state.buffer.cut(
-            lambda rows: int(rows.get_column(WID_END).to_numpy().searchsorted(bound + 1))
-        )
-        return stack([each.segment() for each in found])[0] if found else None
-
-    def _in_order(self) -> pl.DataFrame | None:
-        """All rows, in one segment."""
         buffer = self.state.buffer
+        if not buffer.segments:
+            return None
         if len(buffer.segments) > 1:
-            buffer.replace(pl.concat(buffer).sort(self._on, maintain_order=True))
-        return next(iter(buffer), None)
+            buffer.replace(pl.concat(buffer).sort(self.window.on, maintain_order=True))
+        [rows] = buffer
+        found = self._below(bound, rows)
+        buffer.cut(lambda rows: int(rows.get_column(WID_END).to_numpy().searchsorted(bound + 1)))
+        return found
 
-    def _windows_below(self, bound: int, rows: pl.DataFrame) -> Iterator[Ranges]:
+    def _below(self, bound: int, rows: pl.DataFrame) -> Ranges | None:
         """The groups of every window that closes and has rows, one window after the other."""
         start = np.maximum(rows.get_column(WID_START).to_numpy(), self.state.closed)
         stop = rows.get_column(WID_END).to_numpy()
-        for wid, first, last in extents(start, stop, self.state.closed, bound):
-            yield self._window_of(wid, rows.slice(first, last - first))
+        found = [
+            self._window_of(wid, rows.slice(first, last - first))
+            for wid, first, last in extents(start, stop, self.state.closed, bound)
+        ]
+        return stack(found)[0] if found else None
 
-    def _window_of(self, wid: int, rows: pl.DataFrame) -> Ranges:
+    def _window_of(self, wid: int, rows: pl.DataFrame) -> pl.DataFrame:
         groups = group_rows(map(rows.get_column, self.aggregates.groups), rows.height)
-        return one_window(wid, self.aggregates.started(rows, groups), groups.size)
+        start = np.full(groups.size, wid)
+        return Ranges(start, start + 1, self.aggregates.started(rows, groups)).segment()
 
 
 def extents(start: Ids, stop: Ids, first: int, bound: int) -> Iterator[tuple[int, int, int]]:
@@ -112,9 +101,3 @@ def extents(start: Ids, stop: Ids, first: int, bound: int) -> Iterator[tuple[int
             return
         yield wid, begin, int(np.searchsorted(start, wid, side="right"))
         wid += 1
-
-
-def one_window(wid: int, columns: dict[str, pl.Series], groups: int) -> Ranges:
-    """The groups of one window."""
-    start = np.full(groups, wid)
-    return Ranges(start, start + 1, columns)

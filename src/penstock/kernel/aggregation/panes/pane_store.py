@@ -17,9 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, columns_of, frame
+from penstock.kernel.aggregates.grouping import Ids, frame
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import code_integers
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
 from penstock.kernel.block import Block
@@ -33,6 +32,7 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.panes import Panes
+from penstock.windows.sliding import Sliding
 
 if TYPE_CHECKING:
     from penstock.kernel.aggregation.panes.paned_wid import PanedWid
@@ -62,6 +62,7 @@ class PaneStore(Operator):
         super().__init__()
         self.state = PaneState()
         self.panes = panes
+        self._window = Sliding(panes.on, panes.length, panes.length, panes.origin, "number")
         self.readers: WeakKeyDictionary[PanedWid, None] = WeakKeyDictionary()  # as they came
         self.aggregates = aggregates_of(groups, aggregates)
         self.windows = SharedWindows(self)
@@ -70,9 +71,6 @@ class PaneStore(Operator):
         """Keep the panes that somebody needs who computes windows of them."""
         self.readers[reader] = None
         self.windows.added()
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([self.panes.on])
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         """Panes may be shorter than any slide: then only those at which windows close matter."""
@@ -88,7 +86,8 @@ class PaneStore(Operator):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = block.rows.drop_nulls(self.panes.on)
         self.state.unplaced += len(block) - rows.height
-        numbers = self._numbers(rows)
+        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
+        numbers: Ids = self._window.wid_range(values)[0]
         if len(numbers) and numbers.min() < self.state.complete:
             in_time = numbers >= self.state.complete
             self.state.late += int((~in_time).sum())
@@ -101,14 +100,8 @@ class PaneStore(Operator):
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
         """Add prepared rows to their panes, by the panes' numbers."""
-        cells = self.aggregates.cells(columns_of(rows), code_integers(numbers), leading=True)
-        added = segment_of(self.aggregates.started(rows, cells), numbers[cells.members])
+        added = segment_of(*self.aggregates.started_by(rows, numbers, leading=True))
         self.state.filling.append(added, self._merged)
-
-    def _numbers(self, rows: pl.DataFrame) -> Ids:
-        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
-        numbers: Ids = (values - self.panes.origin) // self.panes.length
-        return numbers
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         bound = self._complete_below(punctuation)
@@ -130,9 +123,7 @@ class PaneStore(Operator):
         """The first pane that may still get rows."""
         if punctuation.on != self.panes.on or punctuation.bound <= BEGINNING:
             return BEGINNING
-        if punctuation.is_final:
-            return END
-        return (punctuation.bound - self.panes.origin) // self.panes.length
+        return END if punctuation.is_final else self._window.closed_below(punctuation.bound)
 
     def _complete(self, bound: int) -> None:
         """Move the panes below the bound to those that are complete."""
@@ -143,18 +134,21 @@ class PaneStore(Operator):
 
     def purge(self) -> None:
         """Forget the panes that no reader needs."""
-        needed = min((reader.needs for reader in self.readers), default=self.state.complete)
-        self.state.panes.take_below(needed)
+        self.state.panes.take_below(self._needed)
+
+    @property
+    def _needed(self) -> int:
+        """The first pane that some reader needs."""
+        return min((reader.needs for reader in self.readers), default=self.state.complete)
 
     def reopen(self) -> None:
         """Panes of windows that are still to come get rows again."""
         for reader in self.readers:
             reader.begin_anew()
-        state = self.state
-        needed = min((reader.needs for reader in self.readers), default=state.complete)
+        state, needed = self.state, self._needed
         if needed >= state.complete:
             return
-        kept = self.between(needed, END)
+        kept = self.since(needed)
         state.panes.clear()
         state.complete = needed
         if kept is not None:
@@ -168,31 +162,28 @@ class PaneStore(Operator):
 
     def first(self) -> int:
         """The first pane that is kept."""
-        panes = self.state.panes.segments
-        return int(panes[0].rows.get_column(PANE)[0]) if panes else self.state.complete
+        first = self.state.panes.lowest()
+        return self.state.complete if first is None else first
 
-    def between(self, first: int, stop: int) -> pl.DataFrame | None:
-        """The groups of panes first … stop - 1, in the order of panes; None: there are none."""
+    def since(self, first: int) -> pl.DataFrame | None:
+        """The groups of panes from the first on, in the order of panes; None: there are none."""
         found = []
         for rows in self.state.panes:
-            panes = rows.get_column(PANE).to_numpy()
-            low, high = np.searchsorted(panes, (first, stop))
-            if low < high:
-                found.append(rows.slice(int(low), int(high - low)))
-        if not found:
-            return None
-        return found[0] if len(found) == 1 else pl.concat(found)
+            below = int(np.searchsorted(rows.get_column(PANE).to_numpy(), first))
+            if below < rows.height:
+                found.append(rows.slice(below))
+        return pl.concat(found) if found else None
 
     def of_groups(self, first: int, stop: int, meant: pl.Expr) -> pl.DataFrame | None:
         """Panes first … stop - 1 of some groups, complete or not; None: there are none."""
-        return self._between((*self.state.panes, *self.state.filling), first, stop, meant)
-
-    def _between(
-        self, kept: Iterable[pl.DataFrame], first: int, stop: int, meant: pl.Expr
-    ) -> pl.DataFrame | None:
         asked = meant & (pl.col(PANE) >= first) & (pl.col(PANE) < stop)
+        kept = (*self.state.panes, *self._filling_of(meant))
         found = [some for rows in kept if (some := rows.filter(asked)).height]
         return pl.concat(found) if found else None
+
+    def _filling_of(self, meant: pl.Expr) -> Iterable[pl.DataFrame]:
+        """Panes that still get rows, at least those of some groups."""
+        return self.state.filling
 
     # -- what it waits for: nothing; its readers do -------------------------------------------
 
@@ -201,7 +192,7 @@ class PaneStore(Operator):
 
     def first_pane(self, first: int) -> int | None:
         """The first pane with rows, complete or not, from this one on."""
-        complete = self.between(first, END)
+        complete = self.since(first)
         if complete is not None:
             return int(complete.get_column(PANE)[0])
         return self._first_filling()
@@ -213,22 +204,20 @@ class PaneStore(Operator):
         value = times[self.panes.on]
         if value is None:
             return ()
-        pane = (value - self.panes.origin) // self.panes.length
+        pane, _ = self._window.wid_range(value)
         return (Waiting((), {PANE: pane}),) if pane >= self.state.complete else ()
 
     def needed(self, on: str, bound: int) -> Needs | None:
         if on != PANE:
             return None
-        value = END if bound >= END else self.panes.origin + bound * self.panes.length
-        return Needs((Need(0, self.panes.on, value),))
+        return Needs((Need(0, self.panes.on, self._window.closes_at(bound)),))
 
     def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:
             return segments[0]
-        columns = columns_of(pl.concat(segments))
+        columns = pl.concat(segments).to_dict()
         panes = columns[PANE].to_numpy()
-        cells = self.aggregates.cells(columns, code_integers(panes), leading=True)
-        return segment_of(self.aggregates.merged(columns, cells), panes[cells.members])
+        return segment_of(*self.aggregates.merged_by(columns, panes, leading=True))
 
 
 def aggregates_of(groups: Sequence[str], aggregates: Iterable[Aggregate]) -> AggregateSet:

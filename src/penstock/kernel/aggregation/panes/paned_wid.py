@@ -19,25 +19,23 @@ Spec: window-queries 4.1 to 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Grouping, Ids, columns_of, frame, take
-from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState, present
-from penstock.kernel.aggregation.keys import code_column, code_integers, combine
+from penstock.kernel.aggregates.grouping import Columns, Ids, take
+from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
+from penstock.kernel.aggregation.panes.differences import differences
 from penstock.kernel.aggregation.panes.pane_grid import (
     PANE,
-    ROWS,
     can_be_laid_out,
     keep_counts,
-    restore_nulls,
 )
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
-from penstock.kernel.aggregation.wid.overlay import repeat_ranges
+from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import UNUSED, Grain, grain_of
 from penstock.kernel.progress.patterns import below, matching
@@ -47,6 +45,10 @@ from penstock.model.punctuation import Punctuation, Where, from_json, to_json
 from penstock.model.schema import WINDOW_END, WINDOW_START
 from penstock.model.timestamps import BEGINNING, END
 from penstock.windows.sliding import Sliding
+
+#: Panes, counted in each of their windows, that are merged in one go. Many windows may close
+#: at once, at the end of a stream above all, and memory would grow with them.
+AT_ONCE = 1 << 22
 
 
 @dataclass
@@ -87,11 +89,11 @@ class PanedWid(IdDriver):
 
     @property
     def needs(self) -> int:
-        if self.state.closed >= END or self.state.closed <= BEGINNING:
-            return self.state.closed
-        first, _ = self.panes.covers(self.state.closed)
+        closed = self.state.closed
+        if closed >= END or closed <= BEGINNING:
+            return closed
         # What leaves with the next window must still be there to be taken away.
-        return first - self.panes.slide if self._differential else first
+        return self._first - self.panes.slide if self._differential else self._first
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return grain_of(self.panes.grid) if on == PANE else UNUSED
@@ -123,7 +125,7 @@ class PanedWid(IdDriver):
     def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
         """Answer for some groups before the others; what is out for them is left out later."""
         panes = self._store.of_groups(self._first, received, matching(where))
-        rows = None if panes is None else self._merge_panes(panes, bound)
+        rows = self._merge(panes, bound)
         rows = None if rows is None else self._not_early(rows)
         patterns = to_json(where)
         others = [(old, stop) for old, stop in self.state.early if old != patterns]
@@ -151,14 +153,14 @@ class PanedWid(IdDriver):
                 self.begin_anew()
             return shared.rows
         if not self._differential:
-            return self._merge(bound)
+            return self._merge(self._store.since(self._first), bound)
         rows = self._differences(bound)
         self.state.begun = True
         return rows
 
     # -- what it waits for --------------------------------------------------------------------
 
-    def _first_open(self) -> int | None:
+    def first_open(self) -> int | None:
         pane = self._store.first_pane(self._first)
         return None if pane is None else self._wid_of(pane)
 
@@ -187,120 +189,58 @@ class PanedWid(IdDriver):
 
     # -- not differential ---------------------------------------------------------------------
 
-    def _merge(self, bound: int) -> pl.DataFrame | None:
-        """Windows closed … bound - 1, each merged from its panes."""
-        found = self._store.between(self._first, END)
-        return None if found is None else self._merge_panes(found, bound)
-
-    def _merge_panes(self, found: pl.DataFrame, bound: int) -> pl.DataFrame | None:
-        closed = self.state.closed
-        start, stop = self.panes.wid_range(found.get_column(PANE).to_numpy())
-        start, stop = np.maximum(start, closed), np.minimum(stop, bound)
-        lengths = np.maximum(stop - start, 0)
-        if not lengths.any():
+    def _merge(self, found: pl.DataFrame | None, bound: int) -> pl.DataFrame | None:
+        """Windows closed … bound - 1, each merged from those of its panes that were found."""
+        if found is None:
             return None
-        source, wids = np.repeat(np.arange(found.height), lengths), repeat_ranges(start, lengths)
+        start, stop = self.panes.wid_range(found.get_column(PANE).to_numpy())
+        start, stop = np.maximum(start, self.state.closed), np.minimum(stop, bound)
         names = (*self.aggregates.groups, *self.aggregates.partials)
-        columns = take({name: found.get_column(name) for name in names}, source)
-        cells = self.aggregates.cells(columns, code_integers(wids), leading=True)
-        answers = self.aggregates.answers(self.aggregates.merged(columns, cells))
-        return present(answers, *self.window.covers(wids[cells.members]))
+        columns = {name: found.get_column(name) for name in names}
+        pieces = (
+            self._merged(columns, np.maximum(start, first), np.minimum(stop, last))
+            for first, last in _pieces(start, stop)
+        )
+        rows = [piece for piece in pieces if piece is not None]
+        return pl.concat(rows) if rows else None
+
+    def _merged(self, columns: Columns, start: Ids, stop: Ids) -> pl.DataFrame | None:
+        """Results of windows, where panes are in windows start … stop - 1 each."""
+        windows = self.aggregates.windows(columns, start, stop, leading=True)
+        if windows is None:
+            return None
+        partials, wids = windows
+        return self._present(Ranges(wids, wids + 1, partials))
 
     # -- differential -------------------------------------------------------------------------
 
     def _differences(self, bound: int) -> pl.DataFrame | None:
         """The same from the window before: panes come at their first window, and leave again."""
-        events = self._events(bound)
-        if events is None:
-            return None
-        keys, wids = events.keys, events.wids
-        groups = combine(map(code_column, keys.values()), len(wids)).compact()
-        cells = combine((groups, code_integers(wids)), len(wids)).groups()
-        order = groups.codes[cells.members]
-        sums = {name: _running(changes, cells, order) for name, changes in events.changes.items()}
-        start = wids[cells.members]
-        stop = np.append(start[1:], bound)
-        stop[:-1][order[1:] != order[:-1]] = bound
-        there = sums[ROWS.columns[0]] > 0
-        self._keep_running(keys, cells.members, sums, there & (stop == bound))
-        index = np.flatnonzero(there & (start < np.minimum(stop, bound)))
-        if not len(index):
-            return None
-        partials = {name: pl.Series(column[index]) for name, column in sums.items()}
-        answers = take(keys, cells.members[index])
-        answers |= self.aggregates.results(restore_nulls(partials, self.aggregates.parts))
-        lengths = (stop - start)[index]
-        if lengths.max() > 1:
-            answers = take(answers, np.repeat(np.arange(len(index)), lengths))
-        return present(answers, *self.window.covers(repeat_ranges(start[index], lengths)))
-
-    def _events(self, bound: int) -> _Events | None:
-        """What changes at which window: groups as they were, panes that come and that leave."""
-        closed = self.state.closed
-        found: list[tuple[dict[str, pl.Series], Ids, int]] = []
-        for running in self.state.running:
-            found.append((columns_of(running), np.full(running.height, closed), 1))
-        panes = self._store.between(self._first - self.panes.slide, END)
+        state, changes = self.state, []
+        panes = self._store.since(self._first - self.panes.slide)
         if panes is not None:
-            columns = columns_of(panes)
             comes, leaves = self.panes.wid_range(panes.get_column(PANE).to_numpy())
             ever = comes < leaves
-            if not self.state.begun:
-                ever &= leaves > closed
-                comes = np.maximum(comes, closed)
+            if not state.begun:
+                ever &= leaves > state.closed
+                comes = np.maximum(comes, state.closed)
             for at, sign in ((comes, 1), (leaves, -1)):
                 # Panes that came before are among what is running.
-                now = np.flatnonzero((at >= closed) & (at < bound) & ever)
-                if len(now):
-                    found.append((take(columns, now), at[now], sign))
-        if not found:
-            return None
-        return _Events(
-            keys={
-                name: pl.concat([columns[name] for columns, _, _ in found], rechunk=True)
-                for name in self.aggregates.groups
-            },
-            changes={
-                name: np.concatenate([_plain(columns[name]) * sign for columns, _, sign in found])
-                for name in self.aggregates.partials
-            },
-            wids=np.concatenate([wids for _, wids, _ in found]),
-        )
-
-    def _keep_running(
-        self,
-        keys: dict[str, pl.Series],
-        members: Ids,
-        sums: dict[str, Ids],
-        is_last: Ids,
-    ) -> None:
-        index = np.flatnonzero(is_last)
-        columns = take(keys, members[index])
-        columns |= {name: pl.Series(column[index]) for name, column in sums.items()}
-        self.state.running.replace(frame(columns))
+                now = np.flatnonzero((at >= state.closed) & (at < bound) & ever)
+                changes.append((take(panes.to_dict(), now), at[now], sign))
+        found = differences(self.aggregates, state.running, state.closed, bound, changes)
+        return self._present(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Events:
-    """Changes of groups, and the windows they happen at."""
+def _pieces(start: Ids, stop: Ids) -> Iterator[tuple[int, int]]:
+    """The windows of panes that are in windows start … stop - 1 each, as many as fit at a time.
 
-    keys: dict[str, pl.Series]
-    changes: dict[str, Ids]
-    wids: Ids
-
-
-def _plain(counts: pl.Series) -> Ids:
-    """Numbers, where NULL is nothing."""
-    numbers: Ids = (counts.fill_null(0) if counts.null_count() else counts).to_numpy()
-    return numbers
-
-
-def _running(changes: Ids, cells: Grouping, order: Ids) -> Ids:
-    """The sum of all changes up to each cell, within its group; groups stand together."""
-    at_cells = np.zeros(cells.size, dtype=np.int64)
-    np.add.at(at_cells, cells.ids, changes)
-    total = np.cumsum(at_cells)
-    begins = np.flatnonzero(np.append(True, order[1:] != order[:-1]))
-    before = np.append(0, total)[begins]
-    found: Ids = total - np.repeat(before, np.diff(np.append(begins, len(order))))
-    return found
+    >>> list(_pieces(np.array([0, 2]), np.array([4, 6])))
+    [(0, 6)]
+    """
+    merged = int(np.maximum(stop - start, 0).sum())
+    if merged:
+        first, last = int(start.min()), int(stop.max())
+        length = -(-(last - first) // -(-merged // AT_ONCE))
+        for piece in range(first, last, length):
+            yield piece, piece + length

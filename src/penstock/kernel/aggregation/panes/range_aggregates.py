@@ -1,8 +1,9 @@
 """Range aggregates: one partial of all panes, so that any range of them is one lookup.
 
-A range aggregate is a table with a row per pane and a column per group. Rows are appended, and
-dropped at the front; `query` gives what many ranges of rows come to, all in one go, whatever their
-lengths.
+A range aggregate is a table with a row per pane and a column per group. Rows are appended, which
+may have more columns than those before, and dropped at the front; they are numbered from 0 and keep
+their number. `query` gives what many ranges low … high - 1 of rows come to, a row for each, all in
+one go, whatever their lengths; none of them may be empty.
 
     kind            of                          a range of rows is
     RunningSums     counts, sums of integers    one sum less another: exact, also where sums wrap
@@ -14,53 +15,35 @@ Spec: window-queries 4.2, 4.3.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock.kernel.aggregates import Ids
 from penstock.kernel.aggregates.count import Count
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.function import PartialAggregate
-from penstock.kernel.aggregates.sum import DoubleSum, Sum
+from penstock.kernel.aggregates.grouping import Ids, greater, smaller
+from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.types import polars_type
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
-class RangeAggregate(ABC):
-    """Rows are numbered from 0 and keep their number when others are dropped."""
-
-    def __init__(self, neutral: Any, dtype: npt.DTypeLike) -> None:
-        self.neutral = neutral
-        self.dtype = np.dtype(dtype)
-
-    @abstractmethod
-    def append(self, rows: Numbers) -> None:
-        """Add rows, which may have more columns than those before."""
-
-    @abstractmethod
-    def drop(self, first: int) -> None:
-        """Forget the rows before `first`."""
-
-    @abstractmethod
-    def query(self, low: Ids, high: Ids) -> Numbers:
-        """For each range low … high - 1, none of which is empty, one row."""
-
-
-class RunningSums(RangeAggregate):
+class RunningSums:
     """Row n is the sum of all rows before it."""
 
+    neutral = 0
+
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        super().__init__(0, dtype)
+        self.dtype = np.dtype(dtype)
         self._sums = _Rows(0, self.dtype)
         self._sums.append(np.zeros((1, 0), self.dtype))
 
     def append(self, rows: Numbers) -> None:
         self._sums.widen(rows.shape[1])
-        sums = np.concatenate((self._sums.row(self._sums.stop - 1)[None, :], rows))
+        stop = self._sums.stop
+        sums = np.concatenate((self._sums.between(stop - 1, stop), rows))
         np.cumsum(sums, axis=0, out=sums)
         self._sums.append(sums[1:])
 
@@ -73,11 +56,11 @@ class RunningSums(RangeAggregate):
         return found
 
 
-class AlignedBlocks(RangeAggregate):
+class AlignedBlocks:
     """Level j has a row for every 2**j rows that are there as a whole."""
 
     def __init__(self, combine: np.ufunc, neutral: Any, dtype: npt.DTypeLike) -> None:
-        super().__init__(neutral, dtype)
+        self.neutral, self.dtype = neutral, np.dtype(dtype)
         self._combine = combine
         self._levels = [_Rows(neutral, self.dtype)]
 
@@ -123,31 +106,20 @@ class AlignedBlocks(RangeAggregate):
         return found
 
 
+RangeAggregate: TypeAlias = RunningSums | AlignedBlocks
+
+
 def range_aggregate_of(part: PartialAggregate) -> RangeAggregate | None:
     """For a part with one column; None: it needs more than numbers side by side."""
-    if isinstance(part, Count):
+    if isinstance(part, Count) or (isinstance(part, Sum) and part.is_exact):
         return RunningSums(np.int64)
-    if isinstance(part, DoubleSum):
-        return AlignedBlocks(np.add, 0.0, np.float64)
-    if part.of is None:
-        return None
-    type_ = polars_type(part.of)
     if isinstance(part, Sum):
-        if type_.is_integer():
-            return RunningSums(np.int64)
         return AlignedBlocks(np.add, 0.0, np.float64)
-    if isinstance(part, Min | Max) and type_.is_numeric():
-        dtype = np.dtype(str(type_).lower())
-        greatest = isinstance(part, Max)
-        if type_.is_float():
-            # NaN counts as greater than any number.
-            if greatest:
-                return AlignedBlocks(np.maximum, -np.inf, dtype)
-            return AlignedBlocks(np.fmin, np.nan, dtype)
-        ends = np.iinfo(dtype)
-        if greatest:
-            return AlignedBlocks(np.maximum, ends.min, dtype)
-        return AlignedBlocks(np.minimum, ends.max, dtype)
+    if isinstance(part, Min | Max) and part.of is not None:
+        type_ = polars_type(part.of)
+        if type_.is_numeric():
+            combine, neutral = (smaller if isinstance(part, Min) else greater)(type_)
+            return AlignedBlocks(combine, neutral, str(type_).lower())
     return None
 
 
@@ -171,10 +143,6 @@ class _Rows:
     def begin(self, first: int) -> None:
         """Number the rows of an empty table from here on."""
         self._offset = self.first = self.stop = first
-
-    def row(self, number: int) -> Numbers:
-        found: Numbers = self._room[number - self._offset]
-        return found
 
     def between(self, first: int, stop: int) -> Numbers:
         found: Numbers = self._room[first - self._offset : stop - self._offset]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Columns, Ids, take
+from penstock.kernel.aggregates.grouping import Columns, Ids, concat, frame, take
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 
 
@@ -40,16 +40,13 @@ class Ranges:
         ranges = self
         if bool((self.start[1:] < self.start[:-1]).any()):
             ranges = self.take(in_order(self.start))
-        bounds = [pl.Series(WID_START, ranges.start), pl.Series(WID_END, ranges.stop)]
-        return pl.DataFrame([*bounds, *(c.alias(name) for name, c in ranges.columns.items())])
+        bounds = {WID_START: pl.Series(ranges.start), WID_END: pl.Series(ranges.stop)}
+        return frame({**bounds, **ranges.columns})
 
 
 def stack(segments: Sequence[pl.DataFrame]) -> tuple[Ranges, Ids]:
     """Segments one behind the other, and for each range the number of its segment."""
-    columns = {
-        name: pl.concat([segment.get_column(name) for segment in segments], rechunk=True)
-        for name in segments[0].columns
-    }
+    columns = concat(segments, segments[0].columns)
     start, stop = columns.pop(WID_START).to_numpy(), columns.pop(WID_END).to_numpy()
     layers = np.repeat(np.arange(len(segments)), [segment.height for segment in segments])
     return Ranges(start, stop, columns), layers

@@ -19,12 +19,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.driver import present
-from penstock.kernel.aggregation.panes.pane_grid import PANE, ROWS, PaneGrid, counts_for
+from penstock.kernel.aggregation.panes.pane_grid import PANE, PaneGrid, with_counts
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.segments import SegmentTable
-from penstock.model.timestamps import BEGINNING, END
+from penstock.model.timestamps import BEGINNING
 from penstock.windows.sliding import Sliding
 
 if TYPE_CHECKING:
@@ -72,12 +72,8 @@ class SharedWindows:
     def _made(self) -> PaneGrid | None:
         self._forget()
         state = self._store.state
-        parts = dict.fromkeys(
-            part
-            for reader in self._readers()
-            for part in (ROWS, *reader.aggregates.parts, *counts_for(reader.aggregates.parts))
-        )
-        grid = PaneGrid(self._store.aggregates.groups, tuple(parts))
+        parts = with_counts(part for reader in self._readers() for part in reader.aggregates.parts)
+        grid = PaneGrid(self._store.aggregates.groups, parts)
         self._table = state.panes
         self._extend(grid)
         if grid.is_full_enough(state.panes.rows):
@@ -90,9 +86,9 @@ class SharedWindows:
     def _extend(self, grid: PaneGrid) -> None:
         state = self._store.state
         if self._below < state.complete:
-            added = self._store.between(self._below, END)
+            added = self._store.since(self._below)
             if added is not None:
-                grid.append(added, pane_numbers(added))
+                grid.append(added, added.get_column(PANE).to_numpy())
             self._below = state.complete
         grid.drop(self._store.first())
 
@@ -125,60 +121,35 @@ class SharedWindows:
 
     def _compute(self, grid: PaneGrid, asking: list[tuple[PanedWid, int]]) -> None:
         """The windows of as many readers as go together; the first is always among them."""
-        sets: list[_Closing] = []
+        sets: list[tuple[PanedWid, int, Ids]] = []
         room = MOST_RESULTS
         for reader, bound in asking:
-            closed = reader.state.closed
-            closing = _Closing(reader, bound, _windows(reader.panes, grid.panes, closed, bound))
-            room -= len(closing.wids) * grid.groups
+            wids = _windows(reader.panes, grid.panes, reader.state.closed, bound)
+            room -= len(wids) * grid.groups
             if sets and room < 0:
                 break
-            sets.append(closing)
-        covers = [closing.reader.panes.covers(closing.wids) for closing in sets]
-        low = np.concatenate([low for low, _ in covers])
-        high = np.concatenate([high for _, high in covers])
-        low, high = grid.rows_of(low, high)
+            sets.append((reader, bound, wids))
+        covers = [reader.panes.covers(wids) for reader, _, wids in sets]
+        low, high = grid.rows_of(*np.concatenate(covers, axis=1))
         # Between panes that lie far apart are windows without any.
-        some = low < high
-        index = None if some.all() else np.flatnonzero(some)
+        some = np.flatnonzero(low < high)
         rows = None
         number: Ids = np.empty(0, dtype=np.int64)
-        if some.any():
+        if len(some):
             aggregates = asking[0][0].aggregates
-            if index is not None:
-                low, high = low[index], high[index]
-            cells = grid.compose(low, high, aggregates.parts)
-            number = cells.window if index is None else index[cells.window]
-            times = [closing.reader.window.covers(closing.wids) for closing in sets]
-            start = np.concatenate([start for start, _ in times])
-            end = np.concatenate([end for _, end in times])
-            answers = grid.keys(cells.group) | aggregates.results(cells.partials)
-            rows = present(answers, start[number], end[number])
-        self._hand_out(sets, rows, number)
-
-    def _hand_out(self, sets: list[_Closing], rows: pl.DataFrame | None, number: Ids) -> None:
-        ends = np.cumsum([len(closing.wids) for closing in sets])
+            window, cells = grid.compose(low[some], high[some], aggregates.parts)
+            number = some[window]
+            times = [reader.window.covers(wids) for reader, _, wids in sets]
+            start, end = np.concatenate(times, axis=1)
+            rows = present(aggregates.answers(cells), start[number], end[number])
+        ends = np.cumsum([len(wids) for _, _, wids in sets])
         cuts = np.searchsorted(number, np.append(0, ends)).tolist()
-        for closing, low, high in zip(sets, cuts, cuts[1:], strict=False):
-            reader, part = closing.reader, None
-            if rows is not None and low < high:
-                part = rows.slice(low, high - low)
+        for (reader, bound, _), begin, stop in zip(sets, cuts, cuts[1:], strict=False):
+            part = None
+            if rows is not None and begin < stop:
+                part = rows.slice(begin, stop - begin)
                 part.columns = reader.columns
-            self._ready[reader] = Slice(reader.state.closed, closing.bound, part)
-
-
-@dataclass(frozen=True, eq=False)
-class _Closing:
-    """Windows of a reader that may have rows."""
-
-    reader: PanedWid
-    bound: int
-    wids: Ids
-
-
-def pane_numbers(rows: pl.DataFrame) -> Ids:
-    numbers: Ids = rows.get_column(PANE).to_numpy()
-    return numbers
+            self._ready[reader] = Slice(reader.state.closed, bound, part)
 
 
 def _windows(window: Sliding, panes: Ids, closed: int, bound: int) -> Ids:

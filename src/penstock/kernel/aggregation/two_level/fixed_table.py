@@ -16,18 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, frame, take
+from penstock.kernel.aggregates.grouping import Ids, concat, frame, take
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.keys import Groups, code_integers
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.segments import Segment, SegmentTable, table
+from penstock.kernel.segments import Mask, Segment, SegmentTable, table
 from penstock.kernel.state import State
 from penstock.model.timestamps import END
-
-Mask = npt.NDArray[np.bool_]
 
 #: Entries that the log may hold beyond twice those that count.
 SPARE = 64
@@ -66,10 +63,7 @@ class FixedTable:
         slots = self._slots(columns)
         residents = self._residents(slots)
         if residents is not None:
-            columns = {
-                name: pl.concat([residents.get_column(name), column], rechunk=True)
-                for name, column in columns.items()
-            }
+            columns = concat([residents, columns], columns)
             came = np.concatenate((np.full(residents.height, -1), came))
             columns, came = self._merged(columns, came)
             slots = self._slots(columns)
@@ -108,24 +102,24 @@ class FixedTable:
 
     def flush_some(self, below: int, most: int) -> pl.DataFrame | None:
         """Take out up to so many entries that begin below, the least recently updated first."""
-        self._follow_state()
-        if not self._state.entries.segments or self.oldest() >= below:
+        if self.oldest() >= below:
             return None
         log = self._log().slice(0, 2 * most + SPARE)
-        slots, numbers = self._slots_of(log), self._state.dropped + np.arange(log.height)
+        slots, numbers = self._slots(log), self._state.dropped + np.arange(log.height)
         counts: Mask = self._owner[slots] == numbers
         # Behind one that is not to go yet nothing leaves: the log is dropped from its front.
         stop = counts & (log.get_column(WID_START).to_numpy() >= below)
         stop |= np.cumsum(counts) > most
         end = int(np.argmax(stop)) if stop.any() else log.height
         gone = np.flatnonzero(counts[:end])
-        self._clear(slots[gone])
-        self._drop_front(end)
+        self._owner[slots[gone]], self._start[slots[gone]] = NOBODY, END
+        self._state.dropped += end
+        self._state.entries.drop_first(end)
+        self._newest = self._last
         return log[pl.Series(gone.astype(np.uint32))] if len(gone) else None
 
     def flush_all(self, below: int) -> pl.DataFrame | None:
         """Take out every entry that begins below."""
-        self._follow_state()
         if self.oldest() >= below:
             return None
         return self.flush_where(pl.col(WID_START) < below)
@@ -144,25 +138,32 @@ class FixedTable:
 
     def _follow_state(self) -> None:
         """Read the slots off the log again if the state was restored meanwhile."""
-        segments = self._state.entries.segments
-        if (segments[-1] if segments else None) is self._newest:
-            return
+        if self._last is not self._newest:
+            self._read_slots()
+
+    def _read_slots(self) -> None:
         self._owner.fill(NOBODY)
         self._start.fill(END)
-        if segments:
+        if self._state.entries.segments:
             log = self._log()
-            slots = self._slots_of(log)
-            self._owner[slots] = self._state.dropped + np.arange(log.height)
-            self._start[slots] = log.get_column(WID_START).to_numpy()
-        self._note()
+            self._hold(log, self._slots(log), self._state.dropped)
+        self._newest = self._last
+
+    def _hold(self, entries: pl.DataFrame, slots: Ids, first: int) -> None:
+        """Let slots hold entries, which are numbered from the first on."""
+        self._owner[slots] = first + np.arange(entries.height)
+        self._start[slots] = entries.get_column(WID_START).to_numpy()
+
+    @property
+    def _last(self) -> Segment | None:
+        """The youngest segment of the log."""
+        return self._state.entries.segments[-1] if self._state.entries.segments else None
 
     def _log(self) -> pl.DataFrame:
         return pl.concat(list(self._state.entries))
 
     def _counting(self) -> pl.DataFrame:
         """The entries that slots hold, the least recently updated first."""
-        if not self._state.entries.segments:
-            return pl.DataFrame({WID_START: []}, schema={WID_START: pl.Int64})
         numbers = np.sort(self._owner[self._owner != NOBODY]) - self._state.dropped
         return self._log()[pl.Series(numbers.astype(np.uint32))]
 
@@ -170,39 +171,19 @@ class FixedTable:
         state = self._state
         first = state.dropped + state.entries.rows
         state.entries.append(entries, pl.concat)
-        self._owner[slots] = first + np.arange(entries.height)
-        self._start[slots] = entries.get_column(WID_START).to_numpy()
+        self._hold(entries, slots, first)
         held = int((self._owner != NOBODY).sum())
         if state.entries.rows > 2 * held + SPARE:
             self._rewrite(self._counting())
-        self._note()
+        self._newest = self._last
 
     def _rewrite(self, entries: pl.DataFrame) -> None:
         """A log of these entries only."""
         self._state.entries.replace(entries)
         self._state.dropped = 0
-        self._newest = None
-        self._owner.fill(NOBODY)
-        self._start.fill(END)
-        self._follow_state()
+        self._read_slots()
 
-    def _drop_front(self, count: int) -> None:
-        self._state.dropped += count
-        self._state.entries.drop_first(count)
-        self._note()
-
-    def _clear(self, slots: Ids) -> None:
-        self._owner[slots] = NOBODY
-        self._start[slots] = END
-
-    def _note(self) -> None:
-        segments = self._state.entries.segments
-        self._newest = segments[-1] if segments else None
-
-    def _slots_of(self, rows: pl.DataFrame) -> Ids:
-        return self._slots({name: rows.get_column(name) for name in self._identity})
-
-    def _slots(self, columns: dict[str, pl.Series]) -> Ids:
+    def _slots(self, columns: dict[str, pl.Series] | pl.DataFrame) -> Ids:
         """Where entries belong: a group is in the same slot in every window."""
         groups = [columns[name] for name in self.aggregates.groups]
         if not groups:

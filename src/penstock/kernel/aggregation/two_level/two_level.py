@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from penstock.kernel.aggregates import columns_of
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.driver import Results, put_out
 from penstock.kernel.aggregation.keys import Groups
@@ -54,7 +53,7 @@ class LowLevel(Operator):
         self._table = FixedTable(self.state, self.aggregates, size)
         self._flush = flush
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
+    def useful(self) -> frozenset[str]:
         return frozenset([WID])
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
@@ -135,11 +134,11 @@ class HighLevel(WidAggregate):
         return rows
 
     def _partials(self, rows: pl.DataFrame, cells: Groups) -> dict[str, pl.Series]:
-        return self.aggregates.merged(columns_of(rows), cells)
+        return self.aggregates.merged(rows.to_dict(), cells)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         """What comes with a row may be a bound, too, that was held back: it needs no other."""
-        first, mine = times[WID], self._first_open()
+        first, mine = times[WID], self.first_open()
         assert first is not None
         [closing] = self._closing(first if mine is None else min(first, mine))
         return (Waiting((), closing.times, certain=False),)

@@ -18,14 +18,13 @@ Spec: window-queries 3.7, Fig 6-5 to 6-7, with the three corrections.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids
-from penstock.kernel.aggregation.driver import Results
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.aggregation.wid.bucket import WID, WID_START
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
@@ -55,25 +54,16 @@ class BinsAggregate(WidAggregate):
     state: BinsState
     state_class = BinsState
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        results: Results,
-        window: EndedByRows,
-        *,
-        consistent: bool = False,
-    ) -> None:
-        super().__init__(groups, results, window, consistent=consistent)
-        self._kind = window
-        self._final: Ids = np.empty(0, dtype=np.int64)  # the windows that are being closed
+    window: EndedByRows
+    _final: Ids = np.empty(0, dtype=np.int64)  # the windows that are being closed
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         super().on_batch(port, block, out)
         rows = block.rows.filter(pl.col(WID_START) >= self.state.closed)
-        if isinstance(self._kind, SlideByRowNumber):
-            rows = rows.filter(pl.col(self._kind.slide_on) % self._kind.every == 0)
+        if isinstance(self.window, SlideByRowNumber):
+            rows = rows.filter(pl.col(self.window.slide_on) % self.window.every == 0)
         ends = rows.get_column(WID_START)
-        if not isinstance(self._kind, SlideByRank):
+        if not isinstance(self.window, SlideByRank):
             ends = ends.unique()
         self.state.ends.append(ends.sort().alias(_END).to_frame())
 
@@ -85,22 +75,22 @@ class BinsAggregate(WidAggregate):
         """The ends below the bound that are windows, in order, each once."""
         found = [rows.get_column(_END).to_numpy() for rows in self.state.ends.take_below(bound)]
         ends = np.concatenate([np.empty(0, dtype=np.int64), *found])
-        if not isinstance(self._kind, SlideByRank):
+        if not isinstance(self.window, SlideByRank):
             return np.unique(ends)
-        every = self._kind.every
+        every = self.window.every
         before = self.state.ranked
         self.state.ranked += len(ends)
         return np.unique(np.sort(ends)[every - 1 - before % every :: every])
 
-    def _first_open(self) -> int | None:
+    def first_open(self) -> int | None:
         """The first end that is known to be that of a window."""
         if not self.state.ends.rows:
             return None
         found = [rows.get_column(_END).to_numpy() for rows in self.state.ends]
         ends = np.sort(np.concatenate(found))
-        if not isinstance(self._kind, SlideByRank):
+        if not isinstance(self.window, SlideByRank):
             return int(ends[0])
-        place = self._kind.every - 1 - self.state.ranked % self._kind.every
+        place = self.window.every - 1 - self.state.ranked % self.window.every
         return int(ends[place]) if place < len(ends) else None
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
@@ -108,7 +98,7 @@ class BinsAggregate(WidAggregate):
         assert end is not None
         if end < self.state.closed:
             return ()
-        return self._closing(end, certain=isinstance(self._kind, SlideByTuple))
+        return self._closing(end, certain=isinstance(self.window, SlideByTuple))
 
     def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
         first = np.searchsorted(self._final, ranges.start)

@@ -80,9 +80,7 @@ class Bucket(Operator):
         window = self._window
         if punctuation.on != window.on or punctuation.bound <= BEGINNING:
             return ()
-        if punctuation.is_final:
-            return (Punctuation(WID, END, punctuation.where),)
-        closed = window.closed_below(punctuation.bound)
+        closed = END if punctuation.is_final else window.closed_below(punctuation.bound)
         return (Punctuation(WID, closed, punctuation.where),)
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
@@ -99,9 +97,6 @@ class Bucket(Operator):
         if on != WID:
             return None
         return Needs((Need(0, self._window.on, self._window.closes_at(bound)),))
-
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return frozenset([self._window.on])
 
     def grain(self, on: str, behind: Callable[[str], Grain]) -> Grain:
         return grain_of(self._window.grid) if on == self._window.on else UNUSED

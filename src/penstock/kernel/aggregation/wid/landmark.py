@@ -55,14 +55,14 @@ class LandmarkAggregate(WidAggregate):
             bound = min(punctuation.bound, self.state.newest + 1)
             super().on_pattern(port, replace(punctuation, bound=bound), out)
 
-    def _first_open(self) -> int | None:
+    def first_open(self) -> int | None:
         """Steps up to that of the newest row have results, with or without rows of their own."""
-        first = super()._first_open()
+        first = super().first_open()
         return first if first is not None and first <= self.state.newest else None
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         """A newer row also brings out the steps before it."""
-        first = super()._first_open()
+        first = super().first_open()
         step = times[WID]
         assert step is not None
         earlier = step if first is None else min(step, first)

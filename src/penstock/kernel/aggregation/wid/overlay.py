@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.kernel.aggregates import Grouping, Ids
+from penstock.kernel.aggregates.grouping import Grouping, Ids
 from penstock.kernel.aggregation.keys import Codes, code_integers, combine
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.extremes import Max
+from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.driver import Results, put_out
 from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
@@ -29,9 +30,10 @@ from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import Grain, both, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.segments import Mask
 from penstock.model.emit import Emit
 from penstock.model.punctuation import Punctuation
-from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
+from penstock.model.schema import IS_FINAL
 from penstock.model.timestamps import BEGINNING, END
 from penstock.model.types import Type
 from penstock.windows.tagged import Tagged
@@ -94,8 +96,8 @@ class RevisingWid(WidAggregate):
         self.aggregates.keep(_LATEST)
         self._every = emit.every
 
-    def useful(self, wanted: frozenset[str] | None) -> frozenset[str]:
-        return super().useful(wanted) | {PERIOD}
+    def useful(self) -> frozenset[str]:
+        return super().useful() | {PERIOD}
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         stamp = pl.lit(self.state.round, pl.Int64).alias(ROUND)
@@ -112,7 +114,7 @@ class RevisingWid(WidAggregate):
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
         yield from super().held(inputs)
-        first = self._first_open()
+        first = self.first_open()
         if self._every is not None and first is not None and self._has_news():
             yield from self._revision(first)
 
@@ -126,9 +128,8 @@ class RevisingWid(WidAggregate):
 
     def _revision(self, wid: int) -> Iterable[Waiting]:
         """What a window comes to so far, when the period is over."""
-        start, end = self.window.covers(wid)
         period = max(self.state.period + 1, BEGINNING // 2)
-        yield Waiting((Need(0, PERIOD, period),), {WINDOW_START: start, WINDOW_END: end})
+        yield Waiting((Need(0, PERIOD, period),), self._times(wid))
 
     def _has_news(self) -> bool:
         [stamp] = _LATEST.columns
@@ -158,16 +159,14 @@ class RevisingWid(WidAggregate):
             return None
         return Ranges(start[index], stop[index], ranges.take(index).columns)
 
-    def _of_groups_with_news(self, ranges: Ranges) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _of_groups_with_news(self, ranges: Ranges) -> Ids:
         groups = group_rows(self.aggregates.keys(ranges.columns).values(), len(ranges))
         news = np.zeros(groups.size, dtype=np.bool_)
         news[groups.ids[self._is_news(ranges)]] = True
         return np.flatnonzero(news[groups.ids])
 
-    def _is_news(self, ranges: Ranges) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
-            _LATEST.result(ranges.columns).to_numpy() == self.state.round
-        )
+    def _is_news(self, ranges: Ranges) -> Mask:
+        found: Mask = _LATEST.result(ranges.columns).to_numpy() == self.state.round
         return found
 
     def _open_below(self) -> int:

@@ -15,18 +15,18 @@ Spec: window-queries 3.3, 3.4, Fig 6-4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import Ids, columns_of, take
-from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState, present
+from penstock.kernel.aggregates.grouping import Ids, take
+from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
 from penstock.kernel.aggregation.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
-from penstock.kernel.aggregation.wid.overlay import Overlay, overlay, repeat_ranges
+from penstock.kernel.aggregation.wid.overlay import Overlay, overlay
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Output
 from penstock.kernel.progress.patterns import matching
@@ -77,12 +77,15 @@ class WidAggregate(IdDriver):
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
         # Where all ranges are equally long, the end of one tells its beginning.
         added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
-        self._append(self._merge(added, layers_of(added)))
+        self.state.partials.append(
+            self._merge(added, layers_of(added)).segment(),
+            lambda parts: self._merge(*stack(parts)).segment(),
+        )
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
         """The partials of prepared rows, one for each group and range of wids that occurs."""
         lengths = () if end_tells else (code_integers(stop - start),)
-        cells = self.aggregates.cells(columns_of(rows), code_integers(stop), *lengths)
+        cells = self.aggregates.cells(rows.to_dict(), code_integers(stop), *lengths)
         one = cells.members
         return Ranges(start[one], stop[one], self._partials(rows, cells))
 
@@ -135,28 +138,15 @@ class WidAggregate(IdDriver):
             ranges = ranges.take(np.flatnonzero(below))
         return ranges
 
-    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
-        """One result per group and window."""
-        if ranges is None:
-            return None
-        columns = self.aggregates.answers(ranges.columns)
-        source, wids = self._windows(ranges)
-        columns = take(columns, source) if source is not None else columns
-        return present(columns, *self.window.covers(wids))
-
-    def _windows(self, ranges: Ranges) -> tuple[Ids | None, Ids]:
-        """The windows in each range: the number of its range (None: one in each), and its wid."""
-        lengths = ranges.stop - ranges.start
-        if lengths.max() == 1:
-            return None, ranges.start
-        source = np.repeat(np.arange(len(ranges)), lengths)
-        return source, repeat_ranges(ranges.start, lengths)
-
     # -- what it waits for --------------------------------------------------------------------
 
-    def _first_open(self) -> int | None:
-        first = self.state.partials.lowest()
+    def first_open(self) -> int | None:
+        first = min(self._starts(), default=None)
         return None if first is None else max(first, self.state.closed)
+
+    def _starts(self) -> Iterator[int]:
+        """The first window of each segment that is kept."""
+        return (int(rows.get_column(WID_START)[0]) for rows in self.state.partials)
 
     def first_untouched(self) -> int:
         stops = (int(rows.get_column(WID_END).to_numpy().max()) for rows in self.state.partials)
@@ -172,12 +162,6 @@ class WidAggregate(IdDriver):
         return self._closing(first) if first < stop else ()
 
     # -- state --------------------------------------------------------------------------------
-
-    def _append(self, added: Ranges) -> None:
-        def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-            return self._merge(*stack(parts)).segment()
-
-        self.state.partials.append(added.segment(), merge)
 
     def _merge(self, ranges: Ranges, layers: Ids) -> Ranges:
         """One layer of several. Within a layer, ranges of one group do not overlap."""

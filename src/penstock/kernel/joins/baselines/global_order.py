@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.pair_inputs import PairInputs
 from penstock.kernel.joins.partners import partners
-from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.model.timestamps import BEGINNING, END
-
-if TYPE_CHECKING:
-    from penstock.kernel.joins.window_join import WindowJoin
 
 #: From when on the other side is still there for a row.
 SINCE = "__since"
@@ -33,16 +29,15 @@ class GlobalOrder(Tactic):
 
     name = "GlobalOrderJoin"
 
-    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
-        inputs = join.inputs
-        assert isinstance(inputs, PairInputs) and isinstance(join.spec, JoinSpec)
+    def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        assert isinstance(inputs, PairInputs)  # it has a left side and a right one
         rows = inputs.can_match(port, rows)
         if not rows.height:
             return
-        forgotten = join.state.noted.setdefault("forgotten", [BEGINNING, BEGINNING])
+        forgotten = inputs.state.noted.setdefault("forgotten", [BEGINNING, BEGINNING])
         # What the rows before it have purged is gone for a row as well.
         times = rows.get_column(inputs.times[port]).cast(pl.Int64).to_numpy()
-        purging = np.maximum.accumulate(partners(join.spec.band, port, times)[0])
+        purging = np.maximum.accumulate(partners(inputs.band, port, times)[0])
         arrived = inputs.sides[port].arrive(rows.with_columns(pl.Series(SINCE, purging)))
         since = arrived.rows.get_column(SINCE).to_numpy()
         since = np.maximum(since, forgotten[1 - port])

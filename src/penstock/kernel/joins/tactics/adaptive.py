@@ -15,14 +15,12 @@ until it is empty. Results stay in order, none lost and none doubled.  Spec: ord
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.tactics.in_order import InOrder
-
-if TYPE_CHECKING:
-    from penstock.kernel.joins.window_join import WindowJoin
 
 #: How much of an estimate survives when as much again has been seen.
 FADING = 0.5
@@ -47,43 +45,43 @@ class Adaptive(InOrder):
         self._passed = passed or worked
         self._looked: float | None = None  # what `passed` said when the last block came
 
-    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
-        self._see(join, port, rows.height)
-        self.wait(join, port, rows)
+    def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        self._see(inputs, port, rows.height)
+        self.wait(inputs, port, rows)
         return ()
 
-    def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
-        state = join.state
+    def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
+        state = inputs.state
         # Everything that waits is joined at once where results wait instead.
-        up_to = max(state.reached) if self.orders_output(join) else state.trigger
+        up_to = max(state.reached) if self.orders_output(inputs) else state.trigger
         # In Sync-Filter's order a held buffer is empty once drained: results pass through it.
-        self.hold(join, self.join_waiting(join, up_to))
-        return self.let_out(join)
+        self.hold(inputs, self.join_waiting(inputs, up_to))
+        return self.let_out(inputs)
 
-    def meet(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+    def meet(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
         begun = self._worked()
-        found = list(super().meet(join, port, rows))
-        measured = _measured(join)
+        found = list(super().meet(inputs, port, rows))
+        measured = _measured(inputs)
         measured["spent"] += self._worked() - begun
         measured["joined"] += rows.height
         return found
 
     # -- what is measured ---------------------------------------------------------------------
 
-    def orders_output(self, join: WindowJoin) -> bool:
+    def orders_output(self, inputs: Inputs) -> bool:
         """Whether it is Filter-Order now."""
-        return bool(_measured(join)["orders_output"])
+        return bool(_measured(inputs)["orders_output"])
 
-    def load(self, join: WindowJoin) -> float:
+    def load(self, inputs: Inputs) -> float:
         """The estimate of c w l1 l2: the time for joining a row, times the faster rate."""
-        measured = _measured(join)
+        measured = _measured(inputs)
         if not measured["joined"] or not measured["passed"]:
             return 0.0
         rate = max(measured["rows"]) / measured["passed"]
         return float(measured["spent"] / measured["joined"] * rate)
 
-    def _see(self, join: WindowJoin, port: int, count: int) -> None:
-        measured, now = _measured(join), self._passed()
+    def _see(self, inputs: Inputs, port: int, count: int) -> None:
+        measured, now = _measured(inputs), self._passed()
         # A block's rows have come in the time since the block before; how long that was for the
         # first one, nobody knows.
         if self._looked is not None:
@@ -92,11 +90,11 @@ class Adaptive(InOrder):
         self._looked = now
         measured["since"] += count
         if measured["since"] >= PERIOD:
-            self._look(join)
+            self._look(inputs)
 
-    def _look(self, join: WindowJoin) -> None:
-        measured = _measured(join)
-        wanted = self.load(join) >= self.alpha
+    def _look(self, inputs: Inputs) -> None:
+        measured = _measured(inputs)
+        wanted = self.load(inputs) >= self.alpha
         if wanted != measured["orders_output"]:
             measured["orders_output"] = wanted
             measured["switches"] += 1
@@ -106,16 +104,16 @@ class Adaptive(InOrder):
         measured["since"] = 0
 
 
-def _measured(join: WindowJoin) -> dict[str, Any]:
+def _measured(inputs: Inputs) -> dict[str, Any]:
     """What was measured, fading; it stands in the join's state."""
-    if not join.state.noted:
-        join.state.noted = {
+    if not inputs.state.noted:
+        inputs.state.noted = {
             "orders_output": False,
-            "rows": [0.0] * join.ports,  # of each input
+            "rows": [0.0] * inputs.ports,  # of each input
             "passed": 0.0,  # the time in which they came
             "spent": 0.0,  # the time that joining took
             "joined": 0.0,  # rows that it was for
             "since": 0,  # rows since the last look
             "switches": 0,
         }
-    return join.state.noted
+    return inputs.state.noted

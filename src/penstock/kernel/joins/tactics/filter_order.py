@@ -9,14 +9,11 @@ Spec: ordered-joins 3.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.tactics.in_order import InOrder
-
-if TYPE_CHECKING:
-    from penstock.kernel.joins.window_join import WindowJoin
 
 
 class FilterOrder(InOrder):
@@ -24,9 +21,9 @@ class FilterOrder(InOrder):
 
     name = "FilterOrder"
 
-    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
-        self.hold(join, self.meet(join, port, rows))
+    def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        self.hold(inputs, self.meet(inputs, port, rows))
         return ()
 
-    def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
-        return self.let_out(join)
+    def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
+        return self.let_out(inputs)

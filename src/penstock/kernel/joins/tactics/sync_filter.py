@@ -8,14 +8,11 @@ for the slower one, and are all processed when it speaks.  Spec: ordered-joins 2
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.tactics.in_order import InOrder, in_order_of_latest
-
-if TYPE_CHECKING:
-    from penstock.kernel.joins.window_join import WindowJoin
 
 
 class SyncFilter(InOrder):
@@ -23,9 +20,9 @@ class SyncFilter(InOrder):
 
     name = "SyncFilter"
 
-    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
-        self.wait(join, port, rows)
+    def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        self.wait(inputs, port, rows)
         return ()
 
-    def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
-        return in_order_of_latest(join, self.join_waiting(join, join.state.trigger))
+    def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
+        return in_order_of_latest(inputs, self.join_waiting(inputs, inputs.state.trigger))

@@ -20,16 +20,12 @@ execution-model 4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from penstock.kernel.buffer import Cursor
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.progress.release import Times, Waiting
-
-if TYPE_CHECKING:
-    from penstock.kernel.buffer import Cursor
-    from penstock.kernel.joins.window_join import WindowJoin
 
 
 class Tactic:
@@ -48,30 +44,30 @@ class Tactic:
         """The tables for what waits, and the column that tells their time."""
         return {}
 
-    def take(self, join: WindowJoin, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
+    def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
         """New rows: join them now, or let them wait; gives what leaves."""
-        return join.inputs.meet(port, rows)
+        return inputs.meet(port, rows)
 
-    def release(self, join: WindowJoin) -> Iterable[pl.DataFrame]:
+    def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
         """Let go what waited for an input to come so far; gives what leaves."""
         return ()
 
-    def come(self, join: WindowJoin) -> Sequence[int]:
+    def come(self, inputs: Inputs) -> Sequence[int]:
         """For each input the first time that may still be joined."""
-        return join.state.reached
+        return inputs.state.reached
 
-    def complete(self, join: WindowJoin) -> Sequence[int]:
+    def complete(self, inputs: Inputs) -> Sequence[int]:
         """By which bounds of the inputs results are all out."""
-        return join.state.bounds
+        return inputs.state.bounds
 
     # -- what it waits for --------------------------------------------------------------------
 
-    def held(self, join: WindowJoin, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        return join.inputs.held()
+    def held(self, inputs: Inputs, cursors: Sequence[Cursor]) -> Iterable[Waiting]:
+        return inputs.held()
 
-    def passes(self, join: WindowJoin, port: int, times: Times) -> Iterable[Waiting]:
-        return join.inputs.passes(port, times)
+    def passes(self, inputs: Inputs, port: int, times: Times) -> Iterable[Waiting]:
+        return inputs.passes(port, times)
 
-    def needed(self, join: WindowJoin, port: int, bound: int) -> Sequence[int]:
-        """What each input must have promised for such a bound on one's timestamps."""
-        return join.inputs.reach.needed(port, bound)
+    def needed(self, inputs: Inputs, port: int, bound: int) -> Sequence[int]:
+        """The bound that each input must have for such a bound on one's timestamps."""
+        return inputs.reach.needed(port, bound)

@@ -72,7 +72,7 @@ def bind_aggregation(
             window = replace(window, partition=tuple(named.values()))
         shape = AggregateBuilder(node, window, named)
     else:
-        key = _progressing_key(keys, node, scope, context, calls[0].call)
+        key = _progressing_key(keys, node, scope, context, calls[0])
         node, window = _window_of_key(key, node, scope)
         others = _named([k for k in keys if k != key], items, node, scope, context)
         shape = AggregateBuilder(node, window, others, key_of_window=key)

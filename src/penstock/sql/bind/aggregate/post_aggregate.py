@@ -126,7 +126,7 @@ class PostAggregateBinder(ExpressionBinder):
         wanted = self.wanted or default_name(call, self.scope)
         on = self.shape.input.schema[self.shape.window.on]
         aggregate = bind_aggregate_call(call, condition, Ref(on.name, on.type), self.below)
-        behind = _without_parentheses(node)
+        behind = node.unnest()
         own = None
         if isinstance(behind, Windowed):
             own = window_of(behind, self.scope, self.context).window
@@ -143,11 +143,5 @@ def _window_end(name: str, qualifier: str | None) -> str | None:
 
 def _bare(node: exp.Expr) -> exp.Expr:
     """An aggregate without its one window and parentheses."""
-    node = _without_parentheses(node)
-    return _without_parentheses(node.this) if isinstance(node, Windowed) else node
-
-
-def _without_parentheses(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
+    node = node.unnest()
+    return node.this.unnest() if isinstance(node, Windowed) else node

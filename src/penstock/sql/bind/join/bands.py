@@ -19,12 +19,7 @@ from penstock.sql.bind.conditions import Distance, bound_of
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.scope import Field, Scope
-from penstock.sql.bind.window.window import (
-    check_unit,
-    default_attribute,
-    refuse_progress,
-    resolve_attribute,
-)
+from penstock.sql.bind.window.window import attribute_of, check_unit, default_attribute
 from penstock.sql.parse.durations import resolve_length
 from penstock.sql.parse.syntax import AnyLength, Length, WindowClause
 from penstock.windows import Band, JoinBand, TumblingBand, sliding_band
@@ -72,20 +67,13 @@ def find_pairing(
     return finder.from_conditions(conditions)
 
 
+@dataclass(frozen=True)
 class _Finder:
-    def __init__(
-        self,
-        left: Sequence[Input],
-        right: Input,
-        both: Scope,
-        absent: frozenset[str],
-        context: Context,
-    ) -> None:
-        self.left = left
-        self.right = right
-        self.both = both
-        self.absent = absent
-        self.context = context
+    left: Sequence[Input]
+    right: Input
+    both: Scope
+    absent: frozenset[str]
+    context: Context
 
     def within(self, length: AnyLength) -> TimePairing:
         distance = resolve_length(length, self.context)
@@ -206,13 +194,7 @@ def _range_of(clause: WindowClause, input_: Input, context: Context) -> tuple[Fi
             hint="such as [RANGE 3 MINUTES, WA ts]",
         )
     length = resolve_length(clause.range, context)
-    named = clause.wattr or clause.rattr
-    if named is None:
-        field = default_attribute(length.unit, input_.scope, context)
-    else:
-        field = resolve_attribute(named, input_.scope, context)
-        if not field.progresses:
-            refuse_progress(field, input_.scope, context, named.span)
+    field = attribute_of(clause, length.unit, input_.scope, context)
     check_unit(length, field, context)
     return field, length
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.model.expressions import Call, Expression, Ref, conjunction
-from penstock.model.joins import JoinKind
 from penstock.plan.nodes import Node, Select
 from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
@@ -19,16 +18,6 @@ from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.scope import Scope
 from penstock.sql.parse.syntax import StreamJoin
-
-#: Which one-sided conditions of ON may be tested before the join.
-_PUSHED = {
-    JoinKind.INNER: (True, True),
-    JoinKind.LEFT: (False, True),
-    JoinKind.RIGHT: (True, False),
-    JoinKind.FULL: (False, False),
-    JoinKind.SEMI: (True, True),
-    JoinKind.ANTI: (False, True),
-}
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,7 @@ def split(condition: exp.Expr | None) -> list[exp.Expr]:
     found, waiting = [], [condition] if condition is not None else []
     while waiting:
         tree = waiting.pop()
-        inner = tree.unnest() if isinstance(tree, exp.Paren) else tree
+        inner = tree.unnest()
         if isinstance(inner, exp.And):
             waiting += [inner.expression, inner.this]
         else:
@@ -74,7 +63,8 @@ def divided(
     for tree in [*split(join.args.get("on")), *extra]:
         condition = ExpressionBinder(context, sides[0] + sides[1]).bind(tree)
         side = _side_of(condition, sides)
-        if side is not None and _PUSHED[join.args["kind"]][side]:
+        # Before the join it would also take rows away that come out without a partner.
+        if side is not None and not join.args["kind"].keeps_alone(side):
             below[side].append(tree)
         else:
             with context.located(tree):

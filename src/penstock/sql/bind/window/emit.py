@@ -19,8 +19,11 @@ from penstock.plan.nodes import Node, Ordered, Project, Select, WindowAggregate
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.scope import unique
 from penstock.sql.parse.durations import resolve_length
-from penstock.sql.parse.syntax import EmitClause, Length, Unit
-from penstock.windows import Cumulating, Landmark, Sliding
+from penstock.sql.parse.syntax import EmitClause, Length
+from penstock.windows import Cumulating, Landmark, Sliding, Unit
+
+_COUNTED = {"time": "time", "rows": "rows", "number": "values of a column"}
+_EXAMPLES = {"time": "10 SECONDS", "rows": "100 ROWS", "number": "100"}
 
 
 def emitting(plan: Node, clause: EmitClause, context: Context) -> Node:
@@ -74,17 +77,12 @@ def _emit(plan: WindowAggregate, every: Length | None) -> Emit:
         if every.unit != unit and not (unit == "rows" and every.unit == "number"):
             raise CannotWindow(
                 f"EMIT EVERY {every} does not match the window {window}: one counts "
-                f"{_counted(every.unit)}, the other {_counted(unit)}",
-                hint="give EVERY a length of the window's kind, such as "
-                f"{EmitClause.example(unit)}",
+                f"{_COUNTED[every.unit]}, the other {_COUNTED[unit]}",
+                hint=f"give EVERY a length of the window's kind, such as {_EXAMPLES[unit]}",
             )
     if every.value <= 0:
         raise CannotWindow(
             f"EMIT EVERY {every}: the period must be positive",
-            hint=f"such as {EmitClause.example(every.unit)}",
+            hint=f"such as {_EXAMPLES[every.unit]}",
         )
     return Emit(every.value, is_time=every.unit == "time")
-
-
-def _counted(unit: str) -> str:
-    return {"time": "time", "rows": "rows", "number": "values of a column"}[unit]

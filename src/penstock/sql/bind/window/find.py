@@ -7,8 +7,6 @@ still end its groups if it groups by a column that progresses: each value is ove
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from penstock.errors import CannotWindow, NotExecutable
@@ -22,28 +20,18 @@ from penstock.sql.parse.syntax import Windowed
 from penstock.windows import Session, Sliding, Window, ends_with
 
 
-@dataclass(frozen=True)
-class AggregateCall:
-    """An aggregate as written, and the brackets behind it."""
-
-    call: exp.Expr
-    windowed: Windowed | None
-
-
-def aggregate_calls(trees: list[exp.Expr]) -> list[AggregateCall]:
+def aggregate_calls(trees: list[exp.Expr]) -> list[exp.Expr]:
     """Every aggregate in these trees, and everything else that has a window behind it."""
-    found = []
-    for tree in trees:
-        for node in tree.walk(prune=lambda n: isinstance(n, (exp.Query, exp.Filter, Windowed))):
-            if isinstance(node, Windowed):
-                found.append(AggregateCall(node.this, node))
-            elif is_aggregate(node):
-                found.append(AggregateCall(node, None))
-    return found
+    return [
+        node
+        for tree in trees
+        for node in tree.walk(prune=lambda n: isinstance(n, (exp.Query, exp.Filter, Windowed)))
+        if isinstance(node, Windowed) or is_aggregate(node)
+    ]
 
 
 def find_window(
-    calls: list[AggregateCall],
+    calls: list[exp.Expr],
     groups: list[exp.Expr],
     input_: Input | None,
     scope: Scope,
@@ -51,24 +39,24 @@ def find_window(
 ) -> BoundWindow | None:
     """The one window of these aggregates; None if nothing says which. `input_`: its only stream."""
     outside = _outside(groups, input_, scope, context)
-    bracketed = [call for call in calls if call.windowed is not None]
+    bracketed = [call for call in calls if isinstance(call, Windowed)]
     if not bracketed:
         return outside
     if outside is not None:
         raise CannotWindow(
             "there are two windows for this aggregate",
-            position=context.position(bracketed[0].windowed),
+            position=context.position(bracketed[0]),
             hint="keep the one after the aggregate or the other",
         )
     for call in calls:
-        if call.windowed is None:
+        if not isinstance(call, Windowed):
             raise CannotWindow(
-                f"`{context.written(call.call)}` has no window, and another aggregate has one",
-                position=context.position(call.call),
+                f"`{context.written(call)}` has no window, and another aggregate has one",
+                position=context.position(call),
                 hint="put the window after the stream instead, for all aggregates: "
                 "FROM s [RANGE …, SLIDE …]",
             )
-    bound = [window_of(call.windowed, scope, context) for call in bracketed if call.windowed]
+    bound = [window_of(call, scope, context) for call in bracketed]
     longest = max(bound, key=lambda each: _length(each.window))
     for call, other in zip(bracketed, bound, strict=True):
         if other != longest:
@@ -86,11 +74,11 @@ def _length(window: Window) -> int:
 
 
 def _check_end_together(
-    one: BoundWindow, other: BoundWindow, call: AggregateCall, context: Context
+    one: BoundWindow, other: BoundWindow, call: Windowed, context: Context
 ) -> None:
     """Results of different windows can share rows if the windows end at the same instants."""
     window, longest = one.window, other.window
-    with context.located(call.windowed):
+    with context.located(call):
         if not isinstance(window, Sliding) or not isinstance(longest, Sliding):
             raise NotExecutable(
                 "only sliding windows can be combined in one query",

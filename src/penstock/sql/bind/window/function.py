@@ -22,12 +22,12 @@ from penstock.sql.bind.scope import Field, Scope
 from penstock.sql.bind.window.window import (
     check_unit,
     counted_in,
-    refuse_progress,
+    progressing_attribute,
     resolve_attribute,
 )
 from penstock.sql.parse.durations import resolve_length
 from penstock.sql.parse.positions import span_of
-from penstock.sql.parse.syntax import AnyLength, Length, Parameter, Span, WindowFunction
+from penstock.sql.parse.syntax import AnyLength, Attribute, Length, Parameter, Span, WindowFunction
 from penstock.windows import Cumulating, Session, Sliding, Window, origin_for_aligned_starts
 from penstock.windows.window import require_positive, usual_origin
 
@@ -36,21 +36,13 @@ SESSION_WINDOW = "session_window"
 
 def bind_window_function(function: WindowFunction, scope: Scope, context: Context) -> Window:
     """The window of a TUMBLE, HOP, CUMULATE or SESSION."""
-    attribute = function.args["timecol"]
-    on = resolve_attribute(attribute, scope, context)
-    if not on.progresses:
-        refuse_progress(on, scope, context, attribute.span)
+    on = progressing_attribute(function.args["timecol"], scope, context)
     given: dict[str, AnyLength] = function.args["lengths"]
     lengths = {name: _checked(name, length, on, context) for name, length in given.items()}
-    offset = lengths.pop("OFFSET", 0)
+    partition = function.args["data"].args.get("partition") or ()
     with context.located(function):
-        if "GAP" in lengths:
-            partition = function.args["data"].args.get("partition") or ()
-            columns = tuple(resolve_attribute(each, scope, context).column for each in partition)
-            return Session(on.measured.name, lengths["GAP"], columns, counted_in(on))
-        if "STEP" in lengths:
-            return Cumulating(on.measured.name, lengths["STEP"], lengths["SIZE"], offset)
-        return _aligned(on, lengths["SIZE"], lengths.get("SLIDE", lengths["SIZE"]), offset)
+        columns = tuple(resolve_attribute(each, scope, context).column for each in partition)
+        return _window_of(on, lengths, columns)
 
 
 def is_window_call(node: exp.Expr) -> bool:
@@ -79,27 +71,28 @@ def bind_window_call(call: exp.Anonymous, scope: Scope, context: Context) -> Win
                 hint="write window(ts, '10 minutes', '1 minute')",
             )
         column = arguments[0]
-        with context.located(column):
-            on = scope.resolve(column.name, column.table or None)
-        if not on.progresses:
-            refuse_progress(on, scope, context, span_of(column) or Span(0, 1))
+        place = span_of(column) or Span(0, 1)
+        attribute = Attribute(column.name, column.table or None, place)
+        on = progressing_attribute(attribute, scope, context)
         names = ("GAP",) if is_session else ("SIZE", "SLIDE", "OFFSET")
         lengths = {
             name: _checked(name, _constant(argument, context), on, context)
             for name, argument in zip(names, arguments[1:], strict=False)
         }
-        if is_session:
-            return Session(on.measured.name, lengths["GAP"], unit=counted_in(on))
-        size = lengths["SIZE"]
-        return _aligned(on, size, lengths.get("SLIDE", size), lengths.get("OFFSET", 0))
+        return _window_of(on, lengths)
 
 
-def _aligned(on: Field, size: int, slide: int, offset: int) -> Window:
-    unit = counted_in(on)
-    first = offset + usual_origin(unit)
-    return Sliding(
-        on.measured.name, size, slide, origin_for_aligned_starts(size, slide, first), unit
-    )
+def _window_of(on: Field, lengths: dict[str, int], partition: tuple[str, ...] = ()) -> Window:
+    """The window with these lengths, by their names in the functions."""
+    unit, offset = counted_in(on), lengths.get("OFFSET", 0)
+    if "GAP" in lengths:
+        return Session(on.measured.name, lengths["GAP"], partition, unit)
+    size = lengths["SIZE"]
+    if "STEP" in lengths:
+        return Cumulating(on.measured.name, lengths["STEP"], size, offset)
+    slide = lengths.get("SLIDE", size)
+    origin = origin_for_aligned_starts(size, slide, offset + usual_origin(unit))
+    return Sliding(on.measured.name, size, slide, origin, unit)
 
 
 def _constant(node: exp.Expr, context: Context) -> AnyLength:

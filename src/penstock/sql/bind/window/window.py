@@ -26,7 +26,7 @@ from penstock.model.types import Type
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.scope import Field, Scope
 from penstock.sql.parse.durations import resolve_length
-from penstock.sql.parse.syntax import AnyLength, Attribute, Length, Span, Unit, WindowClause
+from penstock.sql.parse.syntax import AnyLength, Attribute, Length, Span, WindowClause
 from penstock.windows import (
     Landmark,
     Partitioned,
@@ -34,9 +34,9 @@ from penstock.windows import (
     SlideByRowNumber,
     SlideByTuple,
     Sliding,
+    Unit,
     Window,
 )
-from penstock.windows import Unit as WindowUnit
 from penstock.windows.window import require_positive
 
 
@@ -54,11 +54,11 @@ def bind_window(clause: WindowClause, scope: Scope, context: Context) -> BoundWi
         return _Binder(clause, scope, context).bind()
 
 
+@dataclass(frozen=True)
 class _Binder:
-    def __init__(self, clause: WindowClause, scope: Scope, context: Context) -> None:
-        self.clause = clause
-        self.scope = scope
-        self.context = context
+    clause: WindowClause
+    scope: Scope
+    context: Context
 
     def bind(self) -> BoundWindow:
         clause = self.clause
@@ -139,7 +139,8 @@ class _Binder:
                 )
             window: Window = SlideByRank(on.measured.name, range_.value, slide.value)
         else:
-            counted = self._field(sattr) if sattr else self._row_number()
+            own = self._field(sattr) if sattr else None
+            counted = own or default_attribute("rows", self.scope, self.context)
             if counted.name != ROW_NUM:
                 self._refuse(
                     f"SLIDE {slide} cannot be counted on `{counted.name}`",
@@ -170,17 +171,7 @@ class _Binder:
 
     def _on(self, unit: Unit) -> Field:
         """The attribute that RANGE is measured on."""
-        clause = self.clause
-        named = clause.wattr or clause.rattr
-        if named is None:
-            return default_attribute(unit, self.scope, self.context)
-        field = self._field(named)
-        if not field.progresses:
-            refuse_progress(field, self.scope, self.context, named.span)
-        return field
-
-    def _row_number(self) -> Field:
-        return default_attribute("rows", self.scope, self.context)
+        return attribute_of(self.clause, unit, self.scope, self.context)
 
     def _field(self, attribute: Attribute) -> Field:
         return resolve_attribute(attribute, self.scope, self.context)
@@ -196,6 +187,38 @@ def resolve_attribute(attribute: Attribute, scope: Scope, context: Context) -> F
     """The field that a window clause names."""
     with context.located(attribute.span):
         return scope.resolve(attribute.name, attribute.qualifier)
+
+
+def progressing_attribute(attribute: Attribute, scope: Scope, context: Context) -> Field:
+    """The field that a window clause names, on which windows close."""
+    field = resolve_attribute(attribute, scope, context)
+    if field.progresses:
+        return field
+    usable = [str(other) for other in scope.fields if other.progresses]
+    of = f"`{field.qualifier}` " if field.qualifier else ""
+    why = f": {field.falls}" if field.falls else ""
+    raise CannotWindow(
+        f"cannot window {of}on `{field.name}`: it does not progress, "
+        f"so its windows would never close{why}",
+        position=context.position(attribute.span),
+        hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
+    )
+
+
+def attribute_of(clause: WindowClause, unit: Unit, scope: Scope, context: Context) -> Field:
+    """The attribute that the RANGE of a clause is measured on."""
+    named = clause.wattr or clause.rattr
+    if named is None:
+        return default_attribute(unit, scope, context)
+    return progressing_attribute(named, scope, context)
+
+
+#: What a window in a unit is on, and the way out where there is none.
+_MISSING: dict[Unit, tuple[str, str]] = {
+    "time": ("timestamp", "declare the stream with TIMESTAMP BY column, or TIMESTAMP INTERNAL"),
+    "rows": ("row number", "rows can be counted only where some column progresses"),
+    "number": ("integer column that progresses", "write a unit, such as MINUTES or ROWS"),
+}
 
 
 def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: bool = False) -> Field:
@@ -221,17 +244,8 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
                 f"[RANGE 1 MINUTE, WA {fitting[0].name}]"
             )
         raise CannotWindow(f"the window can be on any of {names}", hint=which)
-    wanted = {
-        "time": "timestamp",
-        "rows": "row number",
-        "number": "integer column that progresses",
-    }[unit]
     usable = [str(field) for field in scope.fields if field.progresses]
-    way_out = {
-        "time": "declare the stream with TIMESTAMP BY column, or TIMESTAMP INTERNAL",
-        "rows": "rows can be counted only where some column progresses",
-        "number": "write a unit, such as MINUTES or ROWS",
-    }[unit]
+    wanted, way_out = _MISSING[unit]
     if unit == "time" and scope.lost:
         raise CannotWindow(
             f"there is no {wanted} to window on: the subquery has left out `{scope.lost[0]}`",
@@ -264,19 +278,6 @@ def check_unit(length: Length, on: Field, context: Context) -> None:
     )
 
 
-def refuse_progress(field: Field, scope: Scope, context: Context, span: Span) -> NoReturn:
-    """A window on a column that does not progress."""
-    usable = [str(other) for other in scope.fields if other.progresses]
-    of = f"`{field.qualifier}` " if field.qualifier else ""
-    why = f": {field.falls}" if field.falls else ""
-    raise CannotWindow(
-        f"cannot window {of}on `{field.name}`: it does not progress, "
-        f"so its windows would never close{why}",
-        position=context.position(span),
-        hint=f"windows here can use: {', '.join(usable) or 'nothing'}",
-    )
-
-
 def _measures(unit: Unit, on: Field) -> bool:
     if on.name == ROW_NUM:
         return unit in ("rows", "number")
@@ -285,7 +286,7 @@ def _measures(unit: Unit, on: Field) -> bool:
     return unit == "number" and on.type.is_integer
 
 
-def counted_in(on: Field) -> WindowUnit:
+def counted_in(on: Field) -> Unit:
     """What a window on the attribute counts."""
     if on.name == ROW_NUM:
         return "rows"

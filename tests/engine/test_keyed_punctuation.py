@@ -1,6 +1,6 @@
-"""Promises about single keys, through every operator: the oracle's answers, some of them earlier.
+"""Bounds on single keys, through every operator: the oracle's answers, some of them earlier.
 
-Two engines get the same rows and the same promises about all rows; one hears besides when single
+Two engines get the same rows and the same bounds on all rows; one hears besides when single
 keys are over. Its answers are the oracle's, each once; it is never behind the other, and where keys
 are of use it is ahead at times.
 """
@@ -25,7 +25,7 @@ CREATE STREAM b (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
 """
 KEYS = "uvw"
 JOIN = "FROM a [RANGE 5 SECONDS, WA ts] {} JOIN b [RANGE 3 SECONDS, WA ts] ON a.k = b.k"
-#: Queries, and whether promises about keys can bring answers earlier.
+#: Queries, and whether bounds on keys can bring answers earlier.
 QUERIES = {
     "tumbling": ("SELECT k, count(*) AS n FROM a [RANGE 10 SECONDS] GROUP BY k", True),
     "two levels": ("SELECT k, count(*) AS n FROM a [RANGE 10 SECONDS] GROUP BY k", True),
@@ -103,7 +103,7 @@ Step = tuple[str, list[dict[str, Any]], Mapping[str, int], int | None]
 
 
 def steps(draw: random.Random) -> Iterator[Step]:
-    """A stream, rows of it, promises about keys (in ticks), and one about all rows."""
+    """A stream, rows of it, bounds on keys (in ticks), and one on all rows."""
     bounds = {name: dict.fromkeys(KEYS, 0) for name in "ab"}
     for _ in range(30):
         name = draw.choice("ab")
@@ -183,7 +183,7 @@ def test_a_pattern_about_more_than_keys_changes_nothing_in_a_join() -> None:
     assert engine.query("q").rows == 1
 
 
-def test_what_is_promised_about_keys_is_forgotten_when_all_rows_are_that_far() -> None:
+def test_bounds_on_keys_are_forgotten_when_all_rows_are_that_far() -> None:
     engine = engine_with("join")
     for key in KEYS:
         engine.punctuate("a", 10 * SECOND, {"k": key})

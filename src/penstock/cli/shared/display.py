@@ -1,18 +1,77 @@
-"""What became of the rows of a stream, as the command line shows it."""
+"""Results of queries and what became of the rows of streams, as the command line shows them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.counted import counted
 from penstock.model.slack import lateness_in_words, suggested_slack
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from penstock.model.streams import Stream
     from penstock.runtime.counts import StreamCounts
+    from penstock.runtime.query import Query
     from penstock.runtime.status import StreamStatus
 
+#: Rows of a result that are shown; all of them are in a sink or in --json.
+SHOWN = 20
 #: Characters shown of a rejected row.
 LONGEST = 200
+
+
+def show_query(query: Query) -> None:
+    """A query's results, or where they are."""
+    earlier = since_the_beginning(query.rows, query.total_rows)
+    print(f"{query.name}: {counted(query.rows, 'row')}{earlier}")
+    if query.sink is not None:
+        print(f"  in {query.sink}")
+    else:
+        results = in_order(query.results())
+        print(table(results.head(SHOWN)))
+        if dropped := query.status.dropped:
+            print(f"  {counted(dropped, 'older row')} dropped: INTO a file keeps all")
+        if results.height > SHOWN:
+            print(f"  … {counted(results.height - SHOWN, 'more row')}: INTO a file, or --json")
+    print()
+
+
+def in_order(results: pl.DataFrame) -> pl.DataFrame:
+    """Results by the end of their window; those without one as they came."""
+    if "window_end" not in results.columns:
+        return results
+    return results.sort("window_end", *(c for c in results.columns if c != "window_end"))
+
+
+def table(rows: pl.DataFrame) -> str:
+    """Rows in aligned columns; numbers to the right.
+
+    >>> import polars as pl
+    >>> print(table(pl.DataFrame({"item": ["lamp", None], "best": [42, 7]})))
+      item   best
+      lamp     42
+      NULL      7
+    """
+    from penstock.io.results import readable
+
+    texts = [[_text(value) for value in row] for row in readable(rows).rows()]
+    widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
+    right = [dtype.is_numeric() for dtype in rows.dtypes]
+    lines = []
+    for row in (rows.columns, *texts):
+        cells = (
+            text.rjust(width) if is_number else text.ljust(width)
+            for text, width, is_number in zip(row, widths, right, strict=True)
+        )
+        lines.append(f"  {'   '.join(cells)}".rstrip())
+    return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def show_stream(stream: Stream, counts: StreamCounts) -> None:
@@ -101,12 +160,3 @@ def since_the_beginning(now: int, total: int) -> str:
     ' (40 since its checkpoint began)'
     """
     return "" if now == total else f" ({total:,} since its checkpoint began)"
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -6,7 +6,7 @@ no bounds. Far too slow for a stream, and easy to believe; the demo checks a run
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -57,18 +57,13 @@ def _aggregate(plan: nodes.WindowAggregate, window: Sliding, rows: pl.DataFrame)
     rows = rows.drop_nulls(window.on)
     times = rows.get_column(window.on).cast(pl.Int64)
     answers = [pl.DataFrame(schema={c.name: polars_type(c.type) for c in plan.schema})]
-    for wid in _windows(times, window):
+    first, behind = wid_bounds(times.to_numpy(), window.range, window.slide, window.origin)
+    spans = set(zip(first.tolist(), behind.tolist(), strict=True))
+    for wid in sorted({wid for span in spans for wid in range(*span)}):
         start, end = window.bounds(wid)
         extent = rows.filter(times.is_between(start, end, closed="left"))
         answers.append(_one_window(plan, extent, start, end))
     return pl.concat(answers)
-
-
-def _windows(times: pl.Series, window: Sliding) -> list[int]:
-    """The windows that hold any of the times."""
-    first, behind = wid_bounds(times.to_numpy(), window.range, window.slide, window.origin)
-    spans = set(zip(first.tolist(), behind.tolist(), strict=True))
-    return sorted({wid for span in spans for wid in range(*span)})
 
 
 def _one_window(
@@ -93,25 +88,23 @@ def _value(result: nodes.Result) -> pl.Expr:
     if result.aggregate.argument is None:
         return pl.len()
     values = pl.col(f"__{result.name}").drop_nulls()
-    match result.aggregate.function:
-        case "count":
-            return values.len()
-        case "sum":
-            # In the type of the sum, which is wider than that of its values.
-            wide = values.cast(polars_type(result.aggregate.type))
-            return pl.when(values.len() > 0).then(wide.sum())
-        case "min":
-            return values.min()
-        case "max":
-            return values.max()
-        case "avg":
-            return values.mean()
-        case "var_samp":
-            return values.var()
-        case "var_pop":
-            return values.var(ddof=0)
-        case "stddev_samp":
-            return values.std()
-        case "stddev_pop":
-            return values.std(ddof=0)
-    raise NotExecutable(f"no reference implementation of {result.aggregate}")
+    function = result.aggregate.function
+    if function == "sum":
+        # In the type of the sum, which is wider than that of its values.
+        wide = values.cast(polars_type(result.aggregate.type))
+        return pl.when(values.len() > 0).then(wide.sum())
+    if function not in _FUNCTIONS:
+        raise NotExecutable(f"no reference implementation of {result.aggregate}")
+    return _FUNCTIONS[function](values)
+
+
+_FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "count": pl.Expr.len,
+    "min": pl.Expr.min,
+    "max": pl.Expr.max,
+    "avg": pl.Expr.mean,
+    "var_samp": pl.Expr.var,
+    "var_pop": lambda values: values.var(ddof=0),
+    "stddev_samp": pl.Expr.std,
+    "stddev_pop": lambda values: values.std(ddof=0),
+}

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from penstock.runtime.status import QueryStatus
     from penstock.spark.engine import Engine
 
-#: Seconds between two looks.
-PAUSE = 0.5
+#: Seconds between two looks, and between two tables.
+PAUSE, SHOWN = 0.05, 0.5
 
 
 def watch(engine: Engine, seconds: float | None = None, *, follow: bool = False) -> bool:
@@ -24,14 +24,16 @@ def watch(engine: Engine, seconds: float | None = None, *, follow: bool = False)
     from rich.live import Live
 
     console = Console(stderr=True)
-    begun = time.monotonic()
+    begun = shown = time.monotonic()
     with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
         while seconds is None or time.monotonic() - begun < seconds:
             if not follow and engine.is_finite() and engine.is_idle():
                 return True
             time.sleep(PAUSE)
             engine.check()
-            live.update(progress_table(engine, time.monotonic() - begun))
+            if time.monotonic() - shown > SHOWN:
+                shown = time.monotonic()
+                live.update(progress_table(engine, shown - begun))
     return False
 
 
@@ -40,17 +42,9 @@ def progress_table(engine: Engine, elapsed: float) -> Table:
     from rich.table import Table
 
     table = Table(title=f"{elapsed:,.0f} s", title_justify="left", box=None, pad_edge=False)
-    for column in (
-        "query",
-        "batch",
-        "rows in/s",
-        "batch s",
-        "bound",
-        "state rows",
-        "state",
-        "results",
-    ):
-        table.add_column(column, justify="left" if column == "query" else "right")
+    table.add_column("query")
+    for column in ("batch", "rows in/s", "batch s", "bound", "state rows", "state", "results"):
+        table.add_column(column, justify="right")
     for query in engine.status().queries.values():
         table.add_row(query.name, *_cells(query), f"{query.rows:,}")
     return table

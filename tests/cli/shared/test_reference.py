@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.cli.reference import answer
+from penstock.cli.shared.reference import answer
 from penstock.errors import NotExecutable
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column

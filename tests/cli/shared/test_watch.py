@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from penstock.cli.watch import _cells, watch
+from penstock.cli.shared.watch import _cells, watch
 from penstock.plan.blockers import Blockers
 from penstock.runtime.status import BatchStatus, QueryStatus, Status
 

@@ -1,0 +1,136 @@
+"""Aggregates over the rows of one group, in plain Python, from their definitions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from penstock.oracle.expressions import order
+from penstock.windows import Row
+
+Value = Callable[[Row], Any]
+
+
+def aggregate(
+    rows: Sequence[Row],
+    function: str,
+    value: Value | None,
+    by: Value | None = None,
+    parameters: tuple[float, ...] = (),
+) -> Any:
+    """One aggregate over the rows of one group, NULLs left out."""
+    if value is None:
+        return len(rows)
+    if by is not None:
+        pairs = [(by(row), value(row)) for row in rows]
+        placed = [pair for pair in pairs if pair[0] is not None and pair[1] is not None]
+        placed.sort(key=lambda pair: (order(pair[0]), order(pair[1])))
+        return PLACED[function]([x for _, x in placed])
+    values = [found for row in rows if (found := value(row)) is not None]
+    if function in WITH_PARAMETER:
+        return WITH_PARAMETER[function](values, *parameters)
+    return AGGREGATES[function](values)
+
+
+def total(values: list[Any]) -> Any:
+    if not values:
+        return None
+    return math.fsum(values) if is_finite_float(values) else sum(values)
+
+
+def average(values: list[Any]) -> float | None:
+    return total(values) / len(values) if values else None
+
+
+def variance(values: list[Any], *, sample: bool) -> float | None:
+    """Exactly, then rounded once: the mean of the squared distances from the mean."""
+    count = len(values) - sample
+    if count <= 0:
+        return None
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    return float(sum((value - mean) ** 2 for value in exact) / count)
+
+
+def deviation(values: list[Any], *, sample: bool) -> float | None:
+    found = variance(values, sample=sample)
+    return None if found is None else math.sqrt(found)
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    return sorted({order(value): value for value in values}.values(), key=order)
+
+
+def percentile(values: list[Any], share: float) -> float | None:
+    """Between the two values that the share falls between."""
+    if not values:
+        return None
+    ranked = sorted(map(float, values))
+    place = share * (len(ranked) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ranked) - 1)
+    return ranked[low] + (ranked[high] - ranked[low]) * (place - low)
+
+
+def lower_percentile(values: list[Any], share: float) -> float | None:
+    """The lower of the two values that the share falls between."""
+    if not values:
+        return None
+    return sorted(map(float, values), key=order)[math.floor(share * (len(values) - 1))]
+
+
+def frequencies(values: list[Any]) -> list[tuple[Any, int]]:
+    """Most frequent first, equal ones in their own order."""
+    counts = [(value, values.count(value)) for value in distinct(values)]
+    return sorted(counts, key=lambda pair: -pair[1])
+
+
+def heavy_hitters(values: list[Any], share: float) -> str:
+    return text([value for value, count in frequencies(values) if count >= share * len(values)])
+
+
+def text(values: list[Any]) -> str:
+    return json.dumps(values, separators=(",", ":"))
+
+
+def is_finite_float(values: list[Any]) -> bool:
+    return isinstance(values[0], float) and all(map(math.isfinite, values))
+
+
+AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
+    "count": len,
+    "sum": total,
+    "min": lambda values: min(values, key=order, default=None),
+    "max": lambda values: max(values, key=order, default=None),
+    "avg": average,
+    "var_samp": lambda values: variance(values, sample=True),
+    "var_pop": lambda values: variance(values, sample=False),
+    "stddev_samp": lambda values: deviation(values, sample=True),
+    "stddev_pop": lambda values: deviation(values, sample=False),
+    "bool_and": lambda values: all(values) if values else None,
+    "bool_or": lambda values: any(values) if values else None,
+    "count_distinct": lambda values: len(distinct(values)),
+    "approx_count_distinct": lambda values: len(distinct(values)),  # what it comes near to
+    "sum_distinct": lambda values: total(distinct(values)),
+    "avg_distinct": lambda values: average(distinct(values)),
+    "collect_set": lambda values: text(distinct(values)),
+    "mode": lambda values: frequencies(values)[0][0] if values else None,
+}
+
+PLACED: dict[str, Callable[[list[Any]], Any]] = {
+    "min_by": lambda values: values[0] if values else None,
+    "max_by": lambda values: values[-1] if values else None,
+    "collect_list": text,
+}
+
+WITH_PARAMETER: dict[str, Callable[..., Any]] = {
+    "percentile": percentile,
+    "approx_percentile": lower_percentile,  # what it comes near to
+    "top_k": lambda values, k: text(sorted(values, key=order, reverse=True)[:k]),
+    "heavy_hitters": heavy_hitters,
+}

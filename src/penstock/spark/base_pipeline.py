@@ -1,0 +1,89 @@
+"""BasePipeline: what both kinds of pipeline do with Spark, in the kernel or as Spark SQL alone.
+
+Each is one Structured Streaming query. A batch is computed, delivered and reported here, in steps
+that all have a fault point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.optimizer.physical import Program
+from penstock.spark.control.control_stream import ControlStream
+from penstock.spark.delivery.delivery import BatchReport, Line
+from penstock.spark.faults import reach
+from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.session import PARTITIONS, changed
+from penstock.spark.state.checkpoint import Checkpoint
+
+
+@dataclass(eq=False)
+class BasePipeline(ABC):
+    """One Spark streaming query, not started yet.
+
+    `keys` are those by which streams are partitioned; `frames` the streams as Spark reads them.
+    """
+
+    spark: SparkSession
+    program: Program
+    keys: Mapping[str, PartitionKeys]
+    frames: Mapping[str, DataFrame]
+    checkpoint: Checkpoint
+    deliver: Callable[[int, Sequence[Line]], None]
+    report: Callable[[BatchReport], None]
+    groups: int | None = None  # partition groups; None: as many as the session has partitions
+
+    #: Spark's settings that it is started with.
+    settings: ClassVar[Mapping[str, str]]
+
+    def __post_init__(self) -> None:
+        self.pulse = ControlStream(self.checkpoint.pulse)
+        self.query: StreamingQuery | None = None
+        self._answers = self._computed()
+
+    def start(self, interval: str) -> StreamingQuery:
+        groups = {} if self.groups is None else {PARTITIONS: str(self.groups)}
+        with changed(self.spark, {**self.settings, **groups}):
+            self.query = (
+                self._answers.writeStream.foreachBatch(self._hand_out)
+                .option("checkpointLocation", str(self.checkpoint.spark))
+                .trigger(processingTime=interval)
+                .start()
+            )
+        return self.query
+
+    @abstractmethod
+    def _computed(self) -> DataFrame:
+        """What Spark is to compute."""
+
+    @abstractmethod
+    def end_run(self) -> None:
+        """Have the next batch answer whatever waits."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Report what became known of batches since they were delivered."""
+
+    def _hand_out(self, frame: DataFrame, batch: int) -> None:
+        reach("deliver.begin")
+        computed = frame.toArrow()
+        reach("deliver.computed")
+        self.deliver(batch, self._lines(batch, computed))
+        reach("deliver.over")
+        self._finish(batch)
+        reach("batch.over")
+
+    @abstractmethod
+    def _lines(self, batch: int, computed: pa.Table) -> Sequence[Line]:
+        """The rows to be delivered out of what Spark has computed."""
+
+    @abstractmethod
+    def _finish(self, batch: int) -> None:
+        """Report a batch that was delivered."""

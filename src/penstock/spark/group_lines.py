@@ -1,0 +1,94 @@
+"""Between the lines of the exchange and a group's graph: what a batch brings, and what it gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark.sql import Row
+
+from penstock.kernel.state import from_ipc, to_ipc
+from penstock.model.punctuation import Where, from_json
+from penstock.model.streams import Stream
+from penstock.model.timestamps import BEGINNING
+from penstock.optimizer.physical import Program
+from penstock.runtime.arrivals import Arrivals
+from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
+from penstock.spark.delivery.delivery import PROGRESS, RESULT
+from penstock.spark.exchange import exchange
+from penstock.spark.group_host import Answers, GroupHost
+
+#: Spark handles many lines of a few megabytes better than one of hundreds.
+ROWS_PER_LINE = 1 << 18
+
+_OUTPUT = Row("g", "name", "kind", "rows", "payload")
+
+
+def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]:
+    """The exchange's lines of one group and batch, by stream."""
+    found = [Arrivals() for _ in program.streams]
+    # In one order, the same on every replay, however Spark has mixed them.
+    for line in sorted(
+        lines, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
+    ):
+        if line.stream == PULSE:
+            _hear(program, found, json.loads(line.payload))
+            continue
+        arrived = found[line.stream]
+        match line.seq:
+            case exchange.MALFORMED_ROWS:
+                arrived.malformed.append(from_ipc(line.payload))
+            case exchange.PUNCTUATION:
+                arrived.punctuation.append(from_ipc(line.payload))
+                arrived.answers_for_punctuation |= bool(line.rows)
+            case exchange.NEWEST_OF:
+                column = program.streams[line.stream].further[line.rows].column
+                newest = arrived.highest.get(column, BEGINNING)
+                arrived.highest[column] = max(newest, int(line.newest))
+            case exchange.STREAM_PROGRESS:
+                arrived.newest = max(arrived.newest, int(line.newest))
+                arrived.rows += int(line.rows)
+                if line.payload is not None:
+                    foremost = from_ipc(line.payload).get_column(exchange.FOREMOST)
+                    arrived.foremost += foremost.to_list()
+            case _:
+                arrived.blocks.append(from_ipc(line.payload))
+    return found
+
+
+def _hear(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:
+    """Take a line of the pulse, which is about all streams."""
+    for declared, arrived in zip(program.streams, found, strict=True):
+        arrived.bound = max(arrived.bound, message.get(declared.name, BEGINNING))
+        arrived.ends |= message.get(END_OF_RUN) == 1
+        arrived.about += _about(message, declared)
+        arrived.clocks |= _clocks(message, declared)
+
+
+def _clocks(message: dict[str, Any], stream: Stream) -> dict[str, int]:
+    """The bounds on columns that are stamped beside a stream's own time."""
+    keys = {on: key_of(stream.name, on) for on in stream.stamped if on != stream.timestamp}
+    return {on: message[key] for on, key in keys.items() if key in message}
+
+
+def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
+    """The bounds on some rows of a stream, out of a line of the pulse."""
+    about = message.get(ABOUT, [])
+    return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
+
+
+def packed(group: int, host: GroupHost, answers: Answers) -> Iterator[Row]:
+    """Answers as the operator's output columns, with one line of progress."""
+    for (name, kind), rows in {
+        **{(name, RESULT): rows for name, rows in answers.results.items()},
+        **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},
+    }.items():
+        for part in rows.iter_slices(ROWS_PER_LINE):
+            yield _OUTPUT(group, name, kind, part.height, to_ipc(part))
+    progress = {
+        "rows": answers.rows,
+        "tallies": {name: tally.facts() for name, tally in answers.tallies.items()},
+        **host.progress(),
+    }
+    yield _OUTPUT(group, "", PROGRESS, 0, json.dumps(progress).encode())

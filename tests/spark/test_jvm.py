@@ -1,0 +1,43 @@
+"""What Java and the Python workers of a local Spark are started with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.spark.jvm import ARCHIVE, FOLDER, java_options, worker_python
+from penstock.spark.session import for_short_run, settings_of
+
+JAVA = "spark.driver.extraJavaOptions"
+
+
+def test_what_set_up_has_made_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
+    assert not any("Archive" in option or "library" in option for option in java_options())
+    made = tmp_path / FOLDER
+    made.mkdir()
+    (made / ARCHIVE).touch()
+    (made / "librocksdbjni.so").touch()
+    assert f"-XX:SharedArchiveFile={made / ARCHIVE}" in java_options()
+    assert f"-Djava.library.path={made}" in java_options()
+
+
+def test_options_of_the_users_come_last_and_count() -> None:
+    given = for_short_run({JAVA: "-Xss8m", "spark.ui.enabled": "true"})
+    assert given["spark.ui.enabled"] == "true"
+    assert settings_of(2, conf=given)[JAVA].endswith("-XX:+UseSerialGC -Xss8m")
+    assert settings_of(2, "spark://host:7077", {JAVA: "-Xss8m"})[JAVA] == "-Xss8m"
+
+
+def test_a_worker_does_without_sparks_zip_and_with_everything_else() -> None:
+    paths = "/spark/python/lib/pyspark.zip:/spark/python/lib/py4j-0.10-src.zip:/my own:/src"
+    told = subprocess.run(
+        [worker_python(), "-c", "import os, sys; print(os.environ['PYTHONPATH'], sys.prefix)"],
+        env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout == f"/my own:/src {sys.prefix}\n", told.stderr
