@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal import constants_ast
+from hypothesis.internal.conjecture import providers
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +27,13 @@ def pytest_configure(config: pytest.Config) -> None:
     Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
     os.environ["PENSTOCK_COSTS"] = "reference"
     os.environ["PENSTOCK_CLASSES"] = "none"  # set-ups in tests have no Spark to run
-    settings.load_profile("fixed" if config.getoption("hypothesis_seed") is None else "random")
+    fixed = config.getoption("hypothesis_seed") is None
+    settings.load_profile("fixed" if fixed else "random")
+    if fixed:
+        # It also draws constants out of the modules that happen to be imported, which depend on
+        # how tests are shared out to processes; no setting leaves that out.
+        none = constants_ast.Constants()
+        providers._get_local_constants = lambda: none
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

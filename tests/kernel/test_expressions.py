@@ -216,7 +216,11 @@ CASES = [
     (("/", interval(HOUR), 0), None),
     (("/", interval(-3), 2), -2),
     (("/", interval(HOUR), INF), 0),
+    (("pmod", Literal(-0.25, Type.FLOAT), Literal(4_194_305.0, Type.FLOAT)), 0.0),
+    (("round", Literal(-(2**63), Type.BIGINT), -1), 2**63 - 2),
     (("to_date", "1970-02-01 and so on"), 31),
+    (("to_date", "1970-02 and so on"), None),
+    (("to_date", "1000"), -354_285),
 ]
 
 
@@ -343,6 +347,24 @@ def assert_alike(found, wanted, context):
         assert found == wanted or (math.isnan(found) and math.isnan(wanted)), context
     else:
         assert (type(found), found) == (type(wanted), wanted), context
+
+
+@pytest.mark.parametrize("to", [Type.DATE, Type.TIMESTAMP], ids=lambda to: to.name)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2024", "2024-2", "2024-02-30", "2024-02-29", "2024 10", "2024-02-29 10", "0999-12-31"),
+        *("2024-02-29T1:2", "2024-02-29 24:00", "2024-02-29 10:00:60", "2024-02-29 10:00:00."),
+        *("2024-02-29 10:00:00.1234567", "2024-02-29 10UTC", "2024-02-29 10:00Z", "2024Z"),
+        *("2024-02-29 10:00+5", "2024-02-29 10:00-05:30", "2024-02-29 10:00+05:60"),
+        *("2024-02-29 10:00+18:00", "2024-02-29 10:00+18:01", "2024-02-29 10:00-99", " 2024 "),
+    ],
+)
+def test_times_in_text_are_read_as_by_the_row_by_row_twin(text, to):
+    call = Cast(Ref("s", Type.STRING), to)
+    frame = pl.DataFrame({"s": [text]})
+    (found,) = values(call, frame)
+    assert_alike(found, value_of(call, {"s": text}), text)
 
 
 @settings(max_examples=150)

@@ -9,11 +9,20 @@ from __future__ import annotations
 import math
 import re
 import struct
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from penstock.model.timestamps import BEGINNING, DAY, END, SECOND, from_ticks, to_ticks
+from penstock.model.timestamps import (
+    BEGINNING,
+    DAY,
+    END,
+    HOUR,
+    MINUTE,
+    SECOND,
+    from_ticks,
+    to_ticks,
+)
 from penstock.model.types import Type
 
 BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
@@ -133,33 +142,52 @@ def from_text(text: str, to: Type) -> Any:
             return fit(float(text), to) if "_" not in text else None
         except ValueError:
             return None
-    moment = read_moment(text)
-    if moment is None or to is Type.TIMESTAMP:
-        return moment
-    return moment // DAY if to is Type.DATE else None
+    if to is Type.TIMESTAMP:
+        return read_moment(text)
+    if to is Type.DATE:
+        whole = re.match(r"(\d{4}-\d\d?-\d\d?)[ T].*\Z", text, re.ASCII)
+        moment = read_moment(whole[1] if whole else text)
+        return None if moment is None else moment // DAY
+    return None
 
 
 MOMENT = re.compile(
-    r"(\d{4})-(\d\d?)-(\d\d?)"
-    r"(?:[ T](\d\d?):(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d:\d\d)?)?",
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[ T](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d{1,9}))?)?)?"
+    r"(Z|UTC|[+-]\d\d?(?::\d\d)?)?)?)?)?",
     re.ASCII,
 )
 
 
 def read_moment(text: str) -> int | None:
-    """Ticks of `2024-01-31`, `2024-01-31 10:00`, `2024-01-31T10:00:00.5+02:00`."""
+    """Ticks of `2024`, `2024-01-31`, `2024-01-31 10:00`, `2024-01-31T10:00:00.5+02:00`."""
     found = MOMENT.fullmatch(text)
     if found is None:
         return None
-    *numbers, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    if int(year) == 0:
+        raise OverflowError("Python's calendar begins with the year 1")
     try:
-        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
-        micros = int((fraction or "0").ljust(6, "0"))
-        moment = datetime(year, month, day, hour, minute, second, micros)
+        moment = datetime(
+            int(year),
+            int(month or 1),
+            int(day or 1),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
+            int((fraction or "0")[:6].ljust(6, "0")),
+        )
     except ValueError:
         return None
-    if zone and zone != "Z":
-        hours, minutes = int(zone[1:3]), int(zone[4:])
-        shift = timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
-        moment = moment.replace(tzinfo=timezone(shift))
-    return to_ticks(moment)
+    ahead = read_zone(zone) if zone else 0
+    return None if ahead is None else to_ticks(moment) - ahead
+
+
+def read_zone(text: str) -> int | None:
+    """How far a zone is ahead of UTC: at most 18 hours."""
+    if text in ("Z", "UTC"):
+        return 0
+    hours, _, minutes = text[1:].partition(":")
+    ahead = int(hours) * HOUR + int(minutes or 0) * MINUTE
+    if int(minutes or 0) > 59 or ahead > 18 * HOUR:
+        return None
+    return -ahead if text[0] == "-" else ahead

@@ -147,9 +147,12 @@ def remainder(left: Any, right: Any) -> Any:
     return left - right * truncated(left, right)
 
 
-def positive_remainder(left: Any, right: Any) -> Any:
+def positive_remainder(args: list[Any], types: tuple[Type, ...]) -> Any:
+    left, right = args
     found = remainder(left, right)
-    return remainder(found + right, right) if found is not None and found < 0 else found
+    if found is None or found >= 0 or math.isnan(found):
+        return found
+    return remainder(fit(found + right, types[0]) if is_float(right) else found + right, right)
 
 
 def truncated(left: int, right: int) -> int | None:
@@ -306,7 +309,6 @@ STRICT: dict[str, Callable[..., Any]] = {
     "-": operator.sub,
     "%": remainder,
     "div": truncated,
-    "pmod": positive_remainder,
     "negative": operator.neg,
     "abs": abs,
     "sign": lambda x: x if math.isnan(x) else float((x > 0) - (x < 0)),
@@ -376,6 +378,7 @@ STRICT: dict[str, Callable[..., Any]] = {
 TYPED: dict[str, Callable[[list[Any], tuple[Type, ...]], Any]] = {
     "*": times,
     "/": over,
+    "pmod": positive_remainder,
     "round": rounded,
     "||": joined,
     "concat": joined,

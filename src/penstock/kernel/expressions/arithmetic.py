@@ -100,7 +100,8 @@ def _round_integer(type_: Type, number: pl.Expr, zeros: int) -> pl.Expr:
         return number - number
     step = 10**zeros
     wide = number.cast(pl.Int64)
-    rest = pl.when(wide < 0).then(-(-wide % step)).otherwise(wide % step)
+    above = wide % step
+    rest = pl.when((wide < 0) & (above > 0)).then(above - step).otherwise(above)
     down = wide - rest
     half = step // 2
     away = pl.when(rest >= half).then(down + step).when(rest <= -half).then(down - step)

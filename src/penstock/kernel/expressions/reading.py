@@ -1,7 +1,7 @@
 """Text as values: what it says, or NULL.
 
 Spaces around it do not count. Moments may stop early (`2024`, `2024-01`, `2024-01-31 10`) and may
-name their distance from UTC; without one they are in UTC.
+name their distance from UTC, of at most 18 hours; without one they are in UTC.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _YEAR, _MONTH_OR_DAY, _CLOCK = "([0-9]{4})", "([0-9]{1,2})", "([0-5]?[0-9])"
 _DAY = f"^{_YEAR}(?:-{_MONTH_OR_DAY}(?:-{_MONTH_OR_DAY}(?:[ T].*)?)?)?$"
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{1,6})?$"
 _ZONE = r"(?:Z|UTC|([+-])([0-9]{1,2})(?::([0-5][0-9]))?)"
-_TIME = rf"{_CLOCK}(?::{_CLOCK}(?::{_CLOCK}(?:\.([0-9]{{0,9}}))?)?)?"
+_TIME = rf"{_CLOCK}(?::{_CLOCK}(?::{_CLOCK}(?:\.([0-9]{{1,9}}))?)?)?"
 _MOMENT = f"^{_YEAR}(?:-{_MONTH_OR_DAY}(?:-{_MONTH_OR_DAY}(?:[ T]{_TIME}{_ZONE}?)?)?)?$"
 
 
@@ -73,7 +73,8 @@ def _apart(text: pl.Expr) -> pl.Expr:
     ahead = _group(groups, 9, "0").cast(pl.Int64) * HOUR
     ahead += _group(groups, 10, "0").cast(pl.Int64) * MINUTE
     west = _group(groups, 8, "+") == "-"
-    return _moment(clock) + pl.when(west).then(ahead).otherwise(-ahead)
+    shift = pl.when(ahead <= 18 * HOUR).then(pl.when(west).then(ahead).otherwise(-ahead))
+    return _moment(clock) + shift
 
 
 def _day(groups: pl.Expr) -> pl.Expr:
