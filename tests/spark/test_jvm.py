@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
-from penstock.spark.jvm import ARCHIVE, FOLDER, java_options, worker_python
+from penstock.spark.jvm import ARCHIVE, FOLDER, forget_sockets, java_options, worker_python
 from penstock.spark.session import for_short_run, settings_of
 
 JAVA = "spark.driver.extraJavaOptions"
@@ -41,3 +43,25 @@ def test_a_worker_does_without_sparks_zip_and_with_everything_else() -> None:
         text=True,
     )
     assert told.stdout == f"/my own:/src {sys.prefix}\n", told.stderr
+
+
+def remembered(spark: SparkSession) -> set[str]:
+    """The files that Java would delete at exit."""
+    jvm: Any = spark._jvm
+    files = jvm.java.lang.Class.forName("java.io.DeleteOnExitHook").getDeclaredField("files")
+    files.setAccessible(True)
+    return set(files.get(None))
+
+
+def test_java_forgets_sockets_that_are_gone_and_nothing_else(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    assert spark.conf.get("spark.python.unix.domain.socket.enabled") == "true"
+    names = {str(tmp_path / name) for name in (".1.sock", ".2.sock", "library.so")}
+    jvm: Any = spark._jvm
+    for name in names:
+        jvm.java.io.File(name).deleteOnExit()
+    assert names <= remembered(spark)
+    forget_sockets(spark)
+    assert {each for each in names if not each.endswith(".sock")} <= remembered(spark)
+    assert not any(each.endswith(".sock") for each in remembered(spark))

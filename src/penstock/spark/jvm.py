@@ -7,6 +7,8 @@ Java     starts with an archive of Spark's classes, which set-up has made (`pens
 Python   Spark puts its own package, zipped and not compiled, in front of all others, so that every
          worker compiles it anew, which takes a second. Where the package is installed, a worker
          does without the zip.
+Sockets  Between the two lies TCP, on which a short message waits for the one before it to be
+         acknowledged: 40 ms for each step of a micro-batch. Sockets of the file system do not.
 
 What Java and the workers print goes to a file, not over the user's terminal; it is named in errors,
 and removed at the end of a run that had none.
@@ -20,12 +22,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from penstock.home import home
 
@@ -34,6 +39,9 @@ SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 #: What set-up leaves for Java, in a folder of its own.
 FOLDER, ARCHIVE = "java-classes", "spark.jsa"
+
+#: How Spark calls a socket, in characters, and how many the path of one may have.
+_SOCKET, _SOCKET_NAME, _LONGEST_SOCKET = ".sock", len("/.") + 36 + len(".sock"), 100
 
 _WORKER = """#!/bin/sh
 left=
@@ -72,6 +80,38 @@ def worker_python() -> str:
     script.write_text(_WORKER.format(python=sys.executable))
     script.chmod(0o700)
     return str(script)
+
+
+@cache
+def socket_settings() -> dict[str, str]:
+    """Settings by which Java and workers of this machine talk over sockets of the file system."""
+    folder = tempfile.mkdtemp(prefix="penstock-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if os.name != "posix" or len(folder) + _SOCKET_NAME > _LONGEST_SOCKET:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+    }
+
+
+def forget_sockets(spark: SparkSession) -> None:
+    """Have Java forget the sockets of tasks that are over.
+
+    For every task that keeps state Spark tells Java of a file to delete at exit, and deletes it
+    itself when the task ends; Java remembers the name, some 150 bytes for as long as it runs.
+    """
+    jvm: Any = spark._jvm
+    with suppress(Py4JError):  # names are added meanwhile, or Java hides its list: another time
+        hook = jvm.java.lang.Class.forName("java.io.DeleteOnExitHook").getDeclaredField("files")
+        hook.setAccessible(True)
+        names = jvm.java.lang.String.join("\n", hook.get(None)).splitlines()
+        left = jvm.java.util.LinkedHashSet()
+        for name in names:
+            if not name.endswith(_SOCKET):
+                left.add(name)
+        # Another set, because tasks may be adding to this one.
+        hook.set(None, left)
 
 
 def start_java(conf: SparkConf, log: Path) -> Any:

@@ -26,11 +26,14 @@ from penstock.spark.delivery.delivery import (
     tallies_of,
 )
 from penstock.spark.delivery.operator_figures import operators_of
+from penstock.spark.jvm import forget_sockets
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
 from penstock.spark.session import PARTITIONS
 from penstock.spark.sources.sources import exchange
 
+#: After so many batches Java is told what it need not remember.
+_MANY = 1000
 #: With this Spark gives streams that have one task each the same task, one after the other.
 _TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
 
@@ -73,6 +76,8 @@ class Pipeline(BasePipeline):
         return lines
 
     def _finish(self, batch: int) -> None:
+        if batch % _MANY == _MANY - 1:
+            forget_sockets(self.spark)
         groups = self._progress
         # How far whole streams have come, every group says alike.
         whole = groups[0] if groups else {"rows": {}, "bounds": {}, "newest": {}, "own": {}}

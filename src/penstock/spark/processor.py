@@ -72,7 +72,10 @@ class GroupProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         from penstock.spark.faults import reach
         from penstock.spark.group_lines import arrivals, packed
+        from penstock.spark.worker import leave_out_modules
 
+        if not _ALIVE:
+            leave_out_modules()
         group = int(key[0])
         reach("group.begin")
         before = self._kept.read()

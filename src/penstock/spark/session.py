@@ -11,6 +11,7 @@ What is set and why:
     tracebacks in full                          else both steps of a batch have their own workers
     local[N,4]                                  a failed task is tried again, as on a cluster
     127.0.0.1                                   a local Spark listens to this machine only
+    sockets of the file system                  over TCP a step of a batch waits 40 ms for nothing
 
 Two drivers on one checkpoint are not told apart by the file-system manager, so `checkpoint` holds a
 lock of its own.
@@ -38,7 +39,14 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.failures import reason_in
-from penstock.spark.jvm import SHORT, java_options, new_log, start_java, worker_python
+from penstock.spark.jvm import (
+    SHORT,
+    java_options,
+    new_log,
+    socket_settings,
+    start_java,
+    worker_python,
+)
 
 #: Seconds in which a master must answer.
 CONNECT = 10.0
@@ -99,7 +107,7 @@ def settings_of(
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
         **TUNING,
         **({} if master else LOCAL_TUNING),
-        **(LOOPBACK if is_one_process(master) else {}),
+        **(LOOPBACK | socket_settings() if is_one_process(master) else {}),
         **(conf or {}),
         **(_java(conf or {}) if is_one_process(master) else {}),
     }

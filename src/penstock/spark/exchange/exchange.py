@@ -45,6 +45,7 @@ from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
+from penstock.spark.worker import leave_out_modules
 
 GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
@@ -96,6 +97,8 @@ class Packer:
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
+        if context is not None:
+            leave_out_modules()
         reach("exchange.begin")
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker

@@ -43,6 +43,7 @@ from penstock.spark.native.sliding import PANE, pane_length
 from penstock.spark.native.times import FIRST, SHIFT, TIME, spoken
 from penstock.spark.native.watermark import PUNCTUATION, watermarked
 from penstock.spark.sources.direct_files import PATH, is_direct, new_files, read_file
+from penstock.spark.worker import leave_out_modules
 from penstock.windows import Sliding
 
 #: A bound from outside, where a file has its path.
@@ -115,6 +116,7 @@ class Folder:
 
         context = TaskContext.get()
         assert context is not None
+        leave_out_modules()
         number = int(str(context.getLocalProperty("streaming.sql.batchId")))
         yield from self.run(batches, number, context.partitionId())
 
