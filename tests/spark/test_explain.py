@@ -19,10 +19,10 @@ def pipelines(*queries: str, format: str = "parquet", late: str = "") -> str:
     return str(first.explain()).split("\n\n")[-1]
 
 
-def test_a_single_tumbling_aggregate_is_native() -> None:
+def test_rows_that_become_fewer_are_aggregated_where_they_are_read() -> None:
     said = pipelines(TUMBLING)
-    assert said.startswith("Pipeline of query_1\n  native: ")
-    assert "shuffle" in said
+    assert said.startswith("Pipeline of query_1\n  kernel: faster than as Spark SQL alone")
+    assert "packets: partitioned by src; rows are aggregated where they are read" in said
 
 
 def test_queries_that_share_are_spread_by_the_keys_they_have_in_common() -> None:

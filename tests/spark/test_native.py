@@ -193,7 +193,7 @@ def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
         rows = pl.DataFrame({"k": [7] * len(times), "ts": times})
         write_file(tmp_path / f"{number}.parquet", rows, number)
     expected = [(1, begin), (2, after(20)), (1, datetime(9999, 12, 31, 12))]
-    for lowering in ("auto", "kernel"):
+    for lowering in ("native", "auto"):
         engine = Engine(spark)
         engine.sql(
             f"SET lowering = {lowering};"
@@ -202,7 +202,7 @@ def test_both_ends_of_time_and_late_rows_are_as_in_the_kernel(
             "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 SECONDS]"
         )
         engine.start()
-        assert engine.query("q").explain().count("native:") == (lowering == "auto")
+        assert engine.query("q").explain().count("native:") == (lowering == "native")
         engine.finish()
         answer = engine.query("q").results().select("n", "window_start").rows()
         assert answer == [(n, start.replace(tzinfo=None)) for n, start in expected], lowering
@@ -285,18 +285,18 @@ def test_what_spark_cannot_do_by_itself_has_a_reason(sql: str, stream: str, reas
     assert found is not None and reason in found
 
 
-def test_a_query_alone_is_native_and_queries_that_share_are_not() -> None:
+def test_queries_that_share_are_not_native() -> None:
     files = "FROM parquet 'x' TIMESTAMP BY ts SLACK 5 SECONDS"
     one = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", files)
-    assert choose({"a": one}, Options(lowering="auto")).lowering == "native"
-    assert choose({"a": one, "b": one}, Options(lowering="auto")).lowering == "kernel"
+    assert choose({"a": one, "b": one}, Options(lowering="native")).lowering == "kernel"
     assert choose({"a": one}, Options(lowering="kernel")).lowering == "kernel"
 
 
-def test_rows_that_spark_reads_are_judged_in_the_kernel_unless_native_is_wanted() -> None:
+def test_queries_are_native_only_where_that_is_wanted() -> None:
     for sql, stream in (
         ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM rate TIMESTAMP BY ts"),
-        ("SELECT stddev(k) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS]", "FROM parquet 'x' TIMESTAMP BY ts"),
+        ("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]", "TIMESTAMP BY ts"),
     ):
         assert choose({"a": plan(sql, stream)}, Options(lowering="auto")).lowering == "kernel"
         assert choose({"a": plan(sql, stream)}, Options(lowering="native")).lowering == "native"
@@ -306,12 +306,6 @@ def test_native_is_refused_where_it_is_not_possible() -> None:
     landmark = plan("SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 5 SECONDS]")
     with pytest.raises(NotExecutable, match="cannot run as Spark SQL alone"):
         choose({"a": landmark}, Options(lowering="native"))
-
-
-def test_sliding_windows_are_native_only_where_that_is_wanted() -> None:
-    sliding = plan("SELECT count(*) AS n FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS]")
-    assert choose({"a": sliding}, Options(lowering="auto")).lowering == "kernel"
-    assert choose({"a": sliding}, Options(lowering="native")).lowering == "native"
 
 
 @pytest.mark.parametrize(
@@ -326,12 +320,12 @@ def test_a_setting_of_the_kernel_is_honoured_there_and_refused_elsewhere(
         )
     }
     options = Settings().with_value(name, value).options
-    assert choose(one, Options()).lowering == "native"
     assert choose(one, options).lowering == "kernel"
     assert f"`SET {name}` needs the kernel" in choose(one, options).reason
     with pytest.raises(NotExecutable, match=f"`SET {name}` needs the kernel"):
         choose(one, replace(options, lowering="native"))
-    assert choose(one, Options(union="merge")).lowering == "native"  # it has no union
+    merging = Options(lowering="native", union="merge")
+    assert choose(one, merging).lowering == "native"  # it has no union
 
 
 # -- expressions ---------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ class GraphNode:
     is_fork: bool = field(init=False)
     arcs: list[Arc] = field(default_factory=list)  # of the enhanced query graph, if it is on
     active: list[tuple[int, Punctuation]] = field(default_factory=list)  # registers just written
+    absorbed: int = 0  # rows that came to it folded, by no buffer
 
     def __post_init__(self) -> None:
         self.is_fork = isinstance(self.operator, Fork)
@@ -74,7 +75,7 @@ class GraphNode:
         """Rows it has read and put out since it was built or restored, rows and bytes it keeps."""
         sizes = self.operator.state.sizes() if self.operator is not None else []
         return (
-            sum(cursor.rows_read - cursor.rows_before for cursor in self.inputs),
+            sum(cursor.rows_read - cursor.rows_before for cursor in self.inputs) + self.absorbed,
             self.output.rows_in - self.output.rows_before,
             sum(size.rows for size in sizes),
             sum(size.bytes for size in sizes),

@@ -112,7 +112,8 @@ class AggregateFunction:
 
     `distinct` is the function that DISTINCT makes of it; None: DISTINCT is refused. `ordered` ones
     go by the window's attribute unless a column is named. What is kept of a group grows with its
-    rows if `holistic`. Over the types of `invertible_of`, rows can be taken away again, exactly.
+    rows if `holistic`, and is a table from the first row on if a `sketch`. Over the types of
+    `invertible_of`, rows can be taken away again, exactly.
     """
 
     name: str
@@ -123,6 +124,7 @@ class AggregateFunction:
     distinct: str | None = None
     ordered: bool = False
     holistic: bool = False
+    sketch: bool = False
     invertible_of: frozenset[Type] = frozenset()
     native: SparkForm | None = None
 
@@ -132,7 +134,7 @@ _TABLE = """
 count                  ANY -> COUNT       -                  the number of rows (`count(*)`), or of
                                                              rows where x is not NULL
 count_distinct         ANY -> COUNT       holistic           the number of different values
-approx_count_distinct  ANY -> COUNT       -                  the same within some 2 %, from a sketch
+approx_count_distinct  ANY -> COUNT       sketch             the same within some 2 %, from a sketch
                                                              (natively from Spark's own)
 sum                    NUMBER -> SUM      -                  the sum
 sum_distinct           NUMBER -> SUM      holistic           the sum of the different values
@@ -149,7 +151,7 @@ max                    ANY -> SAME        -                  the greatest
 percentile             NUMBER -> DOUBLE   holistic           the value below which that fraction of
                                                              the values lies (median: 0.5),
                                                              interpolated
-approx_percentile      NUMBER -> DOUBLE   -                  the same within 1 % of the value
+approx_percentile      NUMBER -> DOUBLE   sketch             the same within 1 % of the value
 min_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
                                                              is least
 max_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
@@ -161,7 +163,7 @@ bool_or                CONDITION -> SAME  -                  whether x is true i
 collect_list           PRINTABLE -> TEXT  ordered, holistic  all values, in the order of the
                                                              window's attribute
 collect_set            PRINTABLE -> TEXT  holistic           the different values, sorted
-top_k                  PRINTABLE -> TEXT  -                  the k greatest values, greatest first
+top_k                  PRINTABLE -> TEXT  sketch             the k greatest values, greatest first
 heavy_hitters          PRINTABLE -> TEXT  holistic           the values that make up at least that
                                                              fraction of the rows, most frequent
                                                              first
@@ -232,6 +234,7 @@ def _function(row: str) -> AggregateFunction:
         _DISTINCT.get(name),
         "ordered" in how,
         "holistic" in how,
+        "sketch" in how,
         _INVERTIBLE_OF.get(name, frozenset()),
         _NATIVE.get(name),
     )

@@ -58,6 +58,12 @@ class Aggregate:
         return self.definition.holistic
 
     @property
+    def is_small(self) -> bool:
+        """Whether a few numbers are kept of a group, the same ones in whatever order rows come."""
+        definition = self.definition
+        return not (definition.ordered or definition.holistic or definition.sketch)
+
+    @property
     def is_invertible(self) -> bool:
         """Whether rows can be taken away again, exactly."""
         return self.argument is None or self.argument.type in self.definition.invertible_of

@@ -165,8 +165,8 @@ class Options:
     )
     lowering: str = setting(
         AUTO,
-        "whether a query runs as Spark SQL alone or in the kernel; `auto` takes Spark SQL where "
-        "it is as fast, gives the same results and honours all settings. With `native`, late rows "
+        "whether a query runs in the kernel or, where that is possible, as Spark SQL alone; `auto` "
+        "is the kernel, which is faster. With `native`, late rows "
         "that Spark reads itself (from anything but parquet files) are still accepted while their "
         "window is open",
         AUTO,

@@ -11,6 +11,15 @@ from penstock.model.timestamps import BEGINNING
 
 
 @dataclass
+class Folded:
+    """Rows that are on time, as an aggregate keeps them; `target` is the aggregate's name."""
+
+    target: str
+    partials: pl.DataFrame
+    rows: int
+
+
+@dataclass
 class Arrivals:
     """What one micro-batch brings of one stream."""
 
@@ -25,4 +34,5 @@ class Arrivals:
     answers_for_punctuation: bool = False  # whether this group reports those that are refused
     ends: bool = False  # whether the run ends with this batch
     highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
+    folded: list[Folded] = field(default_factory=list)
     clocks: dict[str, int] = field(default_factory=dict)  # bounds on columns of stamps

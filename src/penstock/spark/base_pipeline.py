@@ -73,12 +73,17 @@ class BasePipeline(ABC):
 
     def _hand_out(self, frame: DataFrame, batch: int) -> None:
         reach("deliver.begin")
+        self._begin(batch)
         computed = frame.toArrow()
         reach("deliver.computed")
         self.deliver(batch, self._lines(batch, computed))
         reach("deliver.over")
         self._finish(batch)
         reach("batch.over")
+
+    @abstractmethod
+    def _begin(self, batch: int) -> None:
+        """Tell the tasks of a batch what they need to know."""
 
     @abstractmethod
     def _lines(self, batch: int, computed: pa.Table) -> Sequence[Line]:

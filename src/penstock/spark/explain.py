@@ -12,6 +12,7 @@ from penstock.errors import NotExecutable
 from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import Program, from_json
 from penstock.plan.explain import explain_graph
+from penstock.spark.exchange.preaggregation import preaggregations
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
@@ -32,10 +33,10 @@ def explain_pipeline(share: PipelineGroup, program: Program) -> str:
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
     else:
-        lines += (
-            f"  {stream}: {_SMALL if share.is_small else _spread(keys)}"
-            for stream, keys in share.keys.items()
-        )
+        folded = preaggregations(program, share.keys)
+        for stream, keys in share.keys.items():
+            spread = _SMALL if share.is_small else _spread(keys)
+            lines.append(f"  {stream}: {spread}{_FOLDED if stream in folded else ''}")
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 
@@ -48,6 +49,7 @@ def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"Chosen again while running, by {of}:\n\n{shown}"
 
 
+_FOLDED = "; rows are aggregated where they are read, if many become one"
 _SMALL = "not partitioned: there is little to read, and nothing comes later"
 
 

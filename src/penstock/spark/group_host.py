@@ -16,6 +16,8 @@ from typing import Any
 
 import polars as pl
 
+from penstock.kernel.aggregation.panes.pane_store import PaneStore
+from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.rejected import Reason
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -27,7 +29,7 @@ from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import with_tables
 from penstock.optimizer.physical import Plans, Program, from_json, to_json
 from penstock.optimizer.rules.late_rows import can_reopen
-from penstock.runtime.arrivals import Arrivals
+from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.rechoosing import Rechoosing
@@ -73,21 +75,35 @@ class GroupHost:
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
         """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
-        self._rechoose()
         inputs = self._host.inputs
         arrived = {s.name: a for s, a in zip(self.program.streams, arrivals, strict=True)}
         for name, each in arrived.items():
             inputs[name].open_batch(each)
         self._host.run()
         for name, each in arrived.items():
+            self._absorb(name, each.folded)
+        for name, each in arrived.items():
             inputs[name].close_batch(each)
         self._host.run()
         if any(each.ends for each in arrivals):
             self._end_run()
+        self._rechoose()
         return self._answers({name: each.rows for name, each in arrived.items()})
 
+    def _absorb(self, stream: str, folded: Sequence[Folded]) -> None:
+        """Hand rows that the exchange has folded to their aggregates, past all buffers."""
+        for each in folded:
+            node = self.graph.nodes[each.target]
+            assert isinstance(node.operator, WidAggregate | PaneStore)
+            node.operator.absorb(each.partials)
+            node.absorbed += each.rows
+            self._host.inputs[stream].generator.state.numbered += each.rows
+
     def _rechoose(self) -> None:
-        """Let better operators take over, before a batch; this machine's costs decide."""
+        """Let better operators take over, behind a batch; this machine's costs decide.
+
+        The exchange must know of it before it folds rows for the next one.
+        """
         if self._rechoosing.look(costs()):
             plans, declared = self._rechoosing.plans, self.program.plans
             changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
@@ -157,6 +173,9 @@ class GroupHost:
             "bounds": {name: state.bound for name, state in states.items()},
             "own": {name: state.own for name, state in states.items()},
             "newest": {name: state.newest for name, state in states.items()},
+            "on_time_from": {
+                name: stream.generator.on_time_from() for name, stream in self._host.inputs.items()
+            },
             "awaited": self._host.enabling.awaited(),
             "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
             "operators": self._figures(),

@@ -12,8 +12,8 @@ from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
-from penstock.optimizer.physical import Program
-from penstock.runtime.arrivals import Arrivals
+from penstock.optimizer.physical import Program, walk
+from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange import exchange
@@ -46,6 +46,9 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
                 column = program.streams[line.stream].further[line.rows].column
                 newest = arrived.highest.get(column, BEGINNING)
                 arrived.highest[column] = max(newest, int(line.newest))
+            case exchange.FOLDED:
+                target = walk(program.plans.values())[line.newest]
+                arrived.folded.append(Folded(target.id, from_ipc(line.payload), line.rows))
             case exchange.STREAM_PROGRESS:
                 arrived.newest = max(arrived.newest, int(line.newest))
                 arrived.rows += int(line.rows)

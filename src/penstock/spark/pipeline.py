@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.kernel.state import from_ipc
+from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import (
@@ -26,6 +27,12 @@ from penstock.spark.delivery.delivery import (
     tallies_of,
 )
 from penstock.spark.delivery.operator_figures import operators_of
+from penstock.spark.exchange.preaggregation import (
+    ON_TIME_FROM,
+    Preaggregation,
+    on_time_in,
+    preaggregations,
+)
 from penstock.spark.jvm import forget_sockets
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
@@ -49,14 +56,30 @@ class Pipeline(BasePipeline):
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
         # All streams are read side by side: a task per core is enough for all of them together.
         tasks = -(-spark.sparkContext.defaultParallelism // len(streams))
+        folded = preaggregations(self.program, self.keys)
+        # Until a batch has told, only the first of all knows what was before it: nothing.
+        self._on_time_from = dict.fromkeys(folded, BEGINNING) if self.checkpoint.is_new else {}
         legs = [
-            exchange(self.frames[s.name], s, number, self.keys[s.name], groups, tasks)
+            exchange(
+                self.frames[s.name],
+                s,
+                number,
+                self.keys[s.name],
+                groups,
+                tasks,
+                Preaggregation(folded.get(s.name, ())),
+            )
             for number, s in enumerate(streams)
         ]
         lines = reduce(DataFrame.union, legs, self.pulse.lines(spark, groups))
         return lines.groupBy("g").transformWithState(
             GroupProcessor(self.program), OUTPUT_DDL, "append", "none"
         )
+
+    def _begin(self, batch: int) -> None:
+        """Tell tasks which rows are surely on time."""
+        told = json.dumps(self._on_time_from)
+        self.spark.sparkContext.setLocalProperty(ON_TIME_FROM, told)
 
     def end_run(self) -> None:
         self.pulse.send({END_OF_RUN: 1})
@@ -81,6 +104,7 @@ class Pipeline(BasePipeline):
         groups = self._progress
         # How far whole streams have come, every group says alike.
         whole = groups[0] if groups else {"rows": {}, "bounds": {}, "newest": {}, "own": {}}
+        self._on_time_from = on_time_in(groups)
         self.report(
             BatchReport(
                 batch,

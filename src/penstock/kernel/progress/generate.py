@@ -133,6 +133,14 @@ class Generator:
         late_rows = pl.concat([parts.late, parts.on_time.filter(broken)])
         return Split(parts.on_time.filter(~broken), late_rows, parts.timeless, parts.dated)
 
+    def on_time_from(self) -> int:
+        """Rows of later blocks from this time on are on time, whatever else they hold.
+
+        END: of no row that can be said.
+        """
+        is_plain = self.stream.kind is TimestampKind.EXTERNAL and not self.stream.further
+        return self.state.bound if is_plain and not self._patterns() else END
+
     def late_row(self, late: pl.DataFrame) -> LateRow:
         """The error that these rows are, where late rows are one."""
         name, on = self.stream.name, self._on

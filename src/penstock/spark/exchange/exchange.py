@@ -23,6 +23,10 @@ Lines of the exchange have one shape, whatever the stream:
 (task, seq) puts blocks into one order, the same on every replay. Malformed rows were recognised by
 `conforming`; they belong to no group, and one carries them to where they are handed out. Rows that
 are punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
+
+Rows may be aggregated here already (`preaggregation`). Then a line is like that of a block, with
+FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload;
+`rows` is how many rows are in them, shared out to the groups.
 """
 
 from __future__ import annotations
@@ -40,6 +44,12 @@ from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
+from penstock.spark.exchange.preaggregation import (
+    ON_TIME_FROM,
+    Preaggregate,
+    Preaggregation,
+    on_time_from,
+)
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
@@ -51,7 +61,7 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
+STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF, FOLDED = -1, -2, -3, -4, -5
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -69,6 +79,8 @@ SCHEMA = pa.schema(
 DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payload BINARY"
 
 Batches = Iterator[pa.RecordBatch]
+
+_NONE = Preaggregation()
 
 
 class Line(NamedTuple):
@@ -91,15 +103,22 @@ class Packer:
     stream: Stream
     keys: PartitionKeys
     groups: Sequence[int]
+    preaggregation: Preaggregation = _NONE
 
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        task = context.partitionId() if context is not None else 0
-        if context is not None:
-            leave_out_modules()
+        if context is None:
+            yield from self.run(batches, 0, None)
+            return
+        leave_out_modules()
+        yield from self.run(batches, context.partitionId(), context.getLocalProperty(ON_TIME_FROM))
+
+    def run(self, batches: Batches, task: int, told: str | None) -> Batches:
+        """The lines of one task, which was `told` by the driver what rows are on time."""
         reach("exchange.begin")
+        since = on_time_from(told, self.stream.name) if self.preaggregation.aggregates else END
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         further = [time.column for time in self.stream.further]
@@ -124,7 +143,12 @@ class Packer:
                 newest_of[column] = max(newest_of[column], _newest(dated.get_column(column)))
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
-            for group, part in self._parts(rows, task):
+            if since < END and rows.height >= self.preaggregation.least:
+                rows, folded = self._folded(rows, task, since)
+                # Where a task's rows do not become fewer, those that follow will not either.
+                since = END if folded is None else since
+                yield from folded or ()
+            for group, part in self._parts(rows, task, self.keys):
                 yield _line(group, self.number, task, seq, part)
                 seq += 1
         reach("exchange.packed")
@@ -166,19 +190,53 @@ class Packer:
         told = as_text(ahead_rows, self.stream.arriving, reasons)
         return rows.filter(~ahead), told if bad is None else pl.concat([bad, told])
 
-    def _parts(self, rows: pl.DataFrame, task: int) -> Iterator[tuple[int, pl.DataFrame]]:
-        """The rows of each group that has any."""
+    def _parts(
+        self, rows: pl.DataFrame, task: int, keys: PartitionKeys
+    ) -> Iterator[tuple[int, pl.DataFrame]]:
+        """The rows of each group that has any, by what the keys are called in them."""
         if not rows.height:
             return
-        if self.keys is None:
+        if keys is None:
             yield self.groups[task % len(self.groups)], rows
-        elif not self.keys or len(self.groups) == 1:
+        elif not keys or len(self.groups) == 1:
             yield self.groups[0], rows
         else:
-            marked = rows.with_columns(spread(rows, self.keys, len(self.groups)).alias(GROUP))
+            marked = rows.with_columns(spread(rows, keys, len(self.groups)).alias(GROUP))
             parts = marked.partition_by(GROUP, include_key=False, as_dict=True)
             for (place,), part in parts.items():
                 yield self.groups[place], part
+
+    def _folded(
+        self, rows: pl.DataFrame, task: int, since: int
+    ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
+        """Rows that are sent as they are, and lines of what the others come to; None: many."""
+        times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
+        times = times.cast(pl.Int64)  # which holds all bounds
+        is_ready = ((times >= since) & (times < END)).fill_null(False)
+        whole = is_ready.all()
+        left, ready = (
+            (rows.clear(), rows) if whole else (rows.filter(~is_ready), rows.filter(is_ready))
+        )
+        lines: list[pa.RecordBatch] = []
+        for number, piece in enumerate(how.pieces(ready)):
+            found = [aggregate.fold(piece) for aggregate in how.aggregates]
+            if not number and not how.pays(piece.height, found):
+                return rows, None
+            for aggregate, partials in zip(how.aggregates, found, strict=True):
+                lines += self._shared_out(aggregate, partials, piece.height, task)
+        return left, lines
+
+    def _shared_out(
+        self, aggregate: Preaggregate, partials: pl.DataFrame | None, rows: int, task: int
+    ) -> Batches:
+        """Partial aggregates of so many rows to the groups they belong to."""
+        if partials is None:
+            return
+        left, of = rows, partials.height
+        for group, part in self._parts(partials, task, aggregate.keys):
+            share = left if part.height == of else round(left * part.height / of)
+            left, of = left - share, of - part.height
+            yield _line(group, self.number, task, FOLDED, part, share, aggregate.number)
 
     def _told(
         self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
@@ -218,9 +276,15 @@ def _foremost(before: pl.Series, times: pl.Series, number: int) -> pl.Series:
 
 
 def _line(
-    group: int, stream: int, task: int, seq: int, rows: pl.DataFrame, count: int | None = None
+    group: int,
+    stream: int,
+    task: int,
+    seq: int,
+    rows: pl.DataFrame,
+    count: int | None = None,
+    newest: int = BEGINNING,
 ) -> pa.RecordBatch:
     count = rows.height if count is None else count
-    values = (group, stream, task, seq, BEGINNING, count, to_ipc(rows))
+    values = (group, stream, task, seq, newest, count, to_ipc(rows))
     arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

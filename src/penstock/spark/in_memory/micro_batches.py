@@ -31,7 +31,14 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.control.control_stream import PULSE
+from penstock.spark.delivery.delivery import PROGRESS
 from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
+from penstock.spark.exchange.preaggregation import (
+    SAMPLE,
+    Preaggregation,
+    on_time_in,
+    preaggregations,
+)
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import Store
 from penstock.spark.placement.partitioning import PartitionKeys
@@ -60,33 +67,41 @@ class MicroBatch:
 
 @dataclass
 class Exchange:
-    """Which rows go to which of the groups; `salt` chooses among functions of the keys."""
+    """Which rows go to which of the groups; `salt` chooses among functions of the keys.
+
+    Rows are aggregated here wherever they may be, in one piece or two, whether or not it pays.
+    """
 
     program: Program
     keys: Mapping[str, PartitionKeys]
     groups: Sequence[int]
     salt: int = 0
 
-    def lines(self, batch: MicroBatch) -> list[Line]:
+    def __post_init__(self) -> None:
+        self._folded = preaggregations(self.program, self.keys)
+
+    def lines(self, batch: MicroBatch, on_time_from: Mapping[str, int]) -> list[Line]:
         """Everything that the exchange hands over in one micro-batch."""
+        told = json.dumps(dict(on_time_from))
         found = [
             line
             for number, stream in enumerate(self.program.streams)
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
-            for line in self._packed(number, stream, task, blocks)
+            for line in self._packed(number, stream, task, blocks, told)
         ]
         return found + (pulse_lines(self.groups, batch.bounds) if batch.bounds else [])
 
     def _packed(
-        self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]]
+        self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]], told: str
     ) -> list[Line]:
         batches = (block_of(stream, block) for block in blocks)
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
-        packer = Packer(number, stream, self.keys[stream.name], groups)
-        packed = pa.Table.from_batches(list(packer(batches)), schema=SCHEMA)
-        # Outside of Spark every task calls itself 0.
-        return [Line(**{**line, "task": task}) for line in packed.to_pylist()]
+        sample = 2 if self.salt % 2 else SAMPLE
+        folded = Preaggregation(self._folded.get(stream.name, ()), sample, least=1, gain=0)
+        packer = Packer(number, stream, self.keys[stream.name], groups, folded)
+        packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
+        return [Line(**line) for line in packed.to_pylist()]
 
 
 def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
@@ -148,6 +163,11 @@ class Output:
                 assert block.height == line.rows
                 yield block
 
+    def progress(self) -> dict[str, Any]:
+        """What the group reports."""
+        (line,) = (line for line in self.lines if line.kind == PROGRESS)
+        return dict(json.loads(line.payload))
+
     def rows(self, kind: str, name: str) -> list[Row]:
         return [row for block in self.blocks(kind, name) for row in block.to_dicts()]
 
@@ -184,7 +204,8 @@ class FakePipeline:
         shuffled: Callable[[list[Line]], list[Line]] = lambda lines: lines,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
-        lines = _until_it_works(lambda: self.exchange.lines(batch))
+        told = self._on_time_from()
+        lines = _until_it_works(lambda: self.exchange.lines(batch, told))
         outputs = {}
         for group in self.exchange.groups:
             mine = shuffled([line for line in lines if line.g == group])
@@ -195,6 +216,13 @@ class FakePipeline:
                     each.run(self.exchange.program, group, self.stores[group].copy(), mine)
             outputs[group] = _until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
+
+    def _on_time_from(self) -> dict[str, int]:
+        """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
+        if self.outputs:
+            return on_time_in([output.progress() for output in self.outputs[-1].values()])
+        is_new = not any(store.maps.get("state") for store in self.stores.values())
+        return {s.name: BEGINNING for s in self.exchange.program.streams} if is_new else {}
 
     def _attempt(self, group: int, worker: Callable[[int], Worker], lines: list[Line]) -> Output:
         """One group's batch; its state counts only if the worker gets to the end."""

@@ -1,7 +1,7 @@
 """The physical plan of a query that runs as Spark SQL alone.
 
     WindowAggregate count(*) AS n by src [RANGE 1 minute]
-        -- Fold > SparkAggregate: a single tumbling aggregate, which Spark SQL computes as fast
+        -- Fold > SparkAggregate: as set by SET lowering
       Select len > 100
           -- Fold: computed as files are read
         Source packets (by ts, ordered)

@@ -94,6 +94,9 @@ class NativePipeline(BasePipeline):
         books.mkdir(parents=True, exist_ok=True)
         return books
 
+    def _begin(self, batch: int) -> None:
+        """Nothing to tell: tasks read the books."""
+
     def end_run(self) -> None:
         """Send such bounds that all windows with rows close: Spark's watermark never goes back."""
         self.refresh()

@@ -21,6 +21,7 @@ from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
+from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import check_header, is_direct, new_files
@@ -136,6 +137,7 @@ def exchange(
     keys: PartitionKeys,
     groups: Sequence[int],
     tasks: int,
+    preaggregation: Preaggregation,
 ) -> DataFrame:
     """The stream as lines of the exchange; files we read ourselves are shared out to `tasks`."""
     if is_direct(stream):
@@ -147,7 +149,7 @@ def exchange(
         ready = frame.select(*ticks, *aside)
     if stream.timing.max_ahead is not None:
         ready = ready.withColumn(NOW, _batch_time())
-    return ready.mapInArrow(Packer(number, stream, keys, groups), DDL)
+    return ready.mapInArrow(Packer(number, stream, keys, groups, preaggregation), DDL)
 
 
 def _batch_time() -> Column:

@@ -86,8 +86,7 @@ class PaneStore(Operator):
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         rows = block.rows.drop_nulls(self.panes.on)
         self.state.unplaced += len(block) - rows.height
-        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
-        numbers: Ids = self._window.wid_range(values)[0]
+        numbers = self._numbers(rows)
         if len(numbers) and numbers.min() < self.state.complete:
             in_time = numbers >= self.state.complete
             self.state.late += int((~in_time).sum())
@@ -100,8 +99,22 @@ class PaneStore(Operator):
 
     def _fill(self, rows: pl.DataFrame, numbers: Ids) -> None:
         """Add prepared rows to their panes, by the panes' numbers."""
-        added = segment_of(*self.aggregates.started_by(rows, numbers, leading=True))
-        self.state.filling.append(added, self._merged)
+        self.absorb(segment_of(*self.aggregates.started_by(rows, numbers, leading=True)))
+
+    def preaggregated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What is kept of rows that have a time; it depends on no state, so anybody can make it."""
+        prepared = self.aggregates.prepare(rows)
+        return segment_of(*self.aggregates.started_by(prepared, self._numbers(rows), leading=True))
+
+    def absorb(self, folded: pl.DataFrame) -> None:
+        """Add what is kept of rows, none of which is in a pane that is complete."""
+        self.state.filling.append(folded, self._merged)
+
+    def _numbers(self, rows: pl.DataFrame) -> Ids:
+        """The panes that rows are in."""
+        values = rows.get_column(self.panes.on).cast(pl.Int64).to_numpy()
+        numbers: Ids = self._window.wid_range(values)[0]
+        return numbers
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         bound = self._complete_below(punctuation)

@@ -73,14 +73,19 @@ class WidAggregate(IdDriver):
             return
         self.state.rows_in += rows.height
         self.state.blocks_in += 1
+        self.absorb(self.preaggregated(rows))
+
+    def preaggregated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What is kept of rows that carry wids; it depends on no state, so anybody can make it."""
         rows = self._prepared(rows)
         start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
         # Where all ranges are equally long, the end of one tells its beginning.
         added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
-        self.state.partials.append(
-            self._merge(added, layers_of(added)).segment(),
-            lambda parts: self._merge(*stack(parts)).segment(),
-        )
+        return self._merge(added, layers_of(added)).segment()
+
+    def absorb(self, folded: pl.DataFrame) -> None:
+        """Add what is kept of rows, none of which is late for any of its windows."""
+        self.state.partials.append(folded, lambda parts: self._merge(*stack(parts)).segment())
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
         """The partials of prepared rows, one for each group and range of wids that occurs."""

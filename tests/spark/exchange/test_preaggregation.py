@@ -1,0 +1,169 @@
+"""Which aggregates the exchange computes in part, of which rows, and when.
+
+That results stay the same is what `test_group_host.py` and others hold against the oracle: the
+exchange in memory aggregates all rows that it may.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from penstock.model.streams import Stream
+from penstock.model.timestamps import BEGINNING, END
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
+from penstock.spark.control.control_stream import about
+from penstock.spark.exchange.exchange import FOLDED, SCHEMA, STREAM_PROGRESS, Packer
+from penstock.spark.exchange.preaggregation import (
+    Preaggregation,
+    on_time_from,
+    on_time_in,
+    preaggregations,
+)
+from penstock.spark.in_memory.micro_batches import MicroBatch, Worker, block_of
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from tests.engine.random_streams import Declared
+from tests.spark.group_pipelines import pipeline_of, plans_of
+
+TUMBLING = "SELECT k, count(*) AS n, sum(v) AS total FROM a [RANGE 10 MICROSECONDS] GROUP BY k"
+SLIDING = "SELECT k, max(v) AS m FROM a [RANGE 10 MICROSECONDS SLIDE 2 MICROSECONDS] GROUP BY k"
+GROUPS = (2, 0, 14)
+
+
+def planned(*texts: str, options: Options | None = None) -> tuple[PipelineGroup, Program]:
+    [share] = assign_pipelines(plans_of([Declared("a", 0), Declared("b", 0)], list(texts)))
+    return share, optimize(share.queries, options or Options())
+
+
+def folded_for(*texts: str, options: Options | None = None) -> dict[str, list[str]]:
+    share, program = planned(*texts, options=options)
+    found = preaggregations(program, share.keys)
+    return {name: [each.spec.name for each in those] for name, those in found.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TUMBLING,
+        SLIDING,
+        "SELECT avg(v) AS m FROM a [RANGE 10 MICROSECONDS] WHERE v > 2",
+        "SELECT kk, sum(w) AS w FROM (SELECT k AS kk, v * 2 AS w, ts AS t FROM a) "
+        "[RANGE 10 MICROSECONDS, WA t] GROUP BY kk",
+        f"SELECT window_end, max(n) AS most FROM ({TUMBLING}) GROUP BY window_end",
+    ],
+)
+def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
+    assert list(folded_for(text)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT k, v FROM a WHERE v > 2",
+        "SELECT k, max_by(v, d) AS m FROM a [RANGE 10 MICROSECONDS] GROUP BY k",  # an order
+        "SELECT count(DISTINCT v) AS n FROM a [RANGE 10 MICROSECONDS]",  # keeps much
+        "SELECT approx_count_distinct(v) AS n FROM a [RANGE 10 MICROSECONDS]",
+        "SELECT count(*) AS n FROM a [RANGE 3 ROWS]",
+        "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS] GROUP BY k EMIT CHANGES",
+        "SELECT x.k, y.v FROM a x JOIN b y ON x.k = y.k "
+        "AND x.ts BETWEEN y.ts AND y.ts + INTERVAL 5 MICROSECONDS",
+    ],
+)
+def test_others_get_their_rows(text: str) -> None:
+    assert folded_for(text) == {}
+
+
+def test_one_reader_that_needs_the_rows_is_enough_for_all_to_get_them() -> None:
+    assert folded_for(TUMBLING, SLIDING)["a"]
+    assert folded_for(TUMBLING, "SELECT k, v FROM a") == {}
+
+
+def test_algorithms_that_look_at_rows_get_them() -> None:
+    assert folded_for(SLIDING, options=Options(aggregation="adapt")) == {}
+    assert folded_for(SLIDING, options=Options(aggregation="buffering")) == {}
+    assert folded_for(SLIDING, options=Options(aggregation="paned"))["a"] == ["PaneStore"]
+
+
+def rows_of(count: int, keys: int) -> list[dict[str, Any]]:
+    return [{"k": str(n % keys), "v": n, "d": 0.5, "ts": n % 50} for n in range(count)]
+
+
+def packed(rows: list[dict[str, Any]], told: dict[str, int] | None, **when: Any) -> pl.DataFrame:
+    share, program = planned(TUMBLING)
+    stream: Stream = program.streams[0]
+    how = Preaggregation(preaggregations(program, share.keys)["a"], **when)
+    packer = Packer(0, stream, share.keys["a"], GROUPS, how)
+    text = None if told is None else json.dumps(told)
+    lines = packer.run(iter([block_of(stream, rows)]), 0, text)
+    found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def counted(lines: pl.DataFrame) -> tuple[int, int, int]:
+    """Rows that were aggregated, that were not, and all."""
+    sums = [
+        int(lines.filter(which).get_column("rows").sum())
+        for which in (pl.col("seq") == FOLDED, pl.col("seq") >= 0)
+    ]
+    whole = lines.filter(pl.col("seq") == STREAM_PROGRESS).get_column("rows")
+    return sums[0], sums[1], whole[0]
+
+
+def test_rows_that_may_be_late_are_sent_as_they_are() -> None:
+    rows = rows_of(5000, keys=7)
+    assert counted(packed(rows, {"a": BEGINNING})) == (5000, 0, 5000)
+    assert counted(packed(rows, {"a": 60})) == (0, 5000, 5000)
+    late = sum(row["ts"] < 20 for row in rows)
+    assert counted(packed(rows, {"a": 20})) == (5000 - late, late, 5000)
+    assert counted(packed(rows, {"a": END})) == (0, 5000, 5000)
+
+
+def test_a_task_that_is_told_nothing_sends_all_rows() -> None:
+    rows = rows_of(5000, keys=7)
+    assert counted(packed(rows, None)) == counted(packed(rows, {})) == (0, 5000, 5000)
+    assert on_time_from(None, "a") == on_time_from("{}", "a") == END
+
+
+def test_rows_without_a_time_are_sent_as_they_are() -> None:
+    rows = [*rows_of(5000, keys=7), {"k": "x", "v": 1, "d": 0.5, "ts": None}]
+    assert counted(packed(rows, {"a": BEGINNING})) == (5000, 1, 5001)
+
+
+def test_few_rows_and_rows_that_do_not_become_fewer_are_sent_as_they_are() -> None:
+    assert counted(packed(rows_of(100, keys=7), {"a": BEGINNING})) == (0, 100, 100)
+    assert counted(packed(rows_of(5000, keys=5000), {"a": BEGINNING})) == (0, 5000, 5000)
+    # Found out by the first of them.
+    apart = rows_of(500, keys=500) + rows_of(5000, keys=1)
+    assert counted(packed(apart, {"a": BEGINNING}, sample=500)) == (0, 5500, 5500)
+
+
+def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:
+    report = {"changed": {}, "on_time_from": {"a": 7}}
+    assert on_time_in([report, {**report, "on_time_from": {"a": 9}}]) == {"a": 9}
+    assert on_time_in([report, {**report, "changed": {"operators": {}}}]) == {}
+    assert on_time_in([]) == {}
+
+
+def test_groups_report_from_when_on_rows_are_on_time_and_count_those_that_came_folded() -> None:
+    pipeline, worker = pipeline_of(TUMBLING, Declared("a", 0)), Worker(None)
+    pipeline.process(MicroBatch({"a": [[rows_of(20, keys=2)]]}), lambda group: worker)
+    reports = [output.progress() for output in pipeline.outputs[-1].values()]
+    assert [report["on_time_from"] for report in reports] == [{"a": 19}] * 2
+    figures = [report["operators"].items() for report in reports]
+    read = [each[1] for found in figures for name, each in found if "WidAggregate" in name]
+    assert sum(read) == 20
+
+
+def test_with_a_bound_on_some_rows_no_row_is_surely_on_time() -> None:
+    pipeline, worker = pipeline_of(TUMBLING, Declared("a", 0)), Worker(None)
+    some: dict[str, Any] = about("a", 30, (("k", ("x",)),))
+    pipeline.process(MicroBatch({"a": [[rows_of(20, 2)]]}, some), lambda group: worker)
+    reports = [output.progress() for output in pipeline.outputs[-1].values()]
+    assert [report["on_time_from"] for report in reports] == [{"a": END}] * 2
