@@ -41,7 +41,10 @@ ENVIRONMENT = {"POLARS_MAX_THREADS": "1"}
 
 STORES = {"default": DEFAULT_STORE, "rocksdb": ROCKSDB}
 FULL, QUICK, WARM_UP = 10_000_000, 1_000_000, 100_000
-OURS_IO, RIVAL_IO = "Python workers read, the driver writes", "Spark's tasks read and write"
+OURS_IO, RIVAL_IO = (
+    "Python workers read and write, the driver joins files",
+    "Spark's tasks read and write",
+)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,3 +25,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     yield session
     session.stop()
     faults.use(None)
+
+
+@pytest.fixture(autouse=True)
+def however_few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests have few rows, with which tasks of Spark do nothing special.
+
+    In every other test on Spark, by its name, they do what they would do with many.
+    """
+    if "spark" in request.fixturenames and zlib.crc32(request.node.nodeid.encode()) % 2:
+        from penstock.spark.control import told
+        from penstock.spark.exchange import preaggregation
+
+        monkeypatch.setattr(told, "STAGED_FROM", 1)
+        monkeypatch.setattr(preaggregation, "LEAST", 1)
+        monkeypatch.setattr(preaggregation, "GAIN", 0)

@@ -158,6 +158,7 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
         checkpoint,
         batches.__setitem__,
         lambda report: None,
+        dict,
     )
     attempts = Attempts("test", lambda: pipeline.start("0 seconds"))
     attempts.begin()

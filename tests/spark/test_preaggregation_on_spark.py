@@ -1,4 +1,7 @@
-"""Tasks of a real Spark aggregate rows before they are shuffled, except those that may be late."""
+"""Tasks of a real Spark aggregate rows before they are shuffled, except those that may be late.
+
+Results of queries that look at single rows they write, and the driver publishes a file per batch.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 from pyspark.sql import SparkSession
 
 from penstock.local.engine import LocalEngine
+from penstock.spark.control import told
 from penstock.spark.engine import Engine
 from tests.spark.packets import write_file
 
@@ -60,3 +65,63 @@ def test_rows_are_aggregated_where_they_are_read_but_for_late_ones(
     local.finish()
     by = ["k", "window_end"]
     assert_frame_equal(ours.sort(by), local.query("q").results().sort(by), check_dtypes=False)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_tasks_write_the_results_of_queries_over_single_rows(
+    spark: SparkSession, tmp_path: Path, format: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    write_file(tmp_path / "in" / "0.parquet", file_of(0), 0)
+    source = f"FROM parquet '{tmp_path / 'in'}' OPTIONS (maxFilesPerTrigger '1')"
+    select = "SELECT k, v * 2 AS w, ts FROM s WHERE v < 100"
+    out = tmp_path / "out"
+    files: list[list[str]] = []
+    read: list[list[int]] = []
+    for number in range(1, FILES + 1):
+        # A run that continues verifies everything that was written before it.
+        with Engine(spark, checkpoint=tmp_path / "checkpoint") as engine:
+            engine.sql(f"{STREAM.format(source)}; CREATE QUERY q INTO {format} '{out}' AS {select}")
+            engine.start()
+            engine.process_available()
+            if number < FILES:
+                write_file(tmp_path / "in" / f"{number}.parquet", file_of(number), number)
+                engine.process_available()
+            rows = engine.query("q").total_rows
+            read.append([each.rows_in for each in engine.status().operators if "Sel" in each.name])
+        files.append(sorted(file.name for file in out.iterdir() if file.name[0] != "_"))
+    assert files[-1] == [f"part-{batch:08d}.{format}" for batch in range(FILES)]
+    # Late rows go through the operators of a group, and those of the first batch of another run.
+    assert read == [[LATE], [ROWS], []]
+    expected = pl.concat(map(file_of, range(FILES))).filter(pl.col("v") < 100)
+    reader = {"parquet": pl.read_parquet, "csv": pl.read_csv}[format]
+    found = pl.concat(reader(out / name) for name in files[-1])  # type: ignore[operator]
+    assert rows == found.height == expected.height
+    ours = found.select("k", "w").sort("k", "w")
+    theirs = expected.select("k", w=pl.col("v") * 2).sort("k", "w")
+    assert_frame_equal(ours, theirs)
+
+
+def test_groups_write_results_of_windows_where_there_are_many(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(FILES):
+        write_file(tmp_path / "in" / f"{number}.parquet", file_of(number), number)
+    source = f"FROM parquet '{tmp_path / 'in'}' OPTIONS (maxFilesPerTrigger '1')"
+    found = []
+    for staged_from in (1, 1_000_000):
+        monkeypatch.setattr(told, "STAGED_FROM", staged_from)
+        out = tmp_path / str(staged_from)
+        with Engine(spark) as engine:
+            engine.sql(
+                f"{STREAM.format(source)}; {QUERY.replace(' AS', f' INTO json {str(out)!r} AS', 1)}"
+            )
+            engine.start()
+            engine.finish()
+            rows = engine.query("q").rows
+        assert all(file.name.startswith(("part-", "_")) for file in out.iterdir())
+        read = pl.concat(pl.read_ndjson(file) for file in sorted(out.glob("part-*")))
+        assert rows == read.height > 0
+        found.append(read.sort("k", "window_end"))
+    assert_frame_equal(*found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import polars as pl
@@ -34,10 +35,10 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
     written = BatchSink.write
     has_room = False
 
-    def write(sink: BatchSink, batch: int, rows: pl.DataFrame) -> None:
+    def write(sink: BatchSink, batch: int, rows: pl.DataFrame, staged: Any = ()) -> None:
         if batch == 1 and not has_room:
             raise OSError(28, "No space left on device")
-        written(sink, batch, rows)
+        written(sink, batch, rows, staged)
 
     monkeypatch.setattr(BatchSink, "write", write)
     monkeypatch.setitem(LOCAL_TUNING, MANAGER, f"{CHECKPOINTING}{manager}CheckpointFileManager")

@@ -3,16 +3,21 @@
 Inside the kernel times are ticks; outside they are datetimes in UTC, and NULL beyond the ends of
 time, where no format has a place for them. A file of results is written
 under a hidden name and renamed when it is complete, so nobody ever reads half of one; writing one
-again under the same name replaces it, which is what makes repeating a batch harmless.
+again under the same name replaces it, which is what makes repeating a batch harmless. Where several
+processes compute the rows of one file, each stages its own, and the parts are joined.
 """
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 
-from penstock.io.storage.sealed import whole
+from penstock.io.joined_parquet import join_parquet
+from penstock.io.storage.sealed import or_removed, whole
 from penstock.kernel.readable import as_dicts as as_dicts
 from penstock.kernel.readable import readable as readable
 from penstock.kernel.readable import within_time
@@ -21,6 +26,10 @@ from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 
 SINK_FORMATS = ("parquet", "csv", "json")
+#: How hidden files begin that are to become part of one.
+STAGED = ".part-staged-"
+
+_REMEDY = "free some space or name another directory"
 
 _SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
 
@@ -48,17 +57,57 @@ def same_place(path: str, other: str) -> bool:
     return Path(path).resolve() == Path(other).resolve()
 
 
-def write_part(folder: Path, name: str, format: str, rows: pl.DataFrame) -> Path:
-    """Write rows as the file `name` of a folder, whole or not at all."""
+def write_part(
+    folder: Path, name: str, format: str, rows: pl.DataFrame, staged: Sequence[Path] = ()
+) -> Path:
+    """Write rows as the file `name` of a folder, whole or not at all; those of `staged` first."""
     file = folder / f"{name}.{format}"
-    failure = f"cannot write results to `{folder}`"
-    with whole(file, failure, "free some space or name another directory") as hidden:
+    with whole(file, _failure(folder), _REMEDY) as hidden:
         folder.mkdir(parents=True, exist_ok=True)
-        match format:
-            case "parquet":
-                rows.write_parquet(hidden, compression="snappy")  # as Spark does
-            case "csv":
-                rows.write_csv(hidden)
-            case "json":
-                rows.write_ndjson(hidden)
+        if staged:
+            _join(staged, rows, format, hidden)
+        else:
+            _write(rows, format, hidden)
     return file
+
+
+def stage_part(folder: Path, format: str, rows: pl.DataFrame) -> Path:
+    """Write rows to a hidden file of a folder, for `write_part` to make them part of another.
+
+    Anybody may do so who computes rows; a file that nobody asks for is removed at the next start.
+    """
+    file = folder / f"{STAGED}{uuid4().hex}.{format}"
+    with or_removed(file, _failure(folder), _REMEDY):
+        _write(rows, format, file, header=False)
+    return file
+
+
+def _failure(folder: Path) -> str:
+    return f"cannot write results to `{folder}`"
+
+
+def _write(rows: pl.DataFrame, format: str, file: Path, *, header: bool = True) -> None:
+    match format:
+        case "parquet":
+            rows.write_parquet(file, compression="snappy")  # as Spark does
+        case "csv":
+            rows.write_csv(file, include_header=header)
+        case "json":
+            rows.write_ndjson(file)
+
+
+def _join(staged: Sequence[Path], rows: pl.DataFrame, format: str, file: Path) -> None:
+    """The rows of staged files, and others behind them, as one file."""
+    last = stage_part(file.parent, format, rows) if rows.height else None
+    parts = [*staged, *filter(None, [last])]
+    if format == "parquet":
+        join_parquet(parts, file)
+    else:
+        with file.open("wb") as out:
+            if format == "csv":
+                out.write(rows.clear().write_csv().encode())
+            for part in parts:
+                with part.open("rb") as content:
+                    shutil.copyfileobj(content, out, 1 << 20)
+    if last is not None:
+        last.unlink()

@@ -28,7 +28,8 @@ from penstock.spark.state.checkpoint import Checkpoint
 class BasePipeline(ABC):
     """One Spark streaming query, not started yet.
 
-    `keys` are those by which streams are partitioned; `frames` the streams as Spark reads them.
+    `keys` are those by which streams are partitioned; `frames` the streams as Spark reads them;
+    `sinks` those that tasks may write results to: format and folder, by query.
     """
 
     spark: SparkSession
@@ -38,6 +39,7 @@ class BasePipeline(ABC):
     checkpoint: Checkpoint
     deliver: Callable[[int, Sequence[Line]], None]
     report: Callable[[BatchReport], None]
+    sinks: Callable[[], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
 
     #: Spark's settings that it is started with.

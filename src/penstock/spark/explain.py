@@ -33,10 +33,12 @@ def explain_pipeline(share: PipelineGroup, program: Program) -> str:
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
     else:
-        folded = preaggregations(program, share.keys)
+        early = preaggregations(program, share.keys)
         for stream, keys in share.keys.items():
             spread = _SMALL if share.is_small else _spread(keys)
-            lines.append(f"  {stream}: {spread}{_FOLDED if stream in folded else ''}")
+            # Where a query wants the rows, it depends on where its results go.
+            folded = stream in early and not early[stream].queries
+            lines.append(f"  {stream}: {spread}{_FOLDED if folded else ''}")
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 

@@ -15,8 +15,10 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program, walk
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
-from penstock.spark.delivery.delivery import PROGRESS, RESULT
+from penstock.spark.control.told import Told
+from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
+from penstock.spark.exchange.row_query import stage, staged
 from penstock.spark.group_host import Answers, GroupHost
 
 #: Spark handles many lines of a few megabytes better than one of hundreds.
@@ -46,6 +48,8 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
                 column = program.streams[line.stream].further[line.rows].column
                 newest = arrived.highest.get(column, BEGINNING)
                 arrived.highest[column] = max(newest, int(line.newest))
+            case exchange.STAGED_RESULTS:
+                pass  # these only pass through (`handed_on`)
             case exchange.FOLDED:
                 target = walk(program.plans.values())[line.newest]
                 arrived.folded.append(Folded(target.id, from_ipc(line.payload), line.rows))
@@ -81,10 +85,27 @@ def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
     return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
 
 
-def packed(group: int, host: GroupHost, answers: Answers) -> Iterator[Row]:
-    """Answers as the operator's output columns, with one line of progress."""
+def handed_on(group: int, lines: Iterable[exchange.Line]) -> Iterator[Row]:
+    """The results that tasks of the exchange have written, as the operator's output columns."""
+    for line in lines:
+        if line.seq == exchange.STAGED_RESULTS:
+            name = from_ipc(line.payload).item(0, "query")
+            yield _OUTPUT(group, name, STAGED, line.rows, line.payload)
+
+
+def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterator[Row]:
+    """Answers as the operator's output columns, with one line of progress.
+
+    Many results that go to files are written here, beside those of other groups.
+    """
+    results = dict(answers.results)
+    for name, sink in told.sinks.items():
+        if name in results and results[name].height >= told.staged_from:
+            rows = results.pop(name)
+            file = stage(rows, host.program.queries[name].schema, sink)
+            yield _OUTPUT(group, name, STAGED, rows.height, to_ipc(staged(name, file, rows.height)))
     for (name, kind), rows in {
-        **{(name, RESULT): rows for name, rows in answers.results.items()},
+        **{(name, RESULT): rows for name, rows in results.items()},
         **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},
     }.items():
         for part in rows.iter_slices(ROWS_PER_LINE):

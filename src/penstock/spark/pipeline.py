@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from penstock.kernel.state import from_ipc
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
+from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import (
     PROGRESS,
@@ -28,7 +29,6 @@ from penstock.spark.delivery.delivery import (
 )
 from penstock.spark.delivery.operator_figures import operators_of
 from penstock.spark.exchange.preaggregation import (
-    ON_TIME_FROM,
     Preaggregation,
     on_time_in,
     preaggregations,
@@ -56,9 +56,9 @@ class Pipeline(BasePipeline):
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
         # All streams are read side by side: a task per core is enough for all of them together.
         tasks = -(-spark.sparkContext.defaultParallelism // len(streams))
-        folded = preaggregations(self.program, self.keys)
+        early = preaggregations(self.program, self.keys)
         # Until a batch has told, only the first of all knows what was before it: nothing.
-        self._on_time_from = dict.fromkeys(folded, BEGINNING) if self.checkpoint.is_new else {}
+        self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
         legs = [
             exchange(
                 self.frames[s.name],
@@ -67,7 +67,7 @@ class Pipeline(BasePipeline):
                 self.keys[s.name],
                 groups,
                 tasks,
-                Preaggregation(folded.get(s.name, ())),
+                early.get(s.name, Preaggregation()),
             )
             for number, s in enumerate(streams)
         ]
@@ -77,9 +77,9 @@ class Pipeline(BasePipeline):
         )
 
     def _begin(self, batch: int) -> None:
-        """Tell tasks which rows are surely on time."""
-        told = json.dumps(self._on_time_from)
-        self.spark.sparkContext.setLocalProperty(ON_TIME_FROM, told)
+        """Tell tasks which rows are surely on time, and where results go."""
+        text = told.Told(self._on_time_from, self.sinks(), told.STAGED_FROM).as_text()
+        self.spark.sparkContext.setLocalProperty(told.TOLD, text)
 
     def end_run(self) -> None:
         self.pulse.send({END_OF_RUN: 1})

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
     from penstock.optimizer.physical import Program
+    from penstock.spark.control.told import Told
     from penstock.spark.group_host import GroupHost
     from penstock.spark.state.segment_cache import SegmentCache
     from penstock.spark.state.spark_state_store import SparkStateStore
@@ -71,7 +72,7 @@ class GroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         from penstock.spark.faults import reach
-        from penstock.spark.group_lines import arrivals, packed
+        from penstock.spark.group_lines import arrivals, handed_on, packed
         from penstock.spark.worker import leave_out_modules
 
         if not _ALIVE:
@@ -81,13 +82,15 @@ class GroupProcessor(StatefulProcessor):
         before = self._kept.read()
         host = self._host(group, before)
         reach("group.restored")
-        answers = host.process(arrivals(self._program, rows))
+        lines = list(rows)
+        answers = host.process(arrivals(self._program, lines))
         reach("group.processed")
         token = uuid.uuid4().hex
         self._kept.write(host, token, before)
         _ALIVE[self._query, group] = (token, host)
         reach("group.kept")
-        yield from packed(group, host, answers)
+        yield from handed_on(group, lines)
+        yield from packed(group, host, answers, self._told)
         reach("group.over")
 
     @cached_property
@@ -95,6 +98,13 @@ class GroupProcessor(StatefulProcessor):
         context = TaskContext.get()
         name = context.getLocalProperty("sql.streaming.queryId") if context else None
         return name or ""
+
+    @property
+    def _told(self) -> Told:
+        from penstock.spark.control.told import TOLD, Told
+
+        context = TaskContext.get()
+        return Told.of(context.getLocalProperty(TOLD) if context else None)
 
     @cached_property
     def _kept(self) -> SparkStateStore:

@@ -8,6 +8,7 @@ are not handed out again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,7 +20,7 @@ from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
 from penstock.spark.delivery.batch_counts import numbers_by_batch
-from penstock.spark.delivery.batch_sink import BatchSink
+from penstock.spark.delivery.batch_sink import BatchSink, Staged
 from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:
@@ -86,10 +87,20 @@ class SparkQuery(Query):
         self._forget()
         self._rows = numbers_by_batch()
 
-    def receive(self, batch: int, rows: pl.DataFrame, into: BatchSink | None = None) -> None:
+    @property
+    def has_subscribers(self) -> bool:
+        return bool(self._subscribers)
+
+    def receive(
+        self,
+        batch: int,
+        rows: pl.DataFrame,
+        into: BatchSink | None = None,
+        staged: Sequence[Staged] = (),
+    ) -> None:
         """Take over what a micro-batch computed, and write it where it goes."""
-        self._rows[batch] = rows.height
-        write = None if into is None else (lambda shown: into.write(batch, shown))
+        self._rows[batch] = rows.height + sum(each.rows for each in staged)
+        write = None if into is None else (lambda shown: into.write(batch, shown, staged))
         self._hand_on(batch, rows, write)
         with self._arrived:
             self._arrived.notify_all()

@@ -95,7 +95,8 @@ class RunningPipeline:
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> BasePipeline:
         kind = NativePipeline if self._is_native else Pipeline
-        spark, keys, hands = self._engine.session, self.share.keys, (self._deliver, self._report)
+        spark, keys = self._engine.session, self.share.keys
+        hands = (self._deliver, self._report, self.delivery.sinks_for_tasks)
         groups = 1 if self.share.is_small else None
         return kind(spark, self.program, keys, frames, self.checkpoint, *hands, groups=groups)
 

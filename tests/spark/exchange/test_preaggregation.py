@@ -6,23 +6,32 @@ exchange in memory aggregates all rows that it may.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from penstock.io.results import write_part
+from penstock.kernel.state import from_ipc
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import about
-from penstock.spark.exchange.exchange import FOLDED, SCHEMA, STREAM_PROGRESS, Packer
+from penstock.spark.control.told import Told
+from penstock.spark.exchange.exchange import (
+    FOLDED,
+    SCHEMA,
+    STAGED_RESULTS,
+    STREAM_PROGRESS,
+    Packer,
+)
 from penstock.spark.exchange.preaggregation import (
-    Preaggregation,
-    on_time_from,
     on_time_in,
     preaggregations,
 )
@@ -44,7 +53,7 @@ def planned(*texts: str, options: Options | None = None) -> tuple[PipelineGroup,
 def folded_for(*texts: str, options: Options | None = None) -> dict[str, list[str]]:
     share, program = planned(*texts, options=options)
     found = preaggregations(program, share.keys)
-    return {name: [each.spec.name for each in those] for name, those in found.items()}
+    return {n: [one.spec.name for one in each.aggregates] for n, each in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -65,11 +74,12 @@ def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT k, v FROM a WHERE v > 2",
         "SELECT k, max_by(v, d) AS m FROM a [RANGE 10 MICROSECONDS] GROUP BY k",  # an order
         "SELECT count(DISTINCT v) AS n FROM a [RANGE 10 MICROSECONDS]",  # keeps much
         "SELECT approx_count_distinct(v) AS n FROM a [RANGE 10 MICROSECONDS]",
         "SELECT count(*) AS n FROM a [RANGE 3 ROWS]",
+        "SELECT max(row_num) AS n FROM a [RANGE 10 MICROSECONDS]",
+        "SELECT row_num, v FROM a",
         "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS] GROUP BY k EMIT CHANGES",
         "SELECT x.k, y.v FROM a x JOIN b y ON x.k = y.k "
         "AND x.ts BETWEEN y.ts AND y.ts + INTERVAL 5 MICROSECONDS",
@@ -81,7 +91,8 @@ def test_others_get_their_rows(text: str) -> None:
 
 def test_one_reader_that_needs_the_rows_is_enough_for_all_to_get_them() -> None:
     assert folded_for(TUMBLING, SLIDING)["a"]
-    assert folded_for(TUMBLING, "SELECT k, v FROM a") == {}
+    ordered = "SELECT k, max_by(v, d) AS m FROM a [RANGE 10 MICROSECONDS] GROUP BY k"
+    assert folded_for(TUMBLING, ordered) == {}
 
 
 def test_algorithms_that_look_at_rows_get_them() -> None:
@@ -97,9 +108,9 @@ def rows_of(count: int, keys: int) -> list[dict[str, Any]]:
 def packed(rows: list[dict[str, Any]], told: dict[str, int] | None, **when: Any) -> pl.DataFrame:
     share, program = planned(TUMBLING)
     stream: Stream = program.streams[0]
-    how = Preaggregation(preaggregations(program, share.keys)["a"], **when)
+    how = replace(preaggregations(program, share.keys)["a"], **when)
     packer = Packer(0, stream, share.keys["a"], GROUPS, how)
-    text = None if told is None else json.dumps(told)
+    text = None if told is None else Told(told).as_text()
     lines = packer.run(iter([block_of(stream, rows)]), 0, text)
     found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
     assert isinstance(found, pl.DataFrame)
@@ -128,7 +139,6 @@ def test_rows_that_may_be_late_are_sent_as_they_are() -> None:
 def test_a_task_that_is_told_nothing_sends_all_rows() -> None:
     rows = rows_of(5000, keys=7)
     assert counted(packed(rows, None)) == counted(packed(rows, {})) == (0, 5000, 5000)
-    assert on_time_from(None, "a") == on_time_from("{}", "a") == END
 
 
 def test_rows_without_a_time_are_sent_as_they_are() -> None:
@@ -167,3 +177,57 @@ def test_with_a_bound_on_some_rows_no_row_is_surely_on_time() -> None:
     pipeline.process(MicroBatch({"a": [[rows_of(20, 2)]]}, some), lambda group: worker)
     reports = [output.progress() for output in pipeline.outputs[-1].values()]
     assert [report["on_time_from"] for report in reports] == [{"a": END}] * 2
+
+
+# --- queries that look at single rows ------------------------------------------------------------
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    "parquet": pl.read_parquet,
+    "csv": pl.read_csv,
+    "json": pl.read_ndjson,
+}
+ROWS = "SELECT k, v * 2 AS w, ts FROM a WHERE v >= 10"
+
+
+def staged(tmp_path: Path, *texts: str, told: Told) -> pl.DataFrame:
+    share, program = planned(*texts)
+    stream: Stream = program.streams[0]
+    packer = Packer(0, stream, share.keys["a"], GROUPS, preaggregations(program, share.keys)["a"])
+    lines = packer.run(iter([block_of(stream, rows_of(5000, keys=7))]), 0, told.as_text())
+    found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_results_of_queries_over_single_rows_are_written_by_the_tasks(
+    tmp_path: Path, format: str
+) -> None:
+    sinks = {"q0": (format, str(tmp_path))}
+    lines = staged(tmp_path, ROWS, told=Told({"a": 20}, sinks))
+    [line] = lines.filter(pl.col("seq") == STAGED_RESULTS).to_dicts()
+    [which] = from_ipc(line["payload"]).to_dicts()
+    expected = [row for row in rows_of(5000, keys=7) if row["v"] >= 10 and row["ts"] >= 20]
+    assert (which["query"], which["rows"]) == ("q0", len(expected))
+    whole = write_part(
+        tmp_path,
+        "whole",
+        format,
+        pl.DataFrame({"k": ["0"], "w": [1], "ts": [2]}),
+        [Path(which["file"])],
+    )
+    assert READERS[format](whole).get_column("w").to_list() == [
+        row["v"] * 2 for row in expected
+    ] + [1]
+    # Rows that may be late go to their group, and nothing is left but the two files.
+    assert counted(lines)[1:] == (2000, 5000)
+    assert {file.name for file in tmp_path.iterdir()} == {whole.name, Path(which["file"]).name}
+
+
+def test_where_the_driver_wants_the_results_all_rows_go_to_the_groups(tmp_path: Path) -> None:
+    assert counted(staged(tmp_path, ROWS, told=Told({"a": BEGINNING}))) == (0, 5000, 5000)
+    sinks = {"q0": ("parquet", str(tmp_path))}
+    both = staged(tmp_path, ROWS, TUMBLING, told=Told({"a": BEGINNING}, sinks))
+    assert counted(both) == (5000, 0, 5000)
+    assert STAGED_RESULTS in both.get_column("seq")
+    assert counted(staged(tmp_path, ROWS, TUMBLING, told=Told({"a": 0}))) == (0, 5000, 5000)

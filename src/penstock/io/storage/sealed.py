@@ -89,12 +89,19 @@ def write_private(file: Path, data: bytes) -> None:
 def whole(file: Path, failure: str, remedy: str) -> Iterator[Path]:
     """A hidden file to write to: it gets its name when that is done, or is removed."""
     hidden = file.with_name(f".{file.name}")
-    try:
+    with or_removed(hidden, failure, remedy):
         yield hidden
         hidden.replace(file)
+
+
+@contextmanager
+def or_removed(file: Path, failure: str, remedy: str) -> Iterator[None]:
+    """A file that cannot be written is removed, and the error says what to do."""
+    try:
+        yield
     except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
         with suppress(OSError):
-            hidden.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
         hint = f"{remedy}; no row that was read is lost"
         raise HostError(f"{failure}: {cause}", hint=hint) from cause
 

@@ -9,23 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import polars as pl
 
 from penstock.io.late_rows import as_late_rows
+from penstock.io.results import SINK_FORMATS
 from penstock.kernel.rejected import Reason
+from penstock.kernel.types import polars_type
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
-from penstock.spark.delivery.batch_sink import BatchSink
-from penstock.spark.delivery.delivery import RESULT, BatchReport, Line
+from penstock.spark.delivery.batch_sink import BatchSink, Staged
+from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, Line
 from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
+from penstock.spark.session import is_one_process
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
 
@@ -94,11 +98,33 @@ class BatchDelivery:
         """Leave the directories to others."""
         self._outputs.release()
 
+    def sinks_for_tasks(self) -> dict[str, tuple[str, str]]:
+        """Where tasks may write results themselves: format and folder, by query.
+
+        Only if tasks have the driver's file system, nobody else wants these rows, and they need no
+        order. Whoever subscribes while a batch is under way gets rows from the next one on.
+        """
+        master = self._engine.session.sparkContext.master
+        return {
+            name: (query.sink.format, str(Path(str(query.sink.path)).resolve()))
+            for name, query in self._queries.items()
+            if query.sink is not None and query.sink.format in SINK_FORMATS
+            if name in self.wanted and not query.has_subscribers and is_one_process(master)
+            if not isinstance(query.plan, Ordered)
+        }
+
     def deliver(self, batch: int, lines: Sequence[Line]) -> None:
         """Hand on what a batch put out."""
         together: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        staged: dict[str, list[Staged]] = {}
         for _, name, kind, rows in sorted(lines, key=lambda line: line[0]):
-            together.setdefault((name, kind), []).append(rows)
+            if kind == STAGED:
+                files = (Staged(Path(file), count) for _, file, count in rows.iter_rows())
+                staged.setdefault(name, []).extend(files)
+                none = pl.DataFrame(schema=schema_of(self._program.queries[name]))
+                together.setdefault((name, RESULT), []).append(none)
+            else:
+                together.setdefault((name, kind), []).append(rows)
         rejected = []
         for (name, kind), parts in together.items():
             if kind != RESULT:
@@ -108,10 +134,12 @@ class BatchDelivery:
                 answer = _in_order(self._program.queries[name], pl.concat(parts))
                 into = self._into.get(query_rows(name))
                 for _ in step("deliver.query"):
-                    self._queries[name].receive(batch, answer, into)
+                    self._queries[name].receive(batch, answer, into, staged.get(name, ()))
         for rejects in rejected:
             self._engine._keep_rejected(rejects, self._pipeline, batch)
         self._write_late(batch, rejected)
+        for each in chain.from_iterable(staged.values()):
+            each.file.unlink(missing_ok=True)
 
     def count(self, report: BatchReport) -> None:
         """Count what became known of a batch; before it is committed, so that it counts once."""
@@ -137,6 +165,11 @@ class BatchDelivery:
             if sink is not None and found:
                 for _ in step("deliver.late"):
                     sink.write(batch, pl.concat(found))
+
+
+def schema_of(plan: Node) -> dict[str, Any]:
+    """The columns of a query's results, as the kernel has them."""
+    return {column.name: polars_type(column.type) for column in plan.schema}
 
 
 def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:

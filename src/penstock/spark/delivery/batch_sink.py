@@ -6,6 +6,8 @@ console it is shown. Anything else is handed to Spark's writer of that name, to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from penstock.spark.engine import Engine
 
 
+@dataclass(frozen=True)
+class Staged:
+    """Results of a batch that a task has written, to a hidden file."""
+
+    file: Path
+    rows: int
+
+
 class BatchSink:
     """One place that rows are declared to go INTO; `name` is whose rows they are."""
 
@@ -32,13 +42,19 @@ class BatchSink:
         self._sink = sink
         self._manifest = manifest  # of the files that are written
 
-    def write(self, batch: int, rows: pl.DataFrame) -> None:
+    def write(self, batch: int, rows: pl.DataFrame, staged: Sequence[Staged] = ()) -> None:
+        """Write the rows of a batch, and those that tasks have written already, as one file."""
         sink = self._sink
         if sink.format in SINK_FORMATS:
-            file = write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows)
+            folder, name, files = (
+                Path(str(sink.path)),
+                f"part-{batch:08d}",
+                [s.file for s in staged],
+            )
+            file = write_part(folder, name, sink.format, rows, files)
             reach("sink.written")
             if self._manifest is not None:
-                self._manifest.add(batch, file, rows.height)
+                self._manifest.add(batch, file, rows.height + sum(s.rows for s in staged))
             return
         if sink.format == CONSOLE:
             ConsoleSink(self._name, sink).write(rows, batch)

@@ -12,8 +12,9 @@ from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
 from penstock.runtime.status import OperatorStatus
 
-#: What the lines are that groups put out, besides rejected rows (`Reason`).
-RESULT, PROGRESS = "result", "progress"
+#: What the lines are that groups put out, besides rejected rows (`Reason`): results, the files that
+#: results were staged in, and how far things have come.
+RESULT, STAGED, PROGRESS = "result", "staged", "progress"
 
 
 #: Rows that a micro-batch put out: (group, query or stream, kind, rows).

@@ -26,7 +26,8 @@ are punctuation (PUNCTUATED BY) go to every group; one of them answers for those
 
 Rows may be aggregated here already (`preaggregation`). Then a line is like that of a block, with
 FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload;
-`rows` is how many rows are in them, shared out to the groups.
+`rows` is how many rows are in them, shared out to the groups. Results of queries that look at
+single rows may even be written here; STAGED_RESULTS says to which files.
 """
 
 from __future__ import annotations
@@ -44,12 +45,9 @@ from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
-from penstock.spark.exchange.preaggregation import (
-    ON_TIME_FROM,
-    Preaggregate,
-    Preaggregation,
-    on_time_from,
-)
+from penstock.spark.control.told import TOLD, Told
+from penstock.spark.exchange.preaggregation import Preaggregate, Preaggregation
+from penstock.spark.exchange.row_query import RowQuery
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
@@ -61,7 +59,8 @@ GROUP = "penstock_group"
 #: The time of the batch, in ticks, where it matters.
 NOW = "penstock_now"
 #: Where a block has its number.
-STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF, FOLDED = -1, -2, -3, -4, -5
+STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
+FOLDED, STAGED_RESULTS = -5, -6
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -113,12 +112,13 @@ class Packer:
             yield from self.run(batches, 0, None)
             return
         leave_out_modules()
-        yield from self.run(batches, context.partitionId(), context.getLocalProperty(ON_TIME_FROM))
+        yield from self.run(batches, context.partitionId(), context.getLocalProperty(TOLD))
 
-    def run(self, batches: Batches, task: int, told: str | None) -> Batches:
-        """The lines of one task, which was `told` by the driver what rows are on time."""
+    def run(self, batches: Batches, task: int, text: str | None) -> Batches:
+        """The lines of one task; `text` is what it was told by the driver."""
         reach("exchange.begin")
-        since = on_time_from(told, self.stream.name) if self.preaggregation.aggregates else END
+        told = Told.of(text)
+        since = self.preaggregation.on_time_from(told, self.stream.name)
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         further = [time.column for time in self.stream.further]
@@ -144,7 +144,7 @@ class Packer:
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
             if since < END and rows.height >= self.preaggregation.least:
-                rows, folded = self._folded(rows, task, since)
+                rows, folded = self._folded(rows, task, since, told)
                 # Where a task's rows do not become fewer, those that follow will not either.
                 since = END if folded is None else since
                 yield from folded or ()
@@ -207,7 +207,7 @@ class Packer:
                 yield self.groups[place], part
 
     def _folded(
-        self, rows: pl.DataFrame, task: int, since: int
+        self, rows: pl.DataFrame, task: int, since: int, told: Told
     ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
         """Rows that are sent as they are, and lines of what the others come to; None: many."""
         times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
@@ -224,7 +224,16 @@ class Packer:
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
                 lines += self._shared_out(aggregate, partials, piece.height, task)
+            for query in how.queries:
+                lines += self._staged(query, piece, task, told)
         return left, lines
+
+    def _staged(self, query: RowQuery, rows: pl.DataFrame, task: int, told: Told) -> Batches:
+        """Results that were written, for some group to hand on."""
+        staged = query.stage(rows, told.sinks[query.name])
+        if staged is not None:
+            group = self.groups[task % len(self.groups)]
+            yield _line(group, self.number, task, STAGED_RESULTS, staged, staged.item(0, "rows"))
 
     def _shared_out(
         self, aggregate: Preaggregate, partials: pl.DataFrame | None, rows: int, task: int

@@ -1,22 +1,21 @@
 """Pre-aggregation: the exchange makes the partial aggregates, and groups only merge them.
 
-Rows that many of them share a group and a pane are few when they are aggregated, so they are before
-they are packed and shuffled, by all tasks that read; what a group gets is what its aggregate would
-have kept of them. That takes an aggregate whose rows come straight from a stream, through operators
+Where many rows share a group and a pane, what an aggregate keeps of them is small. So tasks that
+read aggregate rows before they are packed and shuffled, and a group gets what its aggregate would
+have kept. That takes an aggregate whose rows come straight from a stream, through operators
 that look at single rows; its functions must not depend on the order of rows, and keep little.
 
-All readers of a stream must be such aggregates: else rows are sent anyway. Whether it pays is seen
-when the first rows of a task were aggregated. Either way the result is the same, so tasks decide
-for themselves.
+All readers of a stream must be such aggregates, or queries whose results tasks may write
+(`row_query`): else rows are sent anyway. Whether it pays is seen when the first rows of a task were
+aggregated. Either way the result is the same, so tasks decide for themselves.
 
 Only rows that are surely on time may be aggregated: the others must be looked at one by one, where
-the bound is known. A task is told by the driver from which time on that holds (`ON_TIME_FROM`), as
-groups have reported it after the batch before; told nothing, it sends all rows as they are.
+the bound is known. A task is told by the driver from which time on that holds (`control/told.py`),
+as groups have reported it after the batch before; told nothing, it sends all rows as they are.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,10 +25,9 @@ import polars as pl
 
 from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.wid.wid import WidAggregate
-from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator
 from penstock.model.expressions import Ref
-from penstock.model.punctuation import Punctuation
+from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
 from penstock.optimizer.build import operator_of
@@ -41,16 +39,18 @@ from penstock.optimizer.specs import (
     SelectSpec,
     SourceSpec,
     Spec,
+    StaticJoinSpec,
     WindowSpec,
 )
+from penstock.plan import nodes
+from penstock.plan.graph import columns_used
+from penstock.spark.control.told import Told
+from penstock.spark.exchange.row_query import RowQuery, through
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.windows import Sliding
 
 Chain: TypeAlias = tuple[PhysicalPlan, tuple[Spec, ...], tuple[str, ...]]
 """An aggregate, the operators in front of it, and what the keys are called there."""
-
-#: The local property by which the driver tells tasks: JSON, stream -> time.
-ON_TIME_FROM = "penstock.on_time_from"
 
 #: Rows by which a task finds out whether it pays; of fewer than LEAST, none are aggregated.
 SAMPLE, LEAST = 1 << 16, 1 << 12
@@ -83,36 +83,30 @@ class Preaggregate:
 
     def fold(self, rows: pl.DataFrame) -> pl.DataFrame | None:
         """What the aggregate keeps of rows; None: nothing."""
-        for operator in self._operators:
-            out = _Collected()
-            operator.on_batch(0, Block(rows), out)
-            rows = out.rows
+        rows = through(self._operators, rows)
         return self._aggregate.preaggregated(rows) if rows.height else None
-
-
-class _Collected:
-    """What an operator puts out for one block."""
-
-    rows: pl.DataFrame
-
-    def batch(self, block: Block) -> None:
-        self.rows = block.rows
-
-    def punctuation(self, punctuation: Punctuation) -> None:
-        """It is given none."""
 
 
 @dataclass(frozen=True)
 class Preaggregation:
-    """All aggregates that read a stream, and when it pays; none: rows are sent as they are."""
+    """All that read a stream, and when it pays; none: rows are sent as they are."""
 
     aggregates: tuple[Preaggregate, ...] = ()
+    queries: tuple[RowQuery, ...] = ()
     sample: int = SAMPLE
     least: int = LEAST
-    gain: float = GAIN
+    gain: int = GAIN
+
+    def on_time_from(self, told: Told, stream: str) -> int:
+        """From which time on rows are served here; END: groups need all of them."""
+        served = bool(self.aggregates or self.queries)
+        served = served and all(query.name in told.sinks for query in self.queries)
+        return told.on_time_from.get(stream, END) if served else END
 
     def pieces(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
         """Rows as they are to be aggregated: a few, and, if that pays, the rest."""
+        if not self.aggregates:
+            return [rows] if rows.height else []
         return [part for part in (rows[: self.sample], rows[self.sample :]) if part.height]
 
     def pays(self, rows: int, folded: Iterable[pl.DataFrame | None]) -> bool:
@@ -121,13 +115,8 @@ class Preaggregation:
         return sent * self.gain <= rows
 
 
-def on_time_from(told: str | None, stream: str) -> int:
-    """From which time on rows of a stream are on time, by what the driver has told."""
-    return int(json.loads(told).get(stream, END)) if told else END
-
-
 def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """The same after a batch, by what groups report of it.
+    """From which time on rows are on time after a batch, by what groups report of it.
 
     Nothing if one of them runs other aggregates by now than those that the exchange would fold for.
     """
@@ -139,29 +128,43 @@ def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def preaggregations(
     program: Program, keys: Mapping[str, PartitionKeys]
-) -> dict[str, tuple[Preaggregate, ...]]:
-    """For each stream of which it holds, the aggregates that are all of its readers."""
+) -> dict[str, Preaggregation]:
+    """For each stream of which it holds, the aggregates and queries that are all of its readers."""
     plans = walk(program.plans.values())
     numbers = {plan: number for number, plan in enumerate(plans)}
     readers: dict[PhysicalPlan, list[PhysicalPlan]] = {plan: [] for plan in plans}
     for plan in plans:
         for below in plan.inputs:
             readers[below].append(plan)
-    results = set(program.plans.values())
+    results: dict[PhysicalPlan, list[str]] = {}
+    for name, plan in program.plans.items():
+        results.setdefault(plan, []).append(name)
     found = {}
+    numbered = {
+        node.stream.name
+        for node, used in columns_used(program.queries.values()).items()
+        if isinstance(node, nodes.Source) and ROW_NUM in used
+    }
     for stream in filter(_is_plain, program.streams):
+        if stream.name in numbered:
+            continue  # rows get their numbers in the groups
         sources = [p for p in plans if _is_source(p.spec, stream)]
         chains = [
             chain
             for source in sources
             for chain in _chains(source, readers, results, stream, keys[stream.name])
         ]
-        whole = tuple(
-            Preaggregate(numbers[plan], plan.spec, steps, mine)
-            for plan, steps, mine in filter(None, chains)
-        )
-        if whole and len(whole) == len(chains):
-            found[stream.name] = whole
+        if None in chains:
+            continue
+        aggregates, queries = [], []
+        for plan, steps, mine in filter(None, chains):
+            if isinstance(plan.spec, ProjectSpec):
+                names = results[plan]
+                queries += [RowQuery(n, program.queries[n].schema, steps) for n in names]
+            else:
+                aggregates.append(Preaggregate(numbers[plan], plan.spec, steps, mine))
+        when = {"sample": SAMPLE, "least": LEAST, "gain": GAIN}
+        found[stream.name] = Preaggregation(tuple(aggregates), tuple(queries), **when)
     return found
 
 
@@ -178,28 +181,28 @@ def _is_source(spec: Spec, stream: Stream) -> bool:
 def _chains(
     source: PhysicalPlan,
     readers: Mapping[PhysicalPlan, Sequence[PhysicalPlan]],
-    results: set[PhysicalPlan],
+    results: Mapping[PhysicalPlan, Sequence[str]],
     stream: Stream,
     keys: PartitionKeys,
 ) -> Iterator[Chain | None]:
-    """The aggregates behind a source; None where there is something else."""
-    assert isinstance(source.spec, SourceSpec)
-    names = {name: name for name in (*(keys or ()), *filter(None, [stream.timestamp]))}
-    # A plan, the operators up to it, and what keys and time are called behind it.
+    """The aggregates and results behind a source; None where there is something else."""
+    names = {name: name for name in (*(keys or ()), str(stream.timestamp))}
+    # A plan, the operators up to it, and what keys and time are called behind it, if they are.
     open_: list[tuple[PhysicalPlan, tuple[Spec, ...], dict[str, str] | None]] = [
-        (source, (), None if source.spec.with_late or keys is None else names)
+        (source, (), names)
     ]
     while open_:
         plan, steps, known = open_.pop()
-        if plan in results or known is None:
-            yield None
-            continue
+        if plan in results:
+            # Only a projection has the columns of the query, and no others.
+            yield (plan, steps, ()) if isinstance(plan.spec, ProjectSpec) else None
         for reader in readers[plan]:
             spec = reader.spec
-            if isinstance(spec, SelectSpec | ProjectSpec) or _is_bucket(spec):
-                open_.append((reader, (*steps, spec), _renamed(spec, known)))
+            if isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec):
+                after = None if known is None else _renamed(spec, known)
+                open_.append((reader, (*steps, spec), after))
             else:
-                yield _chain(reader, steps, known, stream, keys)
+                yield None if known is None else _chain(reader, steps, known, stream, keys)
 
 
 def _is_bucket(spec: Spec) -> bool:
@@ -208,6 +211,8 @@ def _is_bucket(spec: Spec) -> bool:
 
 def _renamed(spec: Spec, known: Mapping[str, str]) -> dict[str, str] | None:
     """What columns are called behind an operator; None: one of them is not there."""
+    if isinstance(spec, StaticJoinSpec):
+        return None
     if not isinstance(spec, ProjectSpec):
         return dict(known)
     names = {c.value.name: c.name for c in reversed(spec.columns) if isinstance(c.value, Ref)}

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.control.control_stream import PULSE
+from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS
 from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
 from penstock.spark.exchange.preaggregation import (
@@ -78,11 +79,11 @@ class Exchange:
     salt: int = 0
 
     def __post_init__(self) -> None:
-        self._folded = preaggregations(self.program, self.keys)
+        self._early = preaggregations(self.program, self.keys)
 
     def lines(self, batch: MicroBatch, on_time_from: Mapping[str, int]) -> list[Line]:
         """Everything that the exchange hands over in one micro-batch."""
-        told = json.dumps(dict(on_time_from))
+        told = Told(on_time_from).as_text()
         found = [
             line
             for number, stream in enumerate(self.program.streams)
@@ -98,8 +99,9 @@ class Exchange:
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
         sample = 2 if self.salt % 2 else SAMPLE
-        folded = Preaggregation(self._folded.get(stream.name, ()), sample, least=1, gain=0)
-        packer = Packer(number, stream, self.keys[stream.name], groups, folded)
+        early = self._early.get(stream.name, Preaggregation())
+        early = replace(early, sample=sample, least=1, gain=0)
+        packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
         return [Line(**line) for line in packed.to_pylist()]
 

@@ -1,0 +1,36 @@
+"""Told: what the driver tells the tasks of a batch, as a local property of its job.
+
+It is not logged, so a batch that is repeated may be told something else: results must not depend on
+it, only how they are computed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+#: The property's name.
+TOLD = "penstock.told"
+#: Fewer results may as well go to the driver, which writes them all at once.
+STAGED_FROM = 50_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the driver tells the tasks of a batch.
+
+    From which time on rows of streams are surely on time, and the sinks (format, folder) of queries
+    whose results tasks may write; a group writes its own if there are as many as `staged_from`.
+    """
+
+    on_time_from: Mapping[str, int] = field(default_factory=dict)
+    sinks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    staged_from: int = STAGED_FROM
+
+    @classmethod
+    def of(cls, text: str | None) -> Told:
+        return cls(**json.loads(text)) if text else cls()
+
+    def as_text(self) -> str:
+        return json.dumps(asdict(self))
