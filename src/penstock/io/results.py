@@ -46,10 +46,14 @@ def _value(column: Column) -> pl.Expr:
     return within_time(ticks).alias(column.name) if column.type is Type.TIMESTAMP else ticks
 
 
+def no_rows(schema: Schema) -> pl.DataFrame:
+    """A table of that schema without rows, as the kernel has them."""
+    return pl.DataFrame(schema={column.name: polars_type(column.type) for column in schema})
+
+
 def no_results(schema: Schema) -> pl.DataFrame:
-    """A table of that schema without rows, as presented."""
-    rows = pl.DataFrame(schema={column.name: polars_type(column.type) for column in schema})
-    return presented(rows, schema)
+    """The same as presented."""
+    return presented(no_rows(schema), schema)
 
 
 def same_place(path: str, other: str) -> bool:

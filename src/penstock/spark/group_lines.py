@@ -18,7 +18,7 @@ from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
-from penstock.spark.exchange.row_query import stage, staged
+from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
 
 #: Spark handles many lines of a few megabytes better than one of hundreds.
@@ -30,6 +30,7 @@ _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]:
     """The exchange's lines of one group and batch, by stream."""
     found = [Arrivals() for _ in program.streams]
+    operators = walk(program.plans.values())
     # In one order, the same on every replay, however Spark has mixed them.
     for line in sorted(
         lines, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
@@ -51,7 +52,7 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
             case exchange.STAGED_RESULTS:
                 pass  # these only pass through (`handed_on`)
             case exchange.FOLDED:
-                target = walk(program.plans.values())[line.newest]
+                target = operators[line.newest]
                 arrived.folded.append(Folded(target.id, from_ipc(line.payload), line.rows))
             case exchange.STREAM_PROGRESS:
                 arrived.newest = max(arrived.newest, int(line.newest))
@@ -102,8 +103,8 @@ def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterato
     for name, sink in told.sinks.items():
         if name in results and results[name].height >= told.staged_from:
             rows = results.pop(name)
-            file = stage(rows, host.program.queries[name].schema, sink)
-            yield _OUTPUT(group, name, STAGED, rows.height, to_ipc(staged(name, file, rows.height)))
+            told_of = stage(name, rows, host.program.queries[name].schema, sink)
+            yield _OUTPUT(group, name, STAGED, rows.height, to_ipc(told_of))
     for (name, kind), rows in {
         **{(name, RESULT): rows for name, rows in results.items()},
         **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},

@@ -211,7 +211,7 @@ def check_reachable(master: str) -> None:
 
 
 def _driver_gigabytes() -> int:
-    """A quarter of the machine's memory: all results pass through the driver."""
+    """A quarter of the machine's memory: most results pass through the driver."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, min(8, total >> 32))
 

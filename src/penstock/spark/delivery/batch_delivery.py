@@ -11,15 +11,14 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import polars as pl
 
 from penstock.io.late_rows import as_late_rows
-from penstock.io.results import SINK_FORMATS
+from penstock.io.results import SINK_FORMATS, no_rows
 from penstock.kernel.rejected import Reason
-from penstock.kernel.types import polars_type
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
@@ -121,10 +120,8 @@ class BatchDelivery:
             if kind == STAGED:
                 files = (Staged(Path(file), count) for _, file, count in rows.iter_rows())
                 staged.setdefault(name, []).extend(files)
-                none = pl.DataFrame(schema=schema_of(self._program.queries[name]))
-                together.setdefault((name, RESULT), []).append(none)
-            else:
-                together.setdefault((name, kind), []).append(rows)
+                kind, rows = RESULT, no_rows(self._program.queries[name].schema)
+            together.setdefault((name, kind), []).append(rows)
         rejected = []
         for (name, kind), parts in together.items():
             if kind != RESULT:
@@ -165,11 +162,6 @@ class BatchDelivery:
             if sink is not None and found:
                 for _ in step("deliver.late"):
                     sink.write(batch, pl.concat(found))
-
-
-def schema_of(plan: Node) -> dict[str, Any]:
-    """The columns of a query's results, as the kernel has them."""
-    return {column.name: polars_type(column.type) for column in plan.schema}
 
 
 def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:

@@ -46,15 +46,11 @@ class BatchSink:
         """Write the rows of a batch, and those that tasks have written already, as one file."""
         sink = self._sink
         if sink.format in SINK_FORMATS:
-            folder, name, files = (
-                Path(str(sink.path)),
-                f"part-{batch:08d}",
-                [s.file for s in staged],
-            )
-            file = write_part(folder, name, sink.format, rows, files)
+            files = [each.file for each in staged]
+            file = write_part(Path(str(sink.path)), f"part-{batch:08d}", sink.format, rows, files)
             reach("sink.written")
             if self._manifest is not None:
-                self._manifest.add(batch, file, rows.height + sum(s.rows for s in staged))
+                self._manifest.add(batch, file, rows.height + sum(each.rows for each in staged))
             return
         if sink.format == CONSOLE:
             ConsoleSink(self._name, sink).write(rows, batch)

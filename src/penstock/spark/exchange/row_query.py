@@ -42,19 +42,14 @@ class RowQuery:
         results = through(self._operators, rows.with_columns(unnumbered))
         if not results.height:
             return None
-        file = stage(results.select(self.schema.names), self.schema, sink)
-        return staged(self.name, file, results.height)
+        return stage(self.name, results.select(self.schema.names), self.schema, sink)
 
 
-def staged(query: str, file: str, rows: int) -> pl.DataFrame:
-    """What is told of a file of results."""
-    return pl.DataFrame({"query": [query], "file": [file], "rows": [rows]})
-
-
-def stage(results: pl.DataFrame, schema: Schema, sink: Sequence[str]) -> str:
-    """Write results to a hidden file of the sink's."""
+def stage(query: str, results: pl.DataFrame, schema: Schema, sink: Sequence[str]) -> pl.DataFrame:
+    """Write results to a hidden file of the sink's; gives what is told of it."""
     format, folder = sink
-    return str(stage_part(Path(folder), format, presented(results, schema)))
+    file = stage_part(Path(folder), format, presented(results, schema))
+    return pl.DataFrame({"query": [query], "file": [str(file)], "rows": [results.height]})
 
 
 def through(operators: Iterable[Operator], rows: pl.DataFrame) -> pl.DataFrame:
