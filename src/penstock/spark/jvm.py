@@ -9,6 +9,7 @@ Python   Spark puts its own package, zipped and not compiled, in front of all ot
          does without the zip.
 Sockets  Between the two lies TCP, on which a short message waits for the one before it to be
          acknowledged: 40 ms for each step of a micro-batch. Sockets of the file system do not.
+Files    Hadoop starts a process for every file it makes; a class of ours does not (`java_classes`).
 
 What Java and the workers print goes to a file, not over the user's terminal; it is named in errors,
 and removed at the end of a run that had none.
@@ -33,12 +34,15 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.home import home
+from penstock.spark.java_classes import CLASS_PATH, class_path
 
 #: For a Java that has little to do: it compiles only once what it runs.
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 #: What set-up leaves for Java, in a folder of its own.
 FOLDER, ARCHIVE = "java-classes", "spark.jsa"
+#: With this set-up has Java make the archive.
+ARCHIVING = "-XX:ArchiveClassesAtExit"
 
 #: How Spark calls a socket, in characters, and how many the path of one may have.
 _SOCKET, _SOCKET_NAME, _LONGEST_SOCKET = ".sock", len("/.") + 36 + len(".sock"), 100
@@ -116,9 +120,17 @@ def forget_sockets(spark: SparkSession) -> None:
 
 def start_java(conf: SparkConf, log: Path) -> Any:
     """Java, with a gateway to it; whatever it and its workers print goes to a file."""
-    with log.open("ab") as file:
-        launch: Any = launch_gateway  # it has no types
-        return launch(conf, {"stdout": file, "stderr": subprocess.STDOUT})
+    before = dict(os.environ)
+    # An archive of classes that names a jar of ours would be void when that jar changes.
+    if ARCHIVING not in str(conf.get("spark.driver.extraJavaOptions", "")):
+        os.environ.update(class_path(before))
+    try:
+        with log.open("ab") as file:
+            launch: Any = launch_gateway  # it has no types
+            return launch(conf, {"stdout": file, "stderr": subprocess.STDOUT})
+    finally:
+        os.environ.pop(CLASS_PATH, None)
+        os.environ.update({k: v for k, v in before.items() if k == CLASS_PATH})
 
 
 def new_log() -> Path:

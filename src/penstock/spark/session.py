@@ -5,7 +5,9 @@ What is set and why:
     RocksDB state with changelog checkpoints    a batch writes what is new, not the whole state
     state checkpoints of the second format      attempts at a batch never share a file: the commit
                                                 says whose state counts, whatever became of others
-    file-system checkpoint manager              local files only: half of a small batch's time
+    file-system checkpoint manager              local files only: half of a small batch's time; in
+                                                queries of ours one that starts no process for each
+                                                file (`java_classes`)
     Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
     tracebacks in full                          else both steps of a batch have their own workers
@@ -78,9 +80,10 @@ _Key = tuple[int | None, str | None, tuple[tuple[str, str], ...]]
 #: Sessions that are being started, by what they were asked for with.
 _BEGUN: dict[_Key, Future[SparkSession]] = {}
 
+FILE_MANAGER = _STREAMING + "checkpointFileManagerClass"
 #: Right for local files only.
 LOCAL_TUNING = {
-    _STREAMING + "checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    FILE_MANAGER: "org.apache.spark.sql.execution.streaming."
     "checkpointing.FileSystemBasedCheckpointFileManager",
 }
 

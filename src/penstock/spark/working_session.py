@@ -21,7 +21,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import session as pyspark_session
 
 from penstock.errors import HostError
-from penstock.spark.session import LOCAL_TUNING, PARTITIONS, TUNING, ship_package
+from penstock.spark import java_classes
+from penstock.spark.session import (
+    FILE_MANAGER,
+    LOCAL_TUNING,
+    PARTITIONS,
+    TUNING,
+    is_one_process,
+    ship_package,
+)
 
 
 def take_over(spark: SparkSession, conf: Mapping[str, str] | None) -> None:
@@ -80,13 +88,21 @@ def working_session(spark: SparkSession) -> SparkSession:
             # A setting of the whole application cannot be set, and holds in every session anyway.
             with suppress(PySparkException):
                 session.conf.set(key, value)
-    is_local = str(spark.sparkContext.master).startswith("local")
-    for key, value in {**TUNING, **(LOCAL_TUNING if is_local else {})}.items():
+    for key, value in {**TUNING, **_for_local_files(spark)}.items():
         session.conf.set(key, value)
     # As many partition groups as there are cores, unless the user has said how many.
     if PARTITIONS not in theirs:
         session.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return session
+
+
+def _for_local_files(spark: SparkSession) -> dict[str, str]:
+    """Settings for checkpoints of a Spark on this machine; a Java of our own has a better class."""
+    master = str(spark.sparkContext.master)
+    if not master.startswith("local"):
+        return {}
+    ours = is_one_process(master) and java_classes.are_known(spark)
+    return {**LOCAL_TUNING, **({FILE_MANAGER: java_classes.FILE_MANAGER} if ours else {})}
 
 
 def adopted(frame: DataFrame, session: SparkSession) -> DataFrame:
