@@ -57,6 +57,7 @@ from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
+from penstock.spark.sources.narrow_reading import Needed
 from penstock.spark.worker import leave_out_modules
 
 GROUP = "penstock_group"
@@ -133,7 +134,8 @@ class Packer:
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
         newest_of = dict.fromkeys(further, BEGINNING)
         count = seq = 0
-        for rows, bad in (block for batch in batches for block in self._blocks(batch)):
+        needed = how.needed(BEGINNING if results.passes_late else since, self.stream)
+        for rows, bad in (block for batch in batches for block in self._blocks(batch, needed)):
             count += rows.height
             if bad is not None and bad.height:
                 count += bad.height
@@ -170,14 +172,16 @@ class Packer:
             yield self._told(task, FIGURES, BEGINNING, 0, figures)
         reach("exchange.over")
 
-    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
+    def _blocks(
+        self, batch: pa.RecordBatch, needed: Needed | None
+    ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""
         if not batch.num_rows:
             return
         now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
         if PATH in batch.schema.names:
             for path in batch.column(PATH).to_pylist():
-                for block in read_file(path, self.stream):
+                for block in read_file(path, self.stream, needed):
                     yield self._not_ahead(block.rows, block.rejected, now)
         else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))

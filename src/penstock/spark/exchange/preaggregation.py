@@ -47,6 +47,7 @@ from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
 from penstock.spark.exchange.row_query import RowQuery, Step, through
 from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.sources.narrow_reading import Needed
 from penstock.windows import Sliding
 
 Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
@@ -91,7 +92,8 @@ class Preaggregate:
 class Preaggregation:
     """All that read a stream, and when it pays; none: rows are sent as they are.
 
-    `has_groups`: whether there are groups behind it; else the driver takes what is sent.
+    `has_groups`: whether there are groups behind it; else the driver takes what is sent. `columns`
+    are those of the stream that anybody looks at; None: perhaps all.
     """
 
     aggregates: tuple[Preaggregate, ...] = ()
@@ -100,6 +102,7 @@ class Preaggregation:
     least: int = LEAST
     gain: int = GAIN
     has_groups: bool = True
+    columns: frozenset[str] | None = None
 
     def on_time_from(self, told: Told, stream: str) -> int:
         """From which time on rows are served here; END: groups need all of them."""
@@ -107,6 +110,13 @@ class Preaggregation:
         if self.has_groups:
             served = served and all(query.name in told.sinks for query in self.queries)
         return told.on_time_from.get(stream, END) if served else END
+
+    def needed(self, since: int, stream: Stream) -> Needed | None:
+        """What is needed of rows that are served, which all from a time on are; None: all."""
+        looks_at_all = stream.timing.marker is not None or stream.timing.max_ahead is not None
+        if self.columns is None or since >= END or looks_at_all:
+            return None
+        return Needed(self.columns, since)
 
     def pieces(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
         """Rows as they are to be aggregated: a few, and, if that pays, the rest."""
