@@ -21,7 +21,14 @@ from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate
 from penstock.plan.nodes import Node
-from penstock.spark.faults import IN_DRIVER, IN_EXCHANGE, IN_FOLDING, IN_GROUP, IN_PULSE
+from penstock.spark.faults import (
+    IN_DRIVER,
+    IN_EXCHANGE,
+    IN_FOLDING,
+    IN_GROUP,
+    IN_PULSE,
+    IN_ROWS,
+)
 from tests.engine.running import rows_of
 
 Row = dict[str, Any]
@@ -42,6 +49,7 @@ TUMBLING = "SELECT k, count(*) AS n, sum(v) AS s FROM a [RANGE 2 SECONDS] GROUP 
 PAIRS = "SELECT x.k AS k, x.v AS v, y.v AS w FROM a x JOIN b y ON x.k = y.k WITHIN 2 SECONDS"
 ALL_PAIRS = PAIRS.replace("JOIN", "FULL JOIN")
 SESSIONS = "SELECT k, count(*) AS n, max(v) AS m FROM a GROUP BY session_window(ts, '1 seconds'), k"
+PICKED = "SELECT k, v * 2 AS w, ts FROM a WHERE v % 3 > 0"
 BY_VALUE = "SELECT v % 4 AS r, count(*) AS n FROM a [RANGE 3 SECONDS] GROUP BY v % 4"
 
 
@@ -52,12 +60,16 @@ class Shape:
     queries: Mapping[str, str]
     lowering: str = "kernel"
     has_late: bool = False
+    has_groups: bool = True
 
     @property
     def points(self) -> list[str]:
         """The fault points that a run comes by."""
-        tasks = IN_FOLDING if self.lowering == "native" else {**IN_EXCHANGE, **IN_GROUP}
-        found = [*tasks, *IN_DRIVER, *IN_PULSE]
+        if self.lowering == "native":
+            found = [*IN_FOLDING, *IN_DRIVER, *IN_PULSE]
+        else:
+            found = [*IN_EXCHANGE, *(IN_GROUP if self.has_groups else IN_ROWS)]
+            found += [*IN_DRIVER, *IN_PULSE]
         return [point for point in found if self.has_late or point != "deliver.late"]
 
     def script(self, folder: Path) -> str:
@@ -85,6 +97,8 @@ SHAPES = {
     "LATE INTO": Shape({"counts": COUNTS}, has_late=True),
     "two pipelines on a stream": Shape({"counts": COUNTS, "by_value": BY_VALUE}),
 }
+#: Without groups; of what is late all goes in.
+ROWS_ALONE = Shape({"picked": PICKED, "everything": "SELECT k, v, ts FROM a "}, has_groups=False)
 #: All shapes of the kernel at once: what a fault hits, it hits in all of them.
 TOGETHER = Shape(
     {

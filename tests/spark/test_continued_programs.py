@@ -16,6 +16,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.rows.choice import GROUPS
 from penstock.spark.state.checkpoint import Continued
 from tests.spark.placement.plans import plan
 
@@ -53,7 +54,8 @@ def group_of(texts: Mapping[str, str], before: Program | None = None) -> Pipelin
 def left_by(program: Program) -> Continued:
     written = json.loads(json.dumps(to_json(program.plans)))
     streams = tuple(stream.name for stream in program.streams)
-    return Continued(Path(), from_json(written), program.asked, streams, program.options)
+    plans = from_json(written)
+    return Continued(Path(), plans, program.asked, streams, program.options, GROUPS)
 
 
 class Runs:

@@ -38,10 +38,13 @@ def test_rows_without_a_key_in_common_meet_in_one_group() -> None:
     )
 
 
-def test_rows_that_no_operator_brings_together_need_no_partitioning() -> None:
-    assert "packets: no partitioning needed" in pipelines(
-        "SELECT src, len FROM packets WHERE len > 10"
+def test_rows_that_no_operator_brings_together_need_no_partitioning_and_no_state() -> None:
+    said = pipelines("SELECT src, len FROM packets WHERE len > 10")
+    assert said.endswith(
+        "  no state: all queries look at single rows, and tasks that read them compute the results"
     )
+    said = pipelines("SELECT src, ts FROM packets ORDER BY ts", late="SLACK 1 SECOND")
+    assert "packets: no partitioning needed\n  state: rows of `packets` are kept" in said
 
 
 def test_what_may_be_set_aside_keeps_a_query_in_the_kernel_and_is_said() -> None:

@@ -34,6 +34,7 @@ from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.state import segment_cache
 from tests.spark.fault_cases import (
     FILES,
+    ROWS_ALONE,
     SHAPES,
     STREAMS,
     TOGETHER,
@@ -155,11 +156,35 @@ def test_workers_and_batches_that_fail_on_spark_give_the_oracles_answers(
     assert not differences(written(TOGETHER, tmp_path), expected(TOGETHER))
 
 
+def test_a_driver_that_fails_without_groups_gives_the_oracles_answers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = faults.folder()
+    assert place is not None
+    write_inputs(ROWS_ALONE, tmp_path)
+    armed = [
+        ("exchange.over", "kill", 2),
+        ("rows.processed", "fail", 1),
+        ("rows.keep", "repeat", 2),
+        ("rows.kept", "fail", 3),
+        ("sink.written", "fail", 4),
+        ("batch.over", "fail", 2),
+    ]
+    for point, action, occurrence in armed:
+        faults.arm(place, point, action, occurrence=occurrence)
+    said = finish(spark, ROWS_ALONE.script(tmp_path))
+    hits = faults.hits(place)
+    faults.disarm(place)
+    assert said == ""
+    assert {hit.split()[0] for hit in hits} == {point for point, _, _ in armed}
+    assert not differences(written(ROWS_ALONE, tmp_path), expected(ROWS_ALONE))
+
+
 # --- the slow campaign ---------------------------------------------------------------------------
 
 #: All shapes: those of the kernel in one engine, where a fault meets all of them at once. A walk
 #: for each of them would take hours; in memory each is walked by itself (above).
-EVERY = {"together": TOGETHER, "native": SHAPES["native"]}
+EVERY = {"together": TOGETHER, "native": SHAPES["native"], "rows": ROWS_ALONE}
 SAME_PROCESS, NEW_PROCESS, OTHER_EXECUTOR = "same process", "new process", "other executor"
 #: More often than a task is tried: the query ends.
 FOR_GOOD = 1000

@@ -67,10 +67,15 @@ def test_rows_are_aggregated_where_they_are_read_but_for_late_ones(
     assert_frame_equal(ours.sort(by), local.query("q").results().sort(by), check_dtypes=False)
 
 
-@pytest.mark.parametrize("format", ["parquet", "csv"])
-def test_tasks_write_the_results_of_queries_over_single_rows(
-    spark: SparkSession, tmp_path: Path, format: str
+@pytest.mark.parametrize(("format", "staged_from"), [("parquet", 1), ("csv", 1), ("csv", 10_000)])
+def test_tasks_write_the_results_of_queries_over_single_rows_if_there_are_many(
+    spark: SparkSession,
+    tmp_path: Path,
+    format: str,
+    staged_from: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(told, "STAGED_FROM", staged_from)
     (tmp_path / "in").mkdir()
     write_file(tmp_path / "in" / "0.parquet", file_of(0), 0)
     source = f"FROM parquet '{tmp_path / 'in'}' OPTIONS (maxFilesPerTrigger '1')"
@@ -91,8 +96,7 @@ def test_tasks_write_the_results_of_queries_over_single_rows(
             read.append([each.rows_in for each in engine.status().operators if "Sel" in each.name])
         files.append(sorted(file.name for file in out.iterdir() if file.name[0] != "_"))
     assert files[-1] == [f"part-{batch:08d}.{format}" for batch in range(FILES)]
-    # Late rows go through the operators of a group, and those of the first batch of another run.
-    assert read == [[LATE], [ROWS], []]
+    assert read == [[2 * ROWS], [ROWS], []]
     expected = pl.concat(map(file_of, range(FILES))).filter(pl.col("v") < 100)
     reader = {"parquet": pl.read_parquet, "csv": pl.read_csv}[format]
     found = pl.concat(reader(out / name) for name in files[-1])  # type: ignore[operator]

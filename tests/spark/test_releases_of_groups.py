@@ -15,7 +15,7 @@ from penstock.model.releases import Releases
 from penstock.model.schema import ROW_NUM
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
-from penstock.spark.delivery.delivery import releases_of
+from penstock.spark.delivery.group_reports import releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,

@@ -35,4 +35,6 @@ class Arrivals:
     ends: bool = False  # whether the run ends with this batch
     highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
     folded: list[Folded] = field(default_factory=list)
+    #: late rows that went in where they were read: how many, and the oldest of them
+    passed: list[tuple[int, int]] = field(default_factory=list)
     clocks: dict[str, int] = field(default_factory=dict)  # bounds on columns of stamps

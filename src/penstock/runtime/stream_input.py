@@ -134,6 +134,10 @@ class StreamInput:
         """Take in the rows of a batch; what is counted from now on is counted of it."""
         self.tally = Tally()
         self._said = self.generator.standing()
+        for count, oldest in arrived.passed:
+            self.tally.passed += count
+            behind = self.generator.state.newest - oldest
+            self.tally.lateness = max(self.tally.lateness, behind)
         if arrived.malformed:
             self._reject(Reason.MALFORMED, pl.concat(arrived.malformed))
         if arrived.blocks:
@@ -234,7 +238,7 @@ class StreamInput:
             tally.passed += late.height
             return pl.concat([parts.on_time, late]), parts.dated
         passes = self.policy is LatePolicy.KEEP and not is_over
-        if passes and is_read(self.node_of_all) and not is_read(self.node):
+        if passes and self._reads_all:
             tally.passed += late.height
             return parts.on_time, parts.dated
         is_closed = generator.is_closed(late)
@@ -244,6 +248,17 @@ class StreamInput:
                 self._reject(reason, rows, keep=self.policy is not LatePolicy.DROP)
         let_in = pl.concat([parts.on_time, closed]) if self._reopens else parts.on_time
         return let_in, parts.dated if passes else parts.on_time
+
+    @property
+    def _reads_all(self) -> bool:
+        """Whether no query that reads it has anything to be late for."""
+        return is_read(self.node_of_all) and not is_read(self.node)
+
+    def passes_late(self) -> bool:
+        """Whether all rows below the bound go in, and are only counted."""
+        is_exact = self.generator.on_time_from() == self.generator.state.bound
+        lets_in = self.policy.lets_in or (self.policy is LatePolicy.KEEP and self._reads_all)
+        return is_exact and lets_in and not self.generator.state.ended
 
     def _read_punctuation(self, row: Mapping[str, Any], *, said: bool = True) -> str | None:
         """Take note of a row that is punctuation; gives why it is none."""

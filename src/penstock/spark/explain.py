@@ -1,5 +1,5 @@
 """What `explain` says of queries on Spark: the operators of a pipeline with all its queries, native
-or in the kernel, and by what their streams are partitioned."""
+or in the kernel, by what their streams are partitioned, and whether there is state."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ def explain_pipeline(share: PipelineGroup, program: Program) -> str:
     lines = [f"Pipeline of {', '.join(share.queries)}", f"  {lowering}: {program.reason}"]
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
+    elif not (form := share.form(program)).has_groups:
+        lines.append(f"  no state: {form.reason}, and tasks that read them compute the results")
     else:
         early = preaggregations(program, share.keys)
         for stream, keys in share.keys.items():
@@ -39,6 +41,8 @@ def explain_pipeline(share: PipelineGroup, program: Program) -> str:
             # Where a query wants the rows, it depends on where its results go.
             folded = stream in early and not early[stream].queries
             lines.append(f"  {stream}: {spread}{_FOLDED if folded else ''}")
+        if all(keys is None for keys in share.keys.values()):
+            lines.append(f"  state: {form.reason}")
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 
 

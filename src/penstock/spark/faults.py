@@ -55,12 +55,18 @@ IN_DRIVER = {
     "deliver.over": "everything has been delivered; nothing has been reported",
     "batch.over": "reports are made; what is left is Spark's commit",
 }
+#: The driver, where it takes the place of groups (`rows/host.py`):
+IN_ROWS = {
+    "rows.processed": "the batch has been carried through; nothing of it is delivered or kept",
+    "rows.keep": "(repeatable) everything has been delivered; the state is about to be written",
+    "rows.kept": "the state after the batch is there; the batch is not reported",
+}
 #: The driver, when it sends punctuation:
 IN_PULSE = {
     "pulse.send": "(repeatable) punctuation is about to be written",
     "pulse.written": "it is, under a name that nobody reads",
 }
-POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_PULSE}
+POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_ROWS, **IN_PULSE}
 #: Points that Python workers reach; the driver reaches the others.
 IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})
 #: Points that begin a step which may be done twice.

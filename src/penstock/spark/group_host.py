@@ -166,6 +166,14 @@ class GroupHost:
             ]
         return found
 
+    def on_time_from(self) -> dict[str, int]:
+        """From which time on rows of each stream are on time, whatever else they hold."""
+        return {name: each.generator.on_time_from() for name, each in self._host.inputs.items()}
+
+    def pass_late(self) -> list[str]:
+        """The streams whose late rows go in like others, and are counted."""
+        return [name for name, each in self._host.inputs.items() if each.passes_late()]
+
     def progress(self) -> dict[str, Any]:
         """Bounds and sizes, for whoever watches."""
         states = {name: stream.generator.state for name, stream in self._host.inputs.items()}
@@ -173,9 +181,7 @@ class GroupHost:
             "bounds": {name: state.bound for name, state in states.items()},
             "own": {name: state.own for name, state in states.items()},
             "newest": {name: state.newest for name, state in states.items()},
-            "on_time_from": {
-                name: stream.generator.on_time_from() for name, stream in self._host.inputs.items()
-            },
+            "on_time_from": self.on_time_from(),
             "awaited": self._host.enabling.awaited(),
             "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
             "operators": self._figures(),

@@ -18,11 +18,9 @@ from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
+from penstock.spark.exchange.exchange import ROWS_PER_LINE
 from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
-
-#: Spark handles many lines of a few megabytes better than one of hundreds.
-ROWS_PER_LINE = 1 << 18
 
 _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 
@@ -49,8 +47,12 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
                 column = program.streams[line.stream].further[line.rows].column
                 newest = arrived.highest.get(column, BEGINNING)
                 arrived.highest[column] = max(newest, int(line.newest))
-            case exchange.STAGED_RESULTS:
-                pass  # these only pass through (`handed_on`)
+            case exchange.STAGED_RESULTS | exchange.RESULTS:
+                pass  # these only pass through (`handed_on`, `rows/host.py`)
+            case exchange.FIGURES:
+                figures = json.loads(line.payload)
+                if figures["late"]:
+                    arrived.passed.append((figures["late"], figures["oldest"]))
             case exchange.FOLDED:
                 target = operators[line.newest]
                 arrived.folded.append(Folded(target.id, from_ipc(line.payload), line.rows))
@@ -111,9 +113,11 @@ def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterato
     }.items():
         for part in rows.iter_slices(ROWS_PER_LINE):
             yield _OUTPUT(group, name, kind, part.height, to_ipc(part))
-    progress = {
-        "rows": answers.rows,
-        "tallies": {name: tally.facts() for name, tally in answers.tallies.items()},
-        **host.progress(),
-    }
-    yield _OUTPUT(group, "", PROGRESS, 0, json.dumps(progress).encode())
+    progress = json.dumps(progress_of(host, answers))
+    yield _OUTPUT(group, "", PROGRESS, 0, progress.encode())
+
+
+def progress_of(host: GroupHost, answers: Answers) -> dict[str, Any]:
+    """What a group reports of a batch, as JSON holds it."""
+    tallies = {name: tally.facts() for name, tally in answers.tallies.items()}
+    return {"rows": answers.rows, "tallies": tallies, **host.progress()}

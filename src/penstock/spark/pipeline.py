@@ -13,21 +13,15 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.kernel.state import from_ipc
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
-from penstock.spark.delivery.delivery import (
-    PROGRESS,
-    BatchReport,
-    Line,
-    releases_of,
-    tallies_of,
-)
-from penstock.spark.delivery.operator_figures import operators_of
+from penstock.spark.delivery.delivery import PROGRESS, Line
+from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.exchange.preaggregation import (
     Preaggregation,
     on_time_in,
@@ -42,20 +36,19 @@ from penstock.spark.sources.sources import exchange
 #: After so many batches Java is told what it need not remember.
 _MANY = 1000
 #: With this Spark gives streams that have one task each the same task, one after the other.
-_TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
+TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
 
 
 class Pipeline(BasePipeline):
     """The pipeline of queries that the kernel computes."""
 
-    settings: ClassVar = {_TASKS_TOGETHER: "false"}
+    settings: ClassVar = {TASKS_TOGETHER: "false"}
 
     def _computed(self) -> DataFrame:
         spark, streams = self.spark, self.program.streams
         partitions = self.groups or int(str(spark.conf.get(PARTITIONS)))
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
-        # All streams are read side by side: a task per core is enough for all of them together.
-        tasks = -(-spark.sparkContext.defaultParallelism // len(streams))
+        tasks = tasks_of(spark, len(streams))
         early = preaggregations(self.program, self.keys)
         # Until a batch has told, only the first of all knows what was before it: nothing.
         self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
@@ -99,23 +92,17 @@ class Pipeline(BasePipeline):
         return lines
 
     def _finish(self, batch: int) -> None:
-        if batch % _MANY == _MANY - 1:
-            forget_sockets(self.spark)
-        groups = self._progress
-        # How far whole streams have come, every group says alike.
-        whole = groups[0] if groups else {"rows": {}, "bounds": {}, "newest": {}, "own": {}}
-        self._on_time_from = on_time_in(groups)
-        self.report(
-            BatchReport(
-                batch,
-                whole["rows"],
-                whole["bounds"],
-                whole["newest"],
-                {name for group in groups for name in group["awaited"]},
-                releases_of(group["releases"] for group in groups),
-                tallies_of([group["tallies"] for group in groups], whole["rows"]),
-                operators=operators_of(group["operators"] for group in groups),
-                changed=[group["changed"] for group in groups if group["changed"]],
-                own=whole["own"],
-            )
-        )
+        forget_now_and_then(self.spark, batch)
+        self._on_time_from = on_time_in(self._progress)
+        self.report(report_of(batch, self._progress))
+
+
+def tasks_of(spark: SparkSession, streams: int) -> int:
+    """Tasks for each of so many streams, which are read side by side: one per core in all."""
+    return -(-spark.sparkContext.defaultParallelism // streams)
+
+
+def forget_now_and_then(spark: SparkSession, batch: int) -> None:
+    """Tell Java now and then what it need not remember."""
+    if batch % _MANY == _MANY - 1:
+        forget_sockets(spark)

@@ -38,6 +38,7 @@ from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup
+from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.sources.directories import place_of
 from penstock.spark.sources.file_sizes import is_read_at_once
 from penstock.spark.state.checkpoint import Checkpoint
@@ -76,7 +77,8 @@ class RunningPipeline:
             if place is None:
                 held.callback(shutil.rmtree, folder, ignore_errors=True)
             declared = share.continued.declared if share.continued is not None else {}
-            self.checkpoint = Checkpoint(folder, self.program, declared)
+            self.form = share.form(self.program)
+            self.checkpoint = Checkpoint(folder, self.program, declared, self.form.step)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
             held.callback(self.delivery.release)
@@ -94,7 +96,10 @@ class RunningPipeline:
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> BasePipeline:
-        kind = NativePipeline if self._is_native else Pipeline
+        if self._is_native:
+            kind: type[BasePipeline] = NativePipeline
+        else:
+            kind = Pipeline if self.form.has_groups else RowPipeline
         spark, keys = self._engine.session, self.share.keys
         hands = (self._deliver, self._report, self.delivery.sinks_for_tasks)
         groups = 1 if self.share.is_small else None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 from penstock.model.streams import Stream
 from penstock.model.timestamps import END
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
-from penstock.spark.delivery.delivery import RESULT
 from penstock.spark.exchange.exchange import Line
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -22,15 +23,19 @@ from penstock.spark.in_memory.micro_batches import (
     MicroBatch,
     Worker,
 )
+from penstock.spark.in_memory.row_batches import FakeRowPipeline
 from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.rows.host import GROUP
 from penstock.verification.case import Batch, Case, Row, cut, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
 #: Where a worker may fail, be killed, or do a step twice.
 _POINTS = sorted({**faults.IN_EXCHANGE, **faults.IN_GROUP})
+#: The same where there are no groups.
+_POINTS_OF_ROWS = sorted({**faults.IN_EXCHANGE, **faults.IN_ROWS})
 
 
 def run_groups(
@@ -61,25 +66,29 @@ def _run_share(
     program = share.program()
     streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
-    pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))
+    salt = chance.randrange(4)
     end = MicroBatch(bounds=dict.fromkeys(streams, END))
     batches = [*(_micro_batch(batch, streams, chance) for batch in case.batches), end]
     with tempfile.TemporaryDirectory() as folder:
-        if way.loses_workers:
-            with _faults(Path(folder) / "faults"):
-                _process_with_losses(pipeline, batches, Path(folder), chance)
+        if not share.form(program).has_groups:
+            exchange = Exchange(program, share.keys, [GROUP], salt, has_groups=False)
+            rows = FakeRowPipeline(exchange, Path(folder) / "rows")
+            _process_rows(rows, batches, Path(folder), way, chance)
+            lines = [rows.results(name) for name in program.queries]
         else:
-            worker = Worker(None)
-            for batch in batches:
-                pipeline.process(batch, worker=lambda group: worker)
-    return {name: _answer(pipeline, name, plan) for name, plan in program.queries.items()}
+            pipeline = FakePipeline(Exchange(program, share.keys, keys, salt))
+            _process(pipeline, batches, Path(folder), way, chance)
+            lines = [pipeline.results(name) for name in program.queries]
+    queries = program.queries.items()
+    return {
+        name: _answer(plan, results) for (name, plan), results in zip(queries, lines, strict=True)
+    }
 
 
-def _answer(pipeline: FakePipeline, name: str, plan: Node) -> list[Row]:
-    """What all groups put out, batch for batch; the driver puts a batch in order."""
+def _answer(plan: Node, batches: Iterable[Sequence[pl.DataFrame]]) -> list[Row]:
+    """What was put out, batch for batch; the driver puts a batch in order."""
     found: list[Row] = []
-    for outputs in pipeline.outputs:
-        blocks = [block for each in outputs.values() for block in each.blocks(RESULT, name)]
+    for blocks in batches:
         rows = [row for block in blocks for row in rows_of(block)]
         if isinstance(plan, Ordered):
             rows.sort(key=lambda row: (row[plan.on] is not None, row[plan.on] or 0))
@@ -87,13 +96,54 @@ def _answer(pipeline: FakePipeline, name: str, plan: Node) -> list[Row]:
     return found
 
 
+def _process_rows(
+    pipeline: FakeRowPipeline,
+    batches: Sequence[MicroBatch],
+    folder: Path,
+    way: Way,
+    chance: random.Random,
+) -> None:
+    """Batches without groups; with losses, the driver fails at some step, or starts anew."""
+    if not way.loses_workers:
+        for batch in batches:
+            pipeline.process(batch)
+        return
+    with _faults(folder / "faults"):
+        for batch in batches:
+            if chance.random() < 0.2:
+                pipeline.restart()
+            _arm(folder / "faults", _POINTS_OF_ROWS, chance)
+            pipeline.process(batch)
+
+
+def _process(
+    pipeline: FakePipeline,
+    batches: Sequence[MicroBatch],
+    folder: Path,
+    way: Way,
+    chance: random.Random,
+) -> None:
+    if way.loses_workers:
+        with _faults(folder / "faults"):
+            _process_with_losses(pipeline, batches, folder, chance)
+    else:
+        worker = Worker(None)
+        for batch in batches:
+            pipeline.process(batch, worker=lambda group: worker)
+
+
+def _arm(folder: Path, points: Sequence[str], chance: random.Random) -> None:
+    """In every other batch have one step fail, be done twice, or be its process's last."""
+    faults.disarm(folder)
+    if chance.random() < 0.5:
+        action = chance.choice(("fail", "kill", "repeat"))
+        faults.arm(folder, chance.choice(points), action, occurrence=chance.choice((1, 1, 2, 3)))
+
+
 def _process_with_losses(
     pipeline: FakePipeline, batches: Sequence[MicroBatch], folder: Path, chance: random.Random
 ) -> None:
-    """Every group goes to any worker, after attempts that failed; now and then all start anew.
-
-    In every other batch one step of one worker fails, is done twice, or is its last.
-    """
+    """Every group goes to any worker, after attempts that failed; now and then all start anew."""
     workers: list[Worker] = []
 
     def some(group: int) -> Worker:
@@ -108,11 +158,7 @@ def _process_with_losses(
     for batch in batches:
         if not workers or chance.random() < 0.2:
             workers[:] = [Worker(folder), Worker(folder), Worker(None)]
-        faults.disarm(folder / "faults")
-        if chance.random() < 0.5:
-            point = chance.choice(_POINTS)
-            action = chance.choice(("fail", "kill", "repeat"))
-            faults.arm(folder / "faults", point, action, occurrence=chance.choice((1, 1, 2, 3)))
+        _arm(folder / "faults", _POINTS, chance)
         pipeline.process(batch, some, failed, shuffled)
 
 

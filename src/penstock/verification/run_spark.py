@@ -85,7 +85,8 @@ def _arm(way: Way) -> None:
     folder, chance = faults.folder(), random.Random(f"{way.seed} spark")
     if folder is not None:
         faults.disarm(folder)
-        here = faults.IN_FOLDING if way.lowering == NATIVE else faults.IN_GROUP
+        in_kernel = {**faults.IN_EXCHANGE, **faults.IN_GROUP}
+        here = faults.IN_FOLDING if way.lowering == NATIVE else in_kernel
         action = chance.choice(("fail", "repeat"))
         faults.arm(folder, chance.choice(sorted(here)), action, occurrence=chance.choice((1, 2, 3)))
 

@@ -25,7 +25,8 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.control.enabling import Enabling, EnablingTimer
 from penstock.spark.control.spark_progress import BatchTimes
-from penstock.spark.delivery.delivery import BatchReport, releases_of
+from penstock.spark.delivery.delivery import BatchReport
+from penstock.spark.delivery.group_reports import releases_of
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,

@@ -139,7 +139,8 @@ class Generator:
         END: of no row that can be said.
         """
         is_plain = self.stream.kind is TimestampKind.EXTERNAL and not self.stream.further
-        return self.state.bound if is_plain and not self._patterns() else END
+        bounds = [self.state.bound, *(bound for _, bound in self._patterns())]
+        return max(bounds) if is_plain else END
 
     def late_row(self, late: pl.DataFrame) -> LateRow:
         """The error that these rows are, where late rows are one."""

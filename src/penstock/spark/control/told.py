@@ -22,11 +22,13 @@ class Told:
 
     From which time on rows of streams are surely on time, and the sinks (format, folder) of queries
     whose results tasks may write; a group writes its own if there are as many as `staged_from`.
+    Late rows of the streams that `pass_late` names go in like others, and are counted.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
     sinks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     staged_from: int = STAGED_FROM
+    pass_late: Sequence[str] = ()
 
     @classmethod
     def of(cls, text: str | None) -> Told:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -38,23 +38,3 @@ class BatchReport:
     changed: Sequence[Mapping[str, Any]] = ()
     #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)
-
-
-def releases_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, Releases]:
-    """By query, what any group waits for; each group says it in JSON."""
-    found: dict[str, list[Releases]] = {}
-    for group in groups:
-        for query, said in group.items():
-            found.setdefault(query, []).append(Releases.from_json(said))
-    return {query: Releases.of_all(parts) for query, parts in found.items()}
-
-
-def tallies_of(groups: Iterable[Mapping[str, Any]], rows: Mapping[str, int]) -> dict[str, Tally]:
-    """By stream, what all groups have counted; `rows` of the streams were read."""
-    found = {name: Tally() for name in rows}
-    for group in groups:
-        for name, facts in group.items():
-            found[name].add(Tally(**facts))
-    for name, tally in found.items():
-        tally.read = rows[name]
-    return found

@@ -27,11 +27,15 @@ are punctuation (PUNCTUATED BY) go to every group; one of them answers for those
 Rows may be aggregated here already (`preaggregation`). Then a line is like that of a block, with
 FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload;
 `rows` is how many rows are in them, shared out to the groups. Results of queries that look at
-single rows may even be written here; STAGED_RESULTS says to which files.
+single rows may even be written here; STAGED_RESULTS says to which files. Where the driver takes the
+lines, since there are only such queries (`spark/rows/`), RESULTS are results themselves, with the
+query's place among those of the stream as `newest`, and FIGURES is JSON: how many late rows went in
+here and the oldest of them, and the rows that each operator has read and put out.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -47,12 +51,13 @@ from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
 from penstock.spark.exchange.preaggregation import Preaggregate, Preaggregation
-from penstock.spark.exchange.row_query import RowQuery
+from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
+from penstock.spark.sources.narrow_reading import Needed
 from penstock.spark.worker import leave_out_modules
 
 GROUP = "penstock_group"
@@ -60,7 +65,9 @@ GROUP = "penstock_group"
 NOW = "penstock_now"
 #: Where a block has its number.
 STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
-FOLDED, STAGED_RESULTS = -5, -6
+FOLDED, STAGED_RESULTS, RESULTS, FIGURES = -5, -6, -7, -8
+#: Spark handles many lines of a few megabytes better than one of hundreds.
+ROWS_PER_LINE = 1 << 18
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -118,14 +125,17 @@ class Packer:
         """The lines of one task; `text` is what it was told by the driver."""
         reach("exchange.begin")
         told = Told.of(text)
-        since = self.preaggregation.on_time_from(told, self.stream.name)
+        how = self.preaggregation
+        since = how.on_time_from(told, self.stream.name)
+        results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         further = [time.column for time in self.stream.further]
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
         newest_of = dict.fromkeys(further, BEGINNING)
         count = seq = 0
-        for rows, bad in (block for batch in batches for block in self._blocks(batch)):
+        needed = how.needed(BEGINNING if results.passes_late else since, self.stream)
+        for rows, bad in (block for batch in batches for block in self._blocks(batch, needed)):
             count += rows.height
             if bad is not None and bad.height:
                 count += bad.height
@@ -143,8 +153,8 @@ class Packer:
                 newest_of[column] = max(newest_of[column], _newest(dated.get_column(column)))
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
-            if since < END and rows.height >= self.preaggregation.least:
-                rows, folded = self._folded(rows, task, since, told)
+            if since < END and rows.height >= how.least:
+                rows, folded = self._folded(rows, task, since, results)
                 # Where a task's rows do not become fewer, those that follow will not either.
                 since = END if folded is None else since
                 yield from folded or ()
@@ -157,16 +167,21 @@ class Packer:
             yield self._told(task, STREAM_PROGRESS, newest, count, payload)
             for number, column in enumerate(further):
                 yield self._told(task, NEWEST_OF, newest_of[column], number)
+        if count and not how.has_groups:
+            figures = json.dumps(results.figures()).encode()
+            yield self._told(task, FIGURES, BEGINNING, 0, figures)
         reach("exchange.over")
 
-    def _blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
+    def _blocks(
+        self, batch: pa.RecordBatch, needed: Needed | None
+    ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame | None]]:
         """Rows that can go in, and malformed ones as text."""
         if not batch.num_rows:
             return
         now = batch.column(NOW)[0].as_py() if NOW in batch.schema.names else None
         if PATH in batch.schema.names:
             for path in batch.column(PATH).to_pylist():
-                for block in read_file(path, self.stream):
+                for block in read_file(path, self.stream, needed):
                     yield self._not_ahead(block.rows, block.rejected, now)
         else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
@@ -207,12 +222,15 @@ class Packer:
                 yield self.groups[place], part
 
     def _folded(
-        self, rows: pl.DataFrame, task: int, since: int, told: Told
+        self, rows: pl.DataFrame, task: int, since: int, results: RowResults
     ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
         """Rows that are sent as they are, and lines of what the others come to; None: many."""
         times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
         times = times.cast(pl.Int64)  # which holds all bounds
-        is_ready = ((times >= since) & (times < END)).fill_null(False)
+        first = BEGINNING if results.passes_late else since
+        is_ready = ((times >= first) & (times < END)).fill_null(False)
+        if first < since:
+            results.note_late(times.filter(is_ready & (times < since)))
         whole = is_ready.all()
         left, ready = (
             (rows.clear(), rows) if whole else (rows.filter(~is_ready), rows.filter(is_ready))
@@ -224,16 +242,20 @@ class Packer:
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
                 lines += self._shared_out(aggregate, partials, piece.height, task)
-            for query in how.queries:
-                lines += self._staged(query, piece, task, told)
+            lines += self._served(results, piece, task)
         return left, lines
 
-    def _staged(self, query: RowQuery, rows: pl.DataFrame, task: int, told: Told) -> Batches:
-        """Results that were written, for some group to hand on."""
-        staged = query.stage(rows, told.sinks[query.name])
-        if staged is not None:
-            group = self.groups[task % len(self.groups)]
-            yield _line(group, self.number, task, STAGED_RESULTS, staged, staged.item(0, "rows"))
+    def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Batches:
+        """Results of queries that look at single rows, for some group or the driver to hand on."""
+        names = [query.name for query in self.preaggregation.queries]
+        group = self.groups[task % len(self.groups)]
+        for query, is_staged, count, content in results.of(rows):
+            if is_staged:
+                yield _line(group, self.number, task, STAGED_RESULTS, content, count)
+                continue
+            for part in content.iter_slices(ROWS_PER_LINE):
+                which = names.index(query)
+                yield _line(group, self.number, task, RESULTS, part, newest=which)
 
     def _shared_out(
         self, aggregate: Preaggregate, partials: pl.DataFrame | None, rows: int, task: int

@@ -45,11 +45,12 @@ from penstock.optimizer.specs import (
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
-from penstock.spark.exchange.row_query import RowQuery, through
+from penstock.spark.exchange.row_query import RowQuery, Step, through
 from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.sources.narrow_reading import Needed
 from penstock.windows import Sliding
 
-Chain: TypeAlias = tuple[PhysicalPlan, tuple[Spec, ...], tuple[str, ...]]
+Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
 """An aggregate, the operators in front of it, and what the keys are called there."""
 
 #: Rows by which a task finds out whether it pays; of fewer than LEAST, none are aggregated.
@@ -89,19 +90,33 @@ class Preaggregate:
 
 @dataclass(frozen=True)
 class Preaggregation:
-    """All that read a stream, and when it pays; none: rows are sent as they are."""
+    """All that read a stream, and when it pays; none: rows are sent as they are.
+
+    `has_groups`: whether there are groups behind it; else the driver takes what is sent. `columns`
+    are those of the stream that anybody looks at; None: perhaps all.
+    """
 
     aggregates: tuple[Preaggregate, ...] = ()
     queries: tuple[RowQuery, ...] = ()
     sample: int = SAMPLE
     least: int = LEAST
     gain: int = GAIN
+    has_groups: bool = True
+    columns: frozenset[str] | None = None
 
     def on_time_from(self, told: Told, stream: str) -> int:
         """From which time on rows are served here; END: groups need all of them."""
         served = bool(self.aggregates or self.queries)
-        served = served and all(query.name in told.sinks for query in self.queries)
+        if self.has_groups:
+            served = served and all(query.name in told.sinks for query in self.queries)
         return told.on_time_from.get(stream, END) if served else END
+
+    def needed(self, since: int, stream: Stream) -> Needed | None:
+        """What is needed of rows that are served, which all from a time on are; None: all."""
+        looks_at_all = stream.timing.marker is not None or stream.timing.max_ahead is not None
+        if self.columns is None or since >= END or looks_at_all:
+            return None
+        return Needed(self.columns, since)
 
     def pieces(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
         """Rows as they are to be aggregated: a few, and, if that pays, the rest."""
@@ -145,7 +160,7 @@ def preaggregations(
         for node, used in columns_used(program.queries.values()).items()
         if isinstance(node, nodes.Source) and ROW_NUM in used
     }
-    for stream in filter(_is_plain, program.streams):
+    for stream in filter(has_one_time, program.streams):
         if stream.name in numbered:
             continue  # rows get their numbers in the groups
         sources = [p for p in plans if _is_source(p.spec, stream)]
@@ -162,13 +177,15 @@ def preaggregations(
                 names = results[plan]
                 queries += [RowQuery(n, program.queries[n].schema, steps) for n in names]
             else:
-                aggregates.append(Preaggregate(numbers[plan], plan.spec, steps, mine))
-        when = {"sample": SAMPLE, "least": LEAST, "gain": GAIN}
-        found[stream.name] = Preaggregation(tuple(aggregates), tuple(queries), **when)
+                specs = tuple(step.spec for step in steps)
+                aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, mine))
+        found[stream.name] = Preaggregation(
+            tuple(aggregates), tuple(queries), sample=SAMPLE, least=LEAST, gain=GAIN
+        )
     return found
 
 
-def _is_plain(stream: Stream) -> bool:
+def has_one_time(stream: Stream) -> bool:
     """Whether one time decides which rows of it are late."""
     is_external = stream.kind is TimestampKind.EXTERNAL and stream.timestamp is not None
     return is_external and not stream.further and not stream.stamped
@@ -188,7 +205,7 @@ def _chains(
     """The aggregates and results behind a source; None where there is something else."""
     names = {name: name for name in (*(keys or ()), str(stream.timestamp))}
     # A plan, the operators up to it, and what keys and time are called behind it, if they are.
-    open_: list[tuple[PhysicalPlan, tuple[Spec, ...], dict[str, str] | None]] = [
+    open_: list[tuple[PhysicalPlan, tuple[Step, ...], dict[str, str] | None]] = [
         (source, (), names)
     ]
     while open_:
@@ -200,7 +217,7 @@ def _chains(
             spec = reader.spec
             if isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec):
                 after = None if known is None else _renamed(spec, known)
-                open_.append((reader, (*steps, spec), after))
+                open_.append((reader, (*steps, Step(reader.id, spec)), after))
             else:
                 yield None if known is None else _chain(reader, steps, known, stream, keys)
 
@@ -223,7 +240,7 @@ def _renamed(spec: Spec, known: Mapping[str, str]) -> dict[str, str] | None:
 
 def _chain(
     plan: PhysicalPlan,
-    steps: tuple[Spec, ...],
+    steps: tuple[Step, ...],
     known: Mapping[str, str],
     stream: Stream,
     keys: PartitionKeys,

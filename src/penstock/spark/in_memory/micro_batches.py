@@ -32,7 +32,7 @@ from penstock.optimizer.physical import Program
 from penstock.spark import processor
 from penstock.spark.control.control_stream import PULSE
 from penstock.spark.control.told import Told
-from penstock.spark.delivery.delivery import PROGRESS
+from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
 from penstock.spark.exchange.preaggregation import (
     SAMPLE,
@@ -44,6 +44,7 @@ from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import Store
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.processor import GroupProcessor
+from penstock.spark.rows.choice import row_queries
 from penstock.spark.state.segment_cache import SegmentCache
 
 Row = dict[str, Any]
@@ -77,18 +78,19 @@ class Exchange:
     keys: Mapping[str, PartitionKeys]
     groups: Sequence[int]
     salt: int = 0
+    has_groups: bool = True
 
     def __post_init__(self) -> None:
-        self._early = preaggregations(self.program, self.keys)
+        queries = preaggregations if self.has_groups else row_queries
+        self.early = queries(self.program, self.keys)
 
-    def lines(self, batch: MicroBatch, on_time_from: Mapping[str, int]) -> list[Line]:
+    def lines(self, batch: MicroBatch, told: Told) -> list[Line]:
         """Everything that the exchange hands over in one micro-batch."""
-        told = Told(on_time_from).as_text()
         found = [
             line
             for number, stream in enumerate(self.program.streams)
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
-            for line in self._packed(number, stream, task, blocks, told)
+            for line in self._packed(number, stream, task, blocks, told.as_text())
         ]
         return found + (pulse_lines(self.groups, batch.bounds) if batch.bounds else [])
 
@@ -99,7 +101,7 @@ class Exchange:
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
         sample = 2 if self.salt % 2 else SAMPLE
-        early = self._early.get(stream.name, Preaggregation())
+        early = self.early.get(stream.name, Preaggregation())
         early = replace(early, sample=sample, least=1, gain=0)
         packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
@@ -182,7 +184,7 @@ class Killed(InjectedFault):
         raise cls(f"process {process} was killed")
 
 
-def _until_it_works(attempt: Callable[[], T]) -> T:
+def until_it_works(attempt: Callable[[], T]) -> T:
     """As Spark tries a task: again, a few times."""
     for _ in range(TRIES - 1):
         with suppress(InjectedFault):
@@ -207,7 +209,7 @@ class FakePipeline:
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
         told = self._on_time_from()
-        lines = _until_it_works(lambda: self.exchange.lines(batch, told))
+        lines = until_it_works(lambda: self.exchange.lines(batch, Told(told)))
         outputs = {}
         for group in self.exchange.groups:
             mine = shuffled([line for line in lines if line.g == group])
@@ -216,7 +218,7 @@ class FakePipeline:
             for each in failed(group):
                 with suppress(InjectedFault):  # a fault may hit it, too
                     each.run(self.exchange.program, group, self.stores[group].copy(), mine)
-            outputs[group] = _until_it_works(partial(self._attempt, group, worker, mine))
+            outputs[group] = until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
 
     def _on_time_from(self) -> dict[str, int]:
@@ -236,6 +238,13 @@ class FakePipeline:
             raise
         self.stores[group] = attempt
         return output
+
+    def results(self, name: str) -> list[list[pl.DataFrame]]:
+        """What all groups put out for a query, batch for batch."""
+        return [
+            [block for output in outputs.values() for block in output.blocks(RESULT, name)]
+            for outputs in self.outputs
+        ]
 
     def rows(self, kind: str, name: str, batches: slice = slice(None)) -> list[Row]:
         """What all groups put out."""

@@ -7,7 +7,8 @@ that are to run as Spark SQL alone, where there is nothing to share.
 
 A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
 A query that is new joins them only if nothing changes for those that were there: the same streams
-in the same order, partitioned by the same keys; else it gets a pipeline of its own.
+in the same order, partitioned by the same keys, with or without groups as before; else it gets a
+pipeline of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.physical import is_native, native_plan
 from penstock.spark.placement.partitioning import PartitionKeys, partitioning
+from penstock.spark.rows.choice import Form, form_of
 from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.state.changed_settings import goes_on
 from penstock.spark.state.checkpoint import Continued
@@ -65,6 +67,11 @@ class PipelineGroup:
             program = self._going_on(self.continued)
         options = replace(program.options, lowering=choice.lowering)
         return self._in_place(replace(program, options=options, reason=choice.reason))
+
+    def form(self, program: Program) -> Form:
+        """Whether the pipeline of this program has groups."""
+        before = None if self.continued is None else self.continued.form
+        return form_of(program, self.keys, before)
 
     def _going_on(self, before: Continued) -> Program:
         """Queries that were there go on as they did, others beside them."""
@@ -129,7 +136,10 @@ def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) ->
     if new.options != there.options or new.options.lowering == NATIVE:
         return False
     if there.continued is not None:
-        return together.keys == there.keys and there.continued.options.lowering != NATIVE
+        if together.keys != there.keys or there.continued.options.lowering == NATIVE:
+            return False
+        # A checkpoint without state has none for a query that needs some.
+        return together.form(together.program()).step == there.continued.form
     return there.is_small or all(
         together.keys[stream] != () or keys == ()
         for group in (there, new)

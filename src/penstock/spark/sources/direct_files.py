@@ -12,6 +12,7 @@ them but those that we know (`io/csv_files.py`), no columns that are names of di
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -30,6 +31,7 @@ from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import missing
 from penstock.spark.sources.directories import read_files
 from penstock.spark.sources.file_sizes import local_path
+from penstock.spark.sources.narrow_reading import Needed
 
 PATH = "penstock_path"
 
@@ -98,16 +100,21 @@ def check_header(stream: Stream) -> None:
             return
 
 
-def read_file(path: str, stream: Stream) -> Iterator[Conformed]:
-    """The rows of a file, fitted to the stream, a block at a time."""
+def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterator[Conformed]:
+    """The rows of a file, fitted to the stream, a block at a time; perhaps only what is needed."""
     place = Path(local_path(path))
-    return (_read_parquet if stream.origin.format == "parquet" else _read_csv)(place, stream)
+    if stream.origin.format == "parquet":
+        return _read_parquet(place, stream, needed)
+    return _read_csv(place, stream)
 
 
-def _read_parquet(file: Path, stream: Stream) -> Iterator[Conformed]:
-    wanted = {column.name.lower(): column.name for column in stream.arriving}
+def _read_parquet(file: Path, stream: Stream, needed: Needed | None) -> Iterator[Conformed]:
     try:
         with pa.parquet.ParquetFile(file) as parquet:
+            if needed is not None and needed.suffices(parquet, stream):
+                columns = tuple(c for c in stream.columns if c.name in needed.columns)
+                stream = replace(stream, columns=columns)
+            wanted = {column.name.lower(): column.name for column in stream.arriving}
             given = parquet.schema_arrow.names
             names = {n: wanted[n.lower()] for n in given if n.lower() in wanted}
             for batch in parquet.iter_batches(ROWS, columns=list(names)):

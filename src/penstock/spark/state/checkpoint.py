@@ -5,6 +5,7 @@
     groups.json         the keys of the partition groups
     sinks.json          where each query's results go
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
+    rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
     pulse/, streams/    punctuation, and rows of iterables
     spark/              Spark's own
 
@@ -43,13 +44,12 @@ from penstock.optimizer.codec import encode
 from penstock.optimizer.options import UNLIMITED, Options
 from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
+from penstock.spark.rows.choice import GROUPS, ROWS
 from penstock.spark.state.changed_settings import differing_settings
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
 from penstock.sql.parse.statements import Sink
 
 PROGRAM = "program.json"
-#: The operator of Spark's that holds the state: it refuses what another one has left.
-OPERATOR = "transformWithState"
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Continued:
     asked: Mapping[str, str]  # digests of the queries as declared
     streams: tuple[str, ...]  # by their places
     options: Options
+    form: str  # with groups or without (`rows/choice.py`)
     #: Its queries as they are declared now: the settings of each.
     declared: Mapping[str, Options] = field(default_factory=dict)
 
@@ -73,7 +74,8 @@ class Continued:
         if not _is_ours(program):
             return None  # it is refused where it is claimed
         streams, options = tuple(program["stream"]), Options(**program["setting"])
-        return cls(folder, from_json(program["plans"]), program["query"], streams, options)
+        plans, form = from_json(program["plans"]), program["operator"]
+        return cls(folder, plans, program["query"], streams, options, form)
 
 
 def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
@@ -92,13 +94,19 @@ def continued_in(folder: Path | None, sinks: Iterable[Sink | None]) -> list[Cont
 class Checkpoint:
     """A folder that belongs to one program, held by this process until `release`.
 
-    `declared` are the settings of its queries, also of those that are not in this program.
+    `declared` are the settings of its queries, also of those that are not in this program; `form`
+    tells whether the pipeline has groups (`rows/choice.py`).
     """
 
     def __init__(
-        self, folder: Path, program: Program, declared: Mapping[str, Options] | None = None
+        self,
+        folder: Path,
+        program: Program,
+        declared: Mapping[str, Options] | None = None,
+        form: str = GROUPS,
     ) -> None:
         self.folder = folder
+        self._form = form
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             if folder.stat().st_uid == os.getuid():  # else whoever made it has decided
@@ -163,12 +171,15 @@ class Checkpoint:
     def confirm(self, program: Program) -> None:
         """Note the queries that are new: from now on they belong to it."""
         if self.added:
-            write_sealed(self.folder / PROGRAM, {"id": self.id, "program": describe(program)})
+            write_sealed(self.folder / PROGRAM, {"id": self.id, "program": self._describe(program)})
+
+    def _describe(self, program: Program) -> dict[str, Any]:
+        return describe(program, self._form)
 
     def _claim(self, program: Program, declared: Mapping[str, Options]) -> str:
         """The checkpoint's id; raises if it belongs to another program."""
         file = self.folder / PROGRAM
-        mine = describe(program)
+        mine = self._describe(program)
         if not file.exists():
             if not self.is_new or (self.folder / "groups.json").exists():
                 raise damaged(file, "is gone")
@@ -197,11 +208,17 @@ class Checkpoint:
                 hint="continue it with the queries and settings it was begun with, or "
                 f"{START_OVER}",
             )
+        if theirs["operator"] != mine["operator"]:
+            raise HostError(
+                f"the checkpoint `{self.folder}` was begun without state, and the queries need "
+                "some now",
+                hint=f"continue it with the queries it was begun with, or {START_OVER}",
+            )
         self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
         return str(found["id"])
 
 
-def describe(program: Program) -> dict[str, Any]:
+def describe(program: Program, form: str = GROUPS) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
     specs = (plan.spec for plan in walk(program.plans.values()))
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
@@ -211,12 +228,12 @@ def describe(program: Program) -> dict[str, Any]:
         "query": dict(program.asked),
         "setting": asdict(program.options),
         "plans": to_json(program.plans),
-        "operator": OPERATOR,
+        "operator": form,  # Spark refuses what another one has left
     }
 
 
 def _is_ours(program: Mapping[str, Any]) -> bool:
-    return program.get("operator") == OPERATOR
+    return program.get("operator") in (GROUPS, ROWS)
 
 
 def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:

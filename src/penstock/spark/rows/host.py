@@ -1,0 +1,147 @@
+"""RowHost: the kernel graph of a pipeline without groups, which the driver runs.
+
+It is a `GroupHost` that gets the lines of all tasks: how far streams have come, punctuation, and
+the rows that tasks did not serve, because these have no time, or are late and do not go in like
+others. What it knows then is small, and lies in the checkpoint, a file for each of the last
+batches:
+
+    rows/7.json        what is known by the batches before 7
+
+`8.json` is written when the results of batch 7 have been delivered, before Spark commits it. So it
+is there when batch 8 begins, and says the same when Spark repeats batch 8. A batch that is repeated
+begins from its file, whatever became of the first attempt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import HostError, PenstockBug
+from penstock.io.storage.sealed import OTHER_RELEASE, PRIVATE_FOLDER, read_sealed, write_sealed
+from penstock.kernel.segments import Segment
+from penstock.kernel.state import from_ipc
+from penstock.optimizer.physical import Program
+from penstock.runtime.snapshot import describe, restore
+from penstock.spark.control import told
+from penstock.spark.control.told import Told
+from penstock.spark.delivery.delivery import RESULT, STAGED, Line
+from penstock.spark.exchange import exchange
+from penstock.spark.exchange.preaggregation import Preaggregation
+from penstock.spark.faults import reach, step
+from penstock.spark.group_host import Answers, GroupHost
+from penstock.spark.group_lines import arrivals, progress_of
+from penstock.spark.state.spark_files import damaged
+
+FORMAT = 1
+#: So many files are kept. Spark repeats the last batch only.
+KEPT = 10
+#: The only group there is.
+GROUP = 0
+
+
+class RowHost:
+    """Runs a program; `early` are the queries of each stream that tasks compute."""
+
+    def __init__(self, folder: Path, program: Program, early: Mapping[str, Preaggregation]) -> None:
+        self._folder = folder
+        self._program = program
+        self._early = early
+        self._host: GroupHost | None = None
+        self._next = -1  # the batch before which the graph stands
+        #: What it reports of the batch that was processed last.
+        self.progress: dict[str, Any] = {}
+
+    def open(self, batch: int, sinks: Mapping[str, Sequence[str]]) -> Told:
+        """Stand before a batch; gives what its tasks are to be told, with these sinks."""
+        if self._host is None or self._next != batch:
+            self._host = self._restored(batch)
+            self._next = batch
+        host = self._host
+        return Told(host.on_time_from(), sinks, told.STAGED_FROM, host.pass_late())
+
+    def process(self, batch: int, lines: Sequence[exchange.Line]) -> list[Line]:
+        """Carry a batch through; gives everything that is to be delivered."""
+        host, self._host = self._host, None  # another attempt must not find it half way
+        if host is None or self._next != batch:
+            raise PenstockBug(f"batch {batch} was not opened")
+        answers = host.process(arrivals(self._program, lines))
+        self.progress = progress_of(host, answers)
+        # In one order, the same on every replay; the lines of a task are in theirs.
+        in_order = sorted(lines, key=lambda line: (line.stream, line.task))
+        self._count(in_order)
+        self._processed = host
+        reach("rows.processed")
+        return [*self._served(in_order), *_answered(answers)]
+
+    def keep(self, batch: int) -> None:
+        """Keep what is known now: a batch was delivered."""
+        host = self._processed
+        directory, segments = describe(host.states(), host.graph)
+        if segments:
+            raise PenstockBug("operators over single rows keep rows")
+        self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        for _ in step("rows.keep"):
+            write_sealed(self._file(batch + 1), {"format": FORMAT, **directory})
+        self._file(batch + 1 - KEPT).unlink(missing_ok=True)
+        self._host, self._next = host, batch + 1
+        reach("rows.kept")
+
+    def _restored(self, batch: int) -> GroupHost:
+        """The graph as the batches before this one have left it."""
+        host = GroupHost(self._program)
+        if batch == 0:
+            return host
+        file = self._file(batch)
+        if not file.exists():
+            raise damaged(file, "is gone")
+        kept = read_sealed(file)
+        if kept["format"] != FORMAT:
+            raise HostError(
+                f"the checkpoint has state of format {kept['format']}, and this is {FORMAT}",
+                hint=OTHER_RELEASE,
+            )
+        restore(host.states(), host.graph, kept, _no_segment)
+        if any(name not in kept["states"] for name, _ in host.states()):
+            host.repeat_bounds()
+        return host
+
+    def _file(self, batch: int) -> Path:
+        return self._folder / f"{batch}.json"
+
+    def _served(self, lines: Sequence[exchange.Line]) -> list[Line]:
+        """The results that tasks have sent, and the files of those that they have written."""
+        found: list[Line] = []
+        for line in lines:
+            if line.seq == exchange.STAGED_RESULTS:
+                staged = from_ipc(line.payload)
+                found.append((GROUP, staged.item(0, "query"), STAGED, staged))
+            elif line.seq == exchange.RESULTS:
+                queries = self._early[self._program.streams[line.stream].name].queries
+                results = from_ipc(line.payload)
+                found.append((GROUP, queries[line.newest].name, RESULT, results))
+        return found
+
+    def _count(self, lines: Sequence[exchange.Line]) -> None:
+        """Count rows that operators have read and put out in tasks with those of the graph."""
+        for line in lines:
+            if line.seq == exchange.FIGURES:
+                for name, (rows_in, rows_out) in json.loads(line.payload)["operators"].items():
+                    figures = self.progress["operators"][name]
+                    figures[1] += rows_in
+                    figures[2] += rows_out
+
+
+def _answered(answers: Answers) -> list[Line]:
+    """What came of rows that the graph has seen."""
+    found: list[Line] = [(GROUP, name, RESULT, rows) for name, rows in answers.results.items()]
+    found += [
+        (GROUP, name, reason.value, rows) for (name, reason), rows in answers.rejected.items()
+    ]
+    return found
+
+
+def _no_segment(number: int, purged: int) -> Segment:
+    raise PenstockBug(f"segment {number} of a graph that keeps no rows")

@@ -1,0 +1,66 @@
+"""RowPipeline: queries that look at single rows, as one Spark streaming query without state.
+
+    sources ─► exchange ─┐
+    pulse ───────────────┴─ union ─► deliver, with one kernel graph
+
+It has the face of `Pipeline`. What tasks of the exchange do not serve comes to the driver, where
+the graph of a `RowHost` looks at it before results are delivered.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from penstock.spark.base_pipeline import BasePipeline
+from penstock.spark.control.control_stream import END_OF_RUN
+from penstock.spark.control.told import TOLD
+from penstock.spark.delivery.delivery import Line
+from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.exchange.exchange import Line as ExchangeLine
+from penstock.spark.pipeline import TASKS_TOGETHER, forget_now_and_then, tasks_of
+from penstock.spark.rows.choice import row_queries
+from penstock.spark.rows.host import GROUP, RowHost
+from penstock.spark.sources.sources import exchange
+
+
+class RowPipeline(BasePipeline):
+    """The pipeline of queries that tasks compute as they read."""
+
+    settings: ClassVar = {TASKS_TOGETHER: "false"}
+
+    def _computed(self) -> DataFrame:
+        streams = self.program.streams
+        tasks = tasks_of(self.spark, len(streams))
+        early = row_queries(self.program, self.keys)
+        self._host = RowHost(self.checkpoint.folder / "rows", self.program, early)
+        if not self.checkpoint.is_new:
+            self._host.open(self.checkpoint.finished + 1, {})  # complains here, if it must
+        legs = [
+            exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
+            for number, s in enumerate(streams)
+        ]
+        return reduce(DataFrame.union, legs, self.pulse.lines(self.spark, [GROUP]))
+
+    def _begin(self, batch: int) -> None:
+        """Tell tasks which rows are surely on time, and where results go."""
+        told = self._host.open(batch, self.sinks())
+        self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
+
+    def end_run(self) -> None:
+        self.pulse.send({END_OF_RUN: 1})
+
+    def refresh(self) -> None:
+        """Nothing to do: a batch brings its report along."""
+
+    def _lines(self, batch: int, computed: pa.Table) -> list[Line]:
+        lines = [ExchangeLine(**line) for line in computed.to_pylist()]
+        return self._host.process(batch, lines)
+
+    def _finish(self, batch: int) -> None:
+        forget_now_and_then(self.spark, batch)
+        self._host.keep(batch)
+        self.report(report_of(batch, [self._host.progress]))
