@@ -26,6 +26,7 @@ from penstock.kernel.aggregates.grouping import Columns, Ids, frame, take
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
 from penstock.kernel.aggregation.keys import Codes, Groups, code_column, combine
 from penstock.kernel.aggregation.partition_index import PartitionIndex
+from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.aggregation.session_ranges import (
     Sessions,
     sessions_of_pieces,
@@ -56,7 +57,7 @@ class SessionState(WindowState):
     pieces: SegmentTable = table(_DUE)
 
 
-class SessionAggregate(WindowDriver):
+class SessionAggregate(WindowDriver, Preaggregating):
     """Aggregates rows that come at most one gap after each other."""
 
     state: SessionState
