@@ -16,8 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.kernel.aggregation.panes.pane_store import PaneStore
-from penstock.kernel.aggregation.wid.wid import WidAggregate
+from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.rejected import Reason
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -94,7 +93,7 @@ class GroupHost:
         """Hand rows that the exchange has folded to their aggregates, past all buffers."""
         for each in folded:
             node = self.graph.nodes[each.target]
-            assert isinstance(node.operator, WidAggregate | PaneStore)
+            assert isinstance(node.operator, Preaggregating)
             node.operator.absorb(each.partials)
             node.absorbed += each.rows
             self._host.inputs[stream].generator.state.numbered += each.rows

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from penstock.kernel import segments
+from penstock.kernel.aggregation import partition_index
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
 from penstock.kernel.aggregation.wid import wid
@@ -86,7 +87,9 @@ def results_are_those_of_the_extents_each_exactly_once(kind: str, draw: Draw) ->
     run = runs(draw, far=kind != "landmark")
     fan_in, many = draw.choose([(wid.FAN_IN, segments.MANY), (2, 2), (3, 4)])
     limit = draw.choose([1, 3, None])
+    looked_through = draw.choose([partition_index.FEW, 0])
     with pytest.MonkeyPatch.context() as patch:  # small numbers merge often, in many rounds
+        patch.setattr(partition_index, "FEW", looked_through)
         patch.setattr(wid, "FAN_IN", fan_in)
         patch.setattr(segments, "MANY", many)
         judge(build, window, run, groups, aggregates("sum", "max", "var_pop"), limit)

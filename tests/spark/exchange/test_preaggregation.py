@@ -65,6 +65,9 @@ def folded_for(*texts: str, options: Options | None = None) -> dict[str, list[st
         "SELECT kk, sum(w) AS w FROM (SELECT k AS kk, v * 2 AS w, ts AS t FROM a) "
         "[RANGE 10 MICROSECONDS, WA t] GROUP BY kk",
         f"SELECT window_end, max(n) AS most FROM ({TUMBLING}) GROUP BY window_end",
+        "SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '10 microseconds')",
+        "SELECT v, sum(v) AS s FROM SESSION(TABLE a PARTITION BY k, DESCRIPTOR(ts), "
+        "INTERVAL '10' MICROSECOND) GROUP BY k, v, window_start, window_end",
     ],
 )
 def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
@@ -80,6 +83,7 @@ def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
         "SELECT count(*) AS n FROM a [RANGE 3 ROWS]",
         "SELECT max(row_num) AS n FROM a [RANGE 10 MICROSECONDS]",
         "SELECT row_num, v FROM a",
+        "SELECT k, last(v) AS v FROM a GROUP BY k, session_window(ts, '10 microseconds')",
         "SELECT k, count(*) AS n FROM a [RANGE 10 MICROSECONDS] GROUP BY k EMIT CHANGES",
         "SELECT x.k, y.v FROM a x JOIN b y ON x.k = y.k "
         "AND x.ts BETWEEN y.ts AND y.ts + INTERVAL 5 MICROSECONDS",

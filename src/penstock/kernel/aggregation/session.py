@@ -10,7 +10,8 @@ can meet no new row. These are put together with whatever they touch:
     close   ├─────────────────┤          both wait
 
 What touches a piece that is still open waits with it: its `due` is put off to the open piece's end.
-Segments are sorted by `due`, so what a bound can close stands at the front of each.
+Segments are sorted by `due`, so what a bound can close stands at the front of each; what it touches
+is found by its partition (`partition_index`), so that closing costs what is closed.
 """
 
 from __future__ import annotations
@@ -21,10 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids, frame, take
-from penstock.kernel.aggregation.aggregate_set import Numbered
+from penstock.kernel.aggregates.grouping import Columns, Ids, frame, take
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import group_rows
+from penstock.kernel.aggregation.keys import Codes, Groups, code_column, combine
+from penstock.kernel.aggregation.partition_index import PartitionIndex
+from penstock.kernel.aggregation.preaggregating import Preaggregating
+from penstock.kernel.aggregation.session_ranges import (
+    Sessions,
+    sessions_of_pieces,
+    sessions_of_rows,
+)
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
@@ -50,7 +57,7 @@ class SessionState(WindowState):
     pieces: SegmentTable = table(_DUE)
 
 
-class SessionAggregate(WindowDriver):
+class SessionAggregate(WindowDriver, Preaggregating):
     """Aggregates rows that come at most one gap after each other."""
 
     state: SessionState
@@ -60,15 +67,27 @@ class SessionAggregate(WindowDriver):
         super().__init__(window.on, groups, results)
         self._window = window
         self._closed_by_key = frozenset(window.partition)
+        self._index = PartitionIndex(window.partition)
+        self._further = [name for name in groups if name not in window.partition]
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        rows = self.aggregates.prepare(self._in_time(block.rows))
-        if not rows.height:
-            return
+        rows = self._in_time(block.rows)
+        if rows.height:
+            self.absorb(self.preaggregated(rows))
+
+    def preaggregated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Pieces of rows that have a time; they depend on no state, so anybody can make them."""
+        rows = self.aggregates.prepare(rows)
         times = rows.get_column(self._window.on).cast(pl.Int64).to_numpy()
-        sessions, first, last = self._sessions(rows, times, times)
-        columns, one = self.aggregates.started_by(rows, sessions)
-        self._append(columns, first[one], last[one])
+        sessions = sessions_of_rows(self._partitions(rows), times, self._window.gap)
+        cells = self._cells(rows.to_dict(), sessions.groups)
+        of = sessions.groups.ids[cells.members]
+        columns = self.aggregates.started(rows, cells)
+        return _segment(columns, sessions.begin[of], sessions.last[of], sessions.last[of])
+
+    def absorb(self, folded: pl.DataFrame) -> None:
+        """Add pieces of rows, none of which is late."""
+        self.state.pieces.append(folded, self._level)
 
     def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         return self._ended(self.state.pieces.take_below(self._horizon(bound)))
@@ -93,8 +112,8 @@ class SessionAggregate(WindowDriver):
             # What the first one touches may put it off; to look at all of them takes too long.
             due = int(min(rows.get_column(_LAST).min() for rows in self.state.pieces))  # type: ignore[arg-type, type-var]
             return self._ending(due, certain=False)
-        _, _, ends = self._sessions_of(pl.concat(self.state.pieces))
-        return self._ending(int(ends.min()))
+        sessions = self._sessions_of(pl.concat(self.state.pieces))
+        return self._ending(int(sessions.last.min()))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         """It may go on with a session that is there, and be put off with it."""
@@ -116,73 +135,49 @@ class SessionAggregate(WindowDriver):
         if not taken:
             return None
         due = pl.concat(taken)
-        sessions, begin, end = self._sessions_of(pl.concat([due, *self._of_same_partition(due)]))
-        is_open = np.zeros(len(begin), dtype=np.bool_)
-        is_open[sessions[due.height :]] = True
-        columns, ids = self._merged(due, sessions[: due.height])
+        told = [*self._window.partition, _FIRST, _LAST]
+        others = self._index.of_same(self.state.pieces.segments, due, told)
+        sessions = self._sessions_of(pl.concat([due.select(told), *others]))
+        of_due, of_others = np.split(sessions.groups.ids, [due.height])
+        is_open = np.zeros(sessions.groups.size, dtype=np.bool_)
+        is_open[of_others] = True
+        cells = self._cells(due.to_dict(), Codes(of_due, sessions.groups.size).groups())
+        columns, ids = self.aggregates.merged(due.to_dict(), cells), of_due[cells.members]
         waiting = is_open[ids]
         again, over = np.flatnonzero(waiting), np.flatnonzero(~waiting)
         if len(again):
-            self._append(take(columns, again), begin[ids[again]], end[ids[again]])
+            last = sessions.last[ids[again]]
+            self.absorb(_segment(take(columns, again), sessions.begin[ids[again]], last, last))
         if not len(over):
             return None
         answers, ids = self.aggregates.answers(take(columns, over)), ids[over]
-        return present(answers, begin[ids], end[ids] + self._window.gap)
+        return present(answers, sessions.begin[ids], sessions.last[ids] + self._window.gap)
 
-    def _of_same_partition(self, due: pl.DataFrame) -> list[pl.DataFrame]:
-        """What is left of the partitions that have something due."""
-        names = list(self._window.partition)
-        if not names:
-            return list(self.state.pieces)
-        partitions = due.select(names).unique()
-        return [
-            rows.join(partitions, on=names, how="semi", nulls_equal=True)
-            for rows in self.state.pieces
-        ]
+    def _partitions(self, rows: pl.DataFrame) -> Codes:
+        return combine(map(code_column, map(rows.get_column, self._window.partition)), rows.height)
 
-    def _sessions(self, rows: pl.DataFrame, first: Ids, last: Ids) -> tuple[Ids, Ids, Ids]:
-        """The session of each piece, and where each session begins and has its last row."""
-        partitions = group_rows(map(rows.get_column, self._window.partition), len(first)).ids
-        order = np.lexsort((first, partitions))
-        begins, partitions = first[order], partitions[order]
-        reach = _running_max(last[order], partitions)
-        cut = np.ones(len(order), dtype=np.bool_)
-        cut[1:] = (begins[1:] - reach[:-1] > self._window.gap) | (partitions[1:] != partitions[:-1])
-        numbers = np.cumsum(cut) - 1
-        sessions = np.empty(len(order), dtype=np.int64)
-        sessions[order] = numbers
-        starts = np.flatnonzero(cut)
-        stops = np.append(starts[1:], len(order)) - 1
-        return sessions, begins[starts], reach[stops]
-
-    def _sessions_of(self, pieces: pl.DataFrame) -> tuple[Ids, Ids, Ids]:
+    def _sessions_of(self, pieces: pl.DataFrame) -> Sessions:
         first, last = pieces.get_column(_FIRST).to_numpy(), pieces.get_column(_LAST).to_numpy()
-        return self._sessions(pieces, first, last)
+        return sessions_of_pieces(self._partitions(pieces), first, last, self._window.gap)
 
-    def _merged(self, rows: pl.DataFrame, sessions: Ids) -> Numbered:
-        """One entry per group and session, and the session of each."""
-        return self.aggregates.merged_by(rows.to_dict(), sessions)
-
-    def _append(self, columns: dict[str, pl.Series], first: Ids, last: Ids) -> None:
-        self.state.pieces.append(_segment(columns, first, last, last), self._level)
+    def _cells(self, columns: Columns, sessions: Groups) -> Groups:
+        """Rows or pieces of one group and session; a session tells its partition."""
+        if not self._further:
+            return sessions
+        keys = [code_column(columns[name]) for name in self._further]
+        return combine((Codes(sessions.ids, sessions.size), *keys), len(sessions.ids)).groups()
 
     def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(segments)
-        sessions, begin, end = self._sessions_of(rows)
-        columns, ids = self._merged(rows, sessions)
-        due = np.full(len(begin), BEGINNING)
-        np.maximum.at(due, sessions, rows.get_column(_DUE).to_numpy())
-        return _segment(columns, begin[ids], end[ids], due[ids])
+        sessions = self._sessions_of(rows)
+        cells = self._cells(rows.to_dict(), sessions.groups)
+        columns = self.aggregates.merged(rows.to_dict(), cells)
+        of = sessions.groups.ids[cells.members]
+        due = np.full(sessions.groups.size, BEGINNING)
+        np.maximum.at(due, sessions.groups.ids, rows.get_column(_DUE).to_numpy())
+        return _segment(columns, sessions.begin[of], sessions.last[of], due[of])
 
 
 def _segment(columns: dict[str, pl.Series], first: Ids, last: Ids, due: Ids) -> pl.DataFrame:
     times = {_FIRST: pl.Series(first), _LAST: pl.Series(last), _DUE: pl.Series(due)}
-    return frame(columns | times).sort(_DUE, maintain_order=True)
-
-
-def _running_max(values: Ids, partitions: Ids) -> Ids:
-    """The greatest value so far, beginning afresh in each partition; partitions ascend."""
-    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
-    highest = np.maximum.accumulate(ranks + partitions * len(values)) - partitions * len(values)
-    found: Ids = np.sort(values)[highest]
-    return found
+    return frame(take(columns | times, due.argsort(kind="stable")))

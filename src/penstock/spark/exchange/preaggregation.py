@@ -1,9 +1,10 @@
 """Pre-aggregation: the exchange makes the partial aggregates, and groups only merge them.
 
-Where many rows share a group and a pane, what an aggregate keeps of them is small. So tasks that
-read aggregate rows before they are packed and shuffled, and a group gets what its aggregate would
-have kept. That takes an aggregate whose rows come straight from a stream, through operators
-that look at single rows; its functions must not depend on the order of rows, and keep little.
+Where many rows of a group share a pane, or follow each other in a session, what an aggregate keeps
+of them is small. So tasks that read aggregate rows before they are packed and shuffled, and a group
+gets what its aggregate would have kept. That takes an aggregate whose rows come straight from a
+stream, through operators that look at single rows; its functions must not depend on the order of
+rows, and keep little.
 
 All readers of a stream must be such aggregates, or queries whose results tasks may write
 (`row_query`): else rows are sent anyway. Whether it pays is seen when the first rows of a task were
@@ -23,8 +24,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from penstock.kernel.aggregation.panes.pane_store import PaneStore
-from penstock.kernel.aggregation.wid.wid import WidAggregate
+from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.operator import Operator
 from penstock.model.expressions import Ref
 from penstock.model.schema import ROW_NUM
@@ -48,7 +48,7 @@ from penstock.spark.control.told import Told
 from penstock.spark.exchange.row_query import RowQuery, Step, through
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.narrow_reading import Needed
-from penstock.windows import Sliding
+from penstock.windows import Session, Sliding
 
 Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
 """An aggregate, the operators in front of it, and what the keys are called there."""
@@ -77,9 +77,9 @@ class Preaggregate:
         return [operator_of(step, ()) for step in self.steps]
 
     @cached_property
-    def _aggregate(self) -> WidAggregate | PaneStore:
+    def _aggregate(self) -> Preaggregating:
         operator = operator_of(self.spec, ())
-        assert isinstance(operator, WidAggregate | PaneStore)
+        assert isinstance(operator, Preaggregating)
         return operator
 
     def fold(self, rows: pl.DataFrame) -> pl.DataFrame | None:
@@ -250,6 +250,8 @@ def _chain(
         case PaneStoreSpec(groups, aggregates, panes, adapts=False):
             on = panes.on
         case WindowSpec("WidAggregate", groups, results, Sliding() as window, emit=None):
+            aggregates, on = tuple(aggregate for _, aggregate in results), window.on
+        case WindowSpec("SessionAggregate", groups, results, Session() as window, emit=None):
             aggregates, on = tuple(aggregate for _, aggregate in results), window.on
         case _:
             return None

@@ -21,9 +21,10 @@ from penstock.kernel.aggregates.grouping import Ids, frame
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
+from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
-from penstock.kernel.operator import Operator, Output
+from penstock.kernel.operator import Output
 from penstock.kernel.progress.grain import UNUSED, Grain, Grid, grain_of
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import SegmentTable, table
@@ -51,7 +52,7 @@ class PaneState(State):
     blocks_in: int = 0
 
 
-class PaneStore(Operator):
+class PaneStore(Preaggregating):
     """Aggregates rows in panes; passes on no rows, only bounds below which panes are complete."""
 
     state: PaneState

@@ -25,6 +25,7 @@ from penstock.kernel.aggregates.grouping import Ids, take
 from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
 from penstock.kernel.aggregation.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
+from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay, overlay
 from penstock.kernel.block import Block
@@ -50,7 +51,7 @@ class WidState(WindowState):
     blocks_in: int = 0
 
 
-class WidAggregate(IdDriver):
+class WidAggregate(IdDriver, Preaggregating):
     """Aggregates rows that carry a range of wids.
 
     `consistent`: a row that is too late for one of its windows is left out of all of them.
