@@ -82,6 +82,22 @@ def test_rows_are_copied_a_logarithmic_number_of_times(fan_in: int) -> None:
     )
 
 
+def test_rows_that_hold_sets_are_copied_no_more_often_than_others() -> None:
+    made, copied = SegmentTable(), 0
+
+    def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        nonlocal copied
+        lists = pl.concat(parts).get_column("set")
+        copied += int(lists.list.len().sum())
+        return pl.DataFrame({"set": [lists.explode().to_list()]})
+
+    for number in range(1000):
+        made.append(pl.DataFrame({"set": [list(range(10 * number, 10 * number + 10))]}))
+        made.compact(merge, MANY)
+    assert sum(part.get_column("set").list.len().sum() for part in made) == 10_000
+    assert copied < 10_000 * 10
+
+
 def test_only_segments_that_are_alike_are_merged() -> None:
     def alike(found: Sequence[Segment]) -> list[Segment]:
         return [s for s in found if s.rows.item(0, 0) % 2 == found[-1].rows.item(0, 0) % 2]

@@ -43,6 +43,11 @@ class Segment:
         """The rows that are left; shares their memory."""
         return self.whole.slice(self.purged) if self.purged else self.whole
 
+    @cached_property
+    def bytes(self) -> int:
+        """How large these rows are: one that holds a set may be as large as a million others."""
+        return int(self.rows.estimated_size())
+
     def without_front(self, count: int) -> Segment:
         """The same without its first rows."""
         return Segment(self.whole, self.id, self.purged + count)
@@ -65,7 +70,7 @@ class SegmentTable:
 
     @property
     def bytes(self) -> int:
-        return sum(int(rows.estimated_size()) for rows in self)
+        return sum(segment.bytes for segment in self.segments)
 
     # -- growing ------------------------------------------------------------------------------
 
@@ -94,8 +99,8 @@ class SegmentTable:
         """
         while len(self.segments) >= fan_in:
             tail = (alike(self.segments) if alike else self.segments)[-fan_in:]
-            heights = [segment.rows.height for segment in tail]
-            if len(tail) < fan_in or heights[0] > sum(heights[1:]):
+            sizes = [segment.bytes for segment in tail]
+            if len(tail) < fan_in or sizes[0] > sum(sizes[1:]):
                 return
             merged = merge([segment.rows for segment in tail])
             self.segments = [segment for segment in self.segments if segment not in tail]

@@ -112,8 +112,8 @@ class AggregateFunction:
 
     `distinct` is the function that DISTINCT makes of it; None: DISTINCT is refused. `ordered` ones
     go by the window's attribute unless a column is named. What is kept of a group grows with its
-    rows if `holistic`, and is a table from the first row on if a `sketch`. Over the types of
-    `invertible_of`, rows can be taken away again, exactly.
+    rows if `holistic`, with its different values only if a `set`, and is a table from the first row
+    on if a `sketch`. Over the types of `invertible_of`, rows can be taken away again, exactly.
     """
 
     name: str
@@ -124,6 +124,7 @@ class AggregateFunction:
     distinct: str | None = None
     ordered: bool = False
     holistic: bool = False
+    set: bool = False
     sketch: bool = False
     invertible_of: frozenset[Type] = frozenset()
     native: SparkForm | None = None
@@ -133,13 +134,13 @@ class AggregateFunction:
 _TABLE = """
 count                  ANY -> COUNT       -                  the number of rows (`count(*)`), or of
                                                              rows where x is not NULL
-count_distinct         ANY -> COUNT       holistic           the number of different values
+count_distinct         ANY -> COUNT       holistic, set      the number of different values
 approx_count_distinct  ANY -> COUNT       sketch             the same within some 2 %, from a sketch
                                                              (natively from Spark's own)
 sum                    NUMBER -> SUM      -                  the sum
-sum_distinct           NUMBER -> SUM      holistic           the sum of the different values
+sum_distinct           NUMBER -> SUM      holistic, set      the sum of the different values
 avg                    NUMBER -> DOUBLE   -                  the average
-avg_distinct           NUMBER -> DOUBLE   holistic           the average of the different values
+avg_distinct           NUMBER -> DOUBLE   holistic, set      the average of the different values
 var_samp               NUMBER -> DOUBLE   -                  the variance, as an estimate from a
                                                              sample
 var_pop                NUMBER -> DOUBLE   -                  the variance
@@ -156,15 +157,15 @@ min_by                 ANY -> SAME        ordered            x where y, or the w
                                                              is least
 max_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
                                                              is greatest
-mode                   ANY -> SAME        holistic           the most frequent value; among equals,
+mode                   ANY -> SAME        holistic, set      the most frequent value; among equals,
                                                              the least
 bool_and               CONDITION -> SAME  -                  whether x is true in all rows
 bool_or                CONDITION -> SAME  -                  whether x is true in some row
 collect_list           PRINTABLE -> TEXT  ordered, holistic  all values, in the order of the
                                                              window's attribute
-collect_set            PRINTABLE -> TEXT  holistic           the different values, sorted
+collect_set            PRINTABLE -> TEXT  holistic, set      the different values, sorted
 top_k                  PRINTABLE -> TEXT  sketch             the k greatest values, greatest first
-heavy_hitters          PRINTABLE -> TEXT  holistic           the values that make up at least that
+heavy_hitters          PRINTABLE -> TEXT  holistic, set      the values that make up at least that
                                                              fraction of the rows, most frequent
                                                              first
 """
@@ -234,6 +235,7 @@ def _function(row: str) -> AggregateFunction:
         _DISTINCT.get(name),
         "ordered" in how,
         "holistic" in how,
+        "set" in how,
         "sketch" in how,
         _INVERTIBLE_OF.get(name, frozenset()),
         _NATIVE.get(name),

@@ -58,10 +58,14 @@ class Aggregate:
         return self.definition.holistic
 
     @property
-    def is_small(self) -> bool:
-        """Whether a few numbers are kept of a group, the same ones in whatever order rows come."""
+    def is_condensed(self) -> bool:
+        """Whether many rows can become little: a few numbers, or the different values.
+
+        The same ones in whatever order rows come.
+        """
         definition = self.definition
-        return not (definition.ordered or definition.holistic or definition.sketch)
+        grows = definition.holistic and not definition.set
+        return not (definition.ordered or grows or definition.sketch)
 
     @property
     def is_invertible(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import date
 from typing import Any
@@ -102,7 +103,7 @@ def test_functions_that_are_said_to_be_invertible_keep_exact_counts_and_sums_onl
 def columns(draw):
     of = draw(st.sampled_from(sorted(VALUES, key=str)))
     values = draw(st.lists(st.none() | VALUES[of], min_size=1, max_size=30))
-    names = NAMES if of.is_numeric else ["count", "min", "max"]
+    names = NAMES if of.is_numeric else ["count", "count_distinct", "min", "max"]
     ids = draw(st.lists(st.integers(0, 4), min_size=len(values), max_size=len(values)))
     _, numbers = np.unique(ids, return_inverse=True)
     return draw(st.sampled_from(names)), of, values, numbers.astype(np.int64)
@@ -117,6 +118,22 @@ def expected(name: str, values: list[Any], ids: np.ndarray) -> list[Any]:
         )
         for group in range(int(ids.max()) + 1)
     ]
+
+
+@given(st.lists(st.none() | st.text(max_size=3), min_size=1), st.integers(0, 30))
+def test_a_set_of_texts_is_in_order_however_they_came_and_in_however_many_pieces(values, cut):
+    function, one = FUNCTIONS["collect_set"]("x", Type.STRING), only_group(1)
+    pieces = [piece for piece in (values[:cut], values[cut:]) if piece]
+    partials = [
+        start(function, {"x": pl.Series(piece, dtype=pl.String)}, only_group(len(piece)))
+        for piece in pieces
+    ]
+    both = {name: pl.concat([p[name] for p in partials]) for name in partials[0]}
+    merged = merge(function, both, only_group(len(pieces)))
+    [answer] = function.result(merged).to_list()
+    wanted = sorted({value for value in values if value is not None})
+    assert json.loads(answer) == wanted
+    assert function.result(merge(function, merged, one)).to_list() == [answer]
 
 
 @given(columns())

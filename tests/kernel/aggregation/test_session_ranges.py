@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.kernel.aggregates.keys import code_integers
 from penstock.kernel.aggregation import session_ranges
-from penstock.kernel.aggregation.keys import code_integers
 from penstock.kernel.aggregation.session_ranges import (
     Sessions,
     sessions_of_pieces,

@@ -42,6 +42,10 @@ from tests.spark.group_pipelines import pipeline_of, plans_of
 
 TUMBLING = "SELECT k, count(*) AS n, sum(v) AS total FROM a [RANGE 10 MICROSECONDS] GROUP BY k"
 SLIDING = "SELECT k, max(v) AS m FROM a [RANGE 10 MICROSECONDS SLIDE 2 MICROSECONDS] GROUP BY k"
+DISTINCT = (
+    "SELECT count(DISTINCT v) AS n, count(DISTINCT v) FILTER (WHERE d > 0) AS positive "
+    "FROM a [RANGE 10 MICROSECONDS]"
+)
 GROUPS = (2, 0, 14)
 
 
@@ -68,6 +72,9 @@ def folded_for(*texts: str, options: Options | None = None) -> dict[str, list[st
         "SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '10 microseconds')",
         "SELECT v, sum(v) AS s FROM SESSION(TABLE a PARTITION BY k, DESCRIPTOR(ts), "
         "INTERVAL '10' MICROSECOND) GROUP BY k, v, window_start, window_end",
+        DISTINCT,
+        "SELECT k, collect_set(v) AS s, mode(v) AS m, heavy_hitters(v, 0.1) AS h, "
+        "sum(DISTINCT v) AS t FROM a [RANGE 10 MICROSECONDS SLIDE 2 MICROSECONDS] GROUP BY k",
     ],
 )
 def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
@@ -78,7 +85,7 @@ def test_aggregates_over_a_stream_are_computed_in_part(text: str) -> None:
     "text",
     [
         "SELECT k, max_by(v, d) AS m FROM a [RANGE 10 MICROSECONDS] GROUP BY k",  # an order
-        "SELECT count(DISTINCT v) AS n FROM a [RANGE 10 MICROSECONDS]",  # keeps much
+        "SELECT median(v) AS m FROM a [RANGE 10 MICROSECONDS]",  # keeps all values
         "SELECT approx_count_distinct(v) AS n FROM a [RANGE 10 MICROSECONDS]",
         "SELECT count(*) AS n FROM a [RANGE 3 ROWS]",
         "SELECT max(row_num) AS n FROM a [RANGE 10 MICROSECONDS]",
@@ -109,13 +116,15 @@ def rows_of(count: int, keys: int) -> list[dict[str, Any]]:
     return [{"k": str(n % keys), "v": n, "d": 0.5, "ts": n % 50} for n in range(count)]
 
 
-def packed(rows: list[dict[str, Any]], told: dict[str, int] | None, **when: Any) -> pl.DataFrame:
-    share, program = planned(TUMBLING)
+def packed(
+    rows: list[dict[str, Any]], told: dict[str, int] | None, text: str = TUMBLING, **when: Any
+) -> pl.DataFrame:
+    share, program = planned(text)
     stream: Stream = program.streams[0]
     how = replace(preaggregations(program, share.keys)["a"], **when)
     packer = Packer(0, stream, share.keys["a"], GROUPS, how)
-    text = None if told is None else Told(told).as_text()
-    lines = packer.run(iter([block_of(stream, rows)]), 0, text)
+    heard = None if told is None else Told(told).as_text()
+    lines = packer.run(iter([block_of(stream, rows)]), 0, heard)
     found = pl.from_arrow(pa.Table.from_batches(list(lines), schema=SCHEMA))
     assert isinstance(found, pl.DataFrame)
     return found
@@ -156,6 +165,15 @@ def test_few_rows_and_rows_that_do_not_become_fewer_are_sent_as_they_are() -> No
     # Found out by the first of them.
     apart = rows_of(500, keys=500) + rows_of(5000, keys=1)
     assert counted(packed(apart, {"a": BEGINNING}, sample=500)) == (0, 5500, 5500)
+
+
+def test_sets_are_sent_where_they_hold_fewer_values_than_the_rows() -> None:
+    few = [{"k": "x", "v": n % 100, "d": 0.5, "ts": n // 1000} for n in range(5000)]
+    many = [{**row, "v": n} for n, row in enumerate(few)]
+    assert counted(packed(few, {"a": BEGINNING}, DISTINCT)) == (5000, 0, 5000)
+    # One row a window, as before, and in it all values.
+    assert counted(packed(many, {"a": BEGINNING}, DISTINCT)) == (0, 5000, 5000)
+    assert counted(packed(many, {"a": BEGINNING}, DISTINCT, gain=1)) == (5000, 0, 5000)
 
 
 def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:

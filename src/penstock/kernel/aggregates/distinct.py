@@ -5,15 +5,17 @@ All NaN are one value, and so are 0.0 and -0.0.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.function import OfParts
-from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, rows_of
+from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take_values
+from penstock.kernel.aggregates.keys import MOST_CODES, Codes, code_column, code_integers, combine
+from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, lists_of, rows_of
 
 
 class Set(Listed):
-    """The values, each once, in order."""
+    """The values, each once; numbers are in order."""
 
     kinds = ("set",)
 
@@ -23,8 +25,27 @@ class Set(Listed):
             values = values + 0.0  # -0.0 becomes 0.0
         return rows_of(values, groups)
 
-    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.unique().sort(GROUP, VALUE)
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
+        values, ids = rows.get_column(VALUE).cast(self.element), rows.get_column(GROUP).to_numpy()
+        return lists_of(*distinct(values, ids, size), size)
+
+
+def distinct(values: pl.Series, ids: Ids, size: int) -> tuple[pl.Series, Ids]:
+    """The different values of each of so many groups, and their groups, which are in order.
+
+    >>> distinct(pl.Series([7, 5, 7, 5]), np.array([1, 1, 1, 0]), 2)[0].to_list()
+    [5, 5, 7]
+    """
+    groups = Codes(ids, size)
+    if values.dtype.is_integer():
+        codes = code_integers(values.cast(pl.Int64).to_numpy())
+        if size * codes.size <= MOST_CODES:
+            # The code of group and value together is a number from which both can be read.
+            found = combine((groups, codes), len(ids)).occurring()
+            of_group, above = np.divmod(found, codes.size)
+            return pl.Series(above + codes.low).cast(values.dtype), of_group
+    one = combine((groups, code_column(values)), len(ids)).groups().members
+    return take_values(values, one), ids[one]
 
 
 class CountDistinct(OfParts):
@@ -64,4 +85,4 @@ class CollectSet(OfParts):
     keeps = (Set,)
 
     def read(self, values: pl.Series) -> pl.Series:
-        return as_json(values)
+        return as_json(values.list.sort())

@@ -15,7 +15,7 @@ import polars as pl
 
 from penstock.kernel.aggregates.distinct import Set
 from penstock.kernel.aggregates.grouping import Columns, Grouping
-from penstock.kernel.aggregates.lists import GROUP, VALUE, unpack
+from penstock.kernel.aggregates.lists import GROUP, VALUE, lists_of, unpack
 
 #: 2 to this many registers.
 BITS = 12
@@ -44,10 +44,11 @@ class ApproxCountDistinct(Set):
         coded = pl.Series(VALUE, register * _RANKS + rank)
         return found.select(GROUP).hstack([coded])
 
-    def arranged(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def packed(self, rows: pl.DataFrame, size: int) -> pl.Series:
         """The greatest rank of each register."""
-        rows = rows.group_by(GROUP, pl.col(VALUE) // _RANKS).agg(pl.col(VALUE).max().alias("best"))
-        return rows.select(GROUP, pl.col("best").alias(VALUE)).sort(GROUP, VALUE)
+        best = rows.group_by(GROUP, register=pl.col(VALUE) // _RANKS).agg(pl.col(VALUE).max())
+        best = best.sort(GROUP, VALUE)
+        return lists_of(best.get_column(VALUE), best.get_column(GROUP).to_numpy(), size)
 
     def result(self, partials: Columns) -> pl.Series:
         registers = partials[self.columns[0]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids
@@ -30,6 +31,16 @@ def unpack(lists: pl.Series, ids: Ids) -> pl.DataFrame:
     lengths = lists.list.len().to_numpy().astype(np.int64)
     groups = pl.Series(GROUP, np.repeat(ids, lengths))
     return pl.DataFrame([groups, lists.explode().alias(VALUE)])
+
+
+def lists_of(values: pl.Series, ids: Ids, size: int) -> pl.Series:
+    """One list per group; `ids` are the groups of the values, in order."""
+    lengths = np.bincount(ids, minlength=size)
+    starts = pl.Series(np.concatenate(([0], np.cumsum(lengths))))
+    # Arrays of Polars as Arrow, not of NumPy: for those Arrow imports pandas.
+    parts = (starts.to_arrow(), values.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    lists = pa.LargeListArray.from_arrays(*parts, mask=pl.Series(lengths == 0).to_arrow())
+    return pl.Series(VALUE, lists, pl.List(values.dtype))
 
 
 def of_all(rows: pl.DataFrame, size: int) -> pl.DataFrame:

@@ -17,7 +17,7 @@ import polars as pl
 from penstock.kernel.aggregates import FUNCTIONS
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
-from penstock.kernel.aggregation.keys import Codes, Groups, code_column, code_integers, combine
+from penstock.kernel.aggregates.keys import Codes, Groups, code_column, code_integers, combine
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate

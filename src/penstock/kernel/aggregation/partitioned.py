@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, frame
+from penstock.kernel.aggregates.keys import group_rows
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output

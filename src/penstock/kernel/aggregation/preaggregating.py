@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 import polars as pl
 
 from penstock.kernel.operator import Operator
@@ -12,10 +10,10 @@ from penstock.kernel.operator import Operator
 class Preaggregating(Operator):
     """An aggregate that keeps the same of rows, whoever makes it of them."""
 
-    @abstractmethod
     def preaggregated(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What is kept of rows that are ready for it; it depends on no state of the aggregate."""
+        raise NotImplementedError
 
-    @abstractmethod
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late."""
+        raise NotImplementedError

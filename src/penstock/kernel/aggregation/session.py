@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Columns, Ids, frame, take
+from penstock.kernel.aggregates.keys import Codes, Groups, code_column, combine
 from penstock.kernel.aggregation.driver import Results, WindowDriver, WindowState, present
-from penstock.kernel.aggregation.keys import Codes, Groups, code_column, combine
 from penstock.kernel.aggregation.partition_index import PartitionIndex
 from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.aggregation.session_ranges import (

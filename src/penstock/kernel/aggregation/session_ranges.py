@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.kernel.aggregates.grouping import Ids
-from penstock.kernel.aggregation.keys import Codes, Groups, code_integers, combine
+from penstock.kernel.aggregates.keys import Codes, Groups, code_integers, combine
 
 #: Numbers below this fit into 64 bits, with room to add.
 MOST_CODES = 1 << 62

@@ -238,7 +238,7 @@ class Packer:
         lines: list[pa.RecordBatch] = []
         for number, piece in enumerate(how.pieces(ready)):
             found = [aggregate.fold(piece) for aggregate in how.aggregates]
-            if not number and not how.pays(piece.height, found):
+            if not number and not how.pays(piece, found):
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
                 lines += self._shared_out(aggregate, partials, piece.height, task)

@@ -4,7 +4,7 @@ Where many rows of a group share a pane, or follow each other in a session, what
 of them is small. So tasks that read aggregate rows before they are packed and shuffled, and a group
 gets what its aggregate would have kept. That takes an aggregate whose rows come straight from a
 stream, through operators that look at single rows; its functions must not depend on the order of
-rows, and keep little.
+rows, and keep little, or each different value once, as count(DISTINCT x) does.
 
 All readers of a stream must be such aggregates, or queries whose results tasks may write
 (`row_query`): else rows are sent anyway. Whether it pays is seen when the first rows of a task were
@@ -124,10 +124,22 @@ class Preaggregation:
             return [rows] if rows.height else []
         return [part for part in (rows[: self.sample], rows[self.sample :]) if part.height]
 
-    def pays(self, rows: int, folded: Iterable[pl.DataFrame | None]) -> bool:
-        """Whether it was worth while to aggregate so many rows."""
-        sent = sum(partials.height for partials in folded if partials is not None)
-        return sent * self.gain <= rows
+    def pays(self, rows: pl.DataFrame, folded: Iterable[pl.DataFrame | None]) -> bool:
+        """Whether it was worth while to aggregate these rows.
+
+        Of the values in sets, as many make up a row as rows have columns.
+        """
+        sent = in_sets = 0
+        for partials in folded:
+            if partials is not None:
+                sent += partials.height
+                in_sets += _values_in_lists(partials)
+        return (sent + in_sets / rows.width) * self.gain <= rows.height
+
+
+def _values_in_lists(partials: pl.DataFrame) -> int:
+    lists = (column for column in partials if column.dtype == pl.List)
+    return sum(int(column.list.len().sum()) for column in lists)
 
 
 def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -258,4 +270,5 @@ def _chain(
     mine = tuple(known[key] for key in keys or ())
     if on != known[str(stream.timestamp)] or not set(mine) <= set(groups):
         return None
-    return (plan, steps, mine) if all(aggregate.is_small for aggregate in aggregates) else None
+    is_condensed = all(aggregate.is_condensed for aggregate in aggregates)
+    return (plan, steps, mine) if is_condensed else None

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.aggregation.keys import Codes
+from penstock.kernel.aggregates.keys import Codes
 from penstock.kernel.aggregation.wid.overlay import overlay
 
 ranges = st.lists(

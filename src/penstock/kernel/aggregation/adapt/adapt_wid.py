@@ -29,10 +29,10 @@ import polars as pl
 
 from penstock.kernel.aggregates.count import Leaving
 from penstock.kernel.aggregates.grouping import Ids, concat, frame, take
+from penstock.kernel.aggregates.keys import group_rows
 from penstock.kernel.aggregation.adapt.cost import Conditions, Thresholds, thresholds
 from penstock.kernel.aggregation.adapt.monitor import begin, end, mean_offset, new_shares
 from penstock.kernel.aggregation.driver import Results
-from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay

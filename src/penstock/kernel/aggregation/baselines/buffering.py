@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids
-from penstock.kernel.aggregation.keys import group_rows
+from penstock.kernel.aggregates.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.aggregation.wid.wid import WidAggregate, WidState

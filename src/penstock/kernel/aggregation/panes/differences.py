@@ -19,8 +19,8 @@ from penstock.kernel.aggregates.grouping import (
     frame,
     take,
 )
+from penstock.kernel.aggregates.keys import code_column, code_integers, combine
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import code_column, code_integers, combine
 from penstock.kernel.aggregation.panes.pane_grid import ROWS, restore_nulls
 from penstock.kernel.aggregation.panes.ranges import Ranges
 from penstock.kernel.segments import SegmentTable

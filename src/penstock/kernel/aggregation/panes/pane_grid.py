@@ -17,9 +17,9 @@ from penstock.kernel.aggregates.count import Count
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.function import PartialAggregate
 from penstock.kernel.aggregates.grouping import Ids, concat, take
+from penstock.kernel.aggregates.keys import group_rows
 from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.range_aggregates import (
     Numbers,
     RangeAggregate,

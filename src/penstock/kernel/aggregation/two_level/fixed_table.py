@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, concat, frame, take
+from penstock.kernel.aggregates.keys import Groups, code_integers
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
-from penstock.kernel.aggregation.keys import Groups, code_integers
 from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
 from penstock.kernel.segments import Mask, Segment, SegmentTable, table
 from penstock.kernel.state import State

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from penstock.kernel.aggregates.keys import Groups
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.driver import Results, put_out
-from penstock.kernel.aggregation.keys import Groups
 from penstock.kernel.aggregation.two_level.fixed_table import FixedTable, FixedTableState
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START

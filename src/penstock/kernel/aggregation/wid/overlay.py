@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.kernel.aggregates.grouping import Grouping, Ids
-from penstock.kernel.aggregation.keys import Codes, code_integers, combine
+from penstock.kernel.aggregates.keys import Codes, code_integers, combine
 
 
 @dataclass(frozen=True, eq=False)

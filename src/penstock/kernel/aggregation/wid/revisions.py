@@ -19,8 +19,8 @@ import polars as pl
 
 from penstock.kernel.aggregates.extremes import Max
 from penstock.kernel.aggregates.grouping import Ids
+from penstock.kernel.aggregates.keys import group_rows
 from penstock.kernel.aggregation.driver import Results, put_out
-from penstock.kernel.aggregation.keys import group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.wid.bucket import WID, Bucket
 from penstock.kernel.aggregation.wid.landmark import LandmarkAggregate, LandmarkState

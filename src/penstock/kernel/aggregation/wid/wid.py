@@ -22,8 +22,8 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, take
+from penstock.kernel.aggregates.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
-from penstock.kernel.aggregation.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
 from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START

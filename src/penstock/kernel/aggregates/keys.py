@@ -22,7 +22,7 @@ from penstock.kernel.aggregates.grouping import Grouping, Ids
 _PLACES_PER_ROW = 16
 _FEW_PLACES = 1 << 12
 #: Numbers below this fit into 64 bits, with room to add.
-_MOST_CODES = 1 << 62
+MOST_CODES = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,8 @@ class Codes:
 
     def groups(self) -> Groups:
         """Rows with equal codes in one group; groups are in the order of their codes."""
-        codes = self.codes
-        if self.low and self.size <= _MOST_CODES:
-            codes = codes - self.low
-        if self.size > max(_PLACES_PER_ROW * len(codes), _FEW_PLACES):
+        codes = self._from_zero()
+        if self._is_sparse():
             found, ids = np.unique(codes, return_inverse=True)
             members = np.empty(len(found), dtype=np.int64)
             members[ids] = np.arange(len(codes))
@@ -59,6 +57,22 @@ class Codes:
             return Groups(codes, self.size, members)
         table[found] = np.arange(len(found))
         return Groups(table[codes], len(found), members)
+
+    def occurring(self) -> Ids:
+        """The codes that occur, counted from `low`, each once and in order; size is below 2^62."""
+        codes = self._from_zero()
+        if self._is_sparse():
+            codes = np.sort(codes)
+            return codes[np.diff(codes, prepend=-1) > 0]
+        table = np.zeros(self.size, dtype=np.bool_)
+        table[codes] = True
+        return np.flatnonzero(table)
+
+    def _from_zero(self) -> Ids:
+        return self.codes - self.low if self.low and self.size <= MOST_CODES else self.codes
+
+    def _is_sparse(self) -> bool:
+        return self.size > max(_PLACES_PER_ROW * len(self.codes), _FEW_PLACES)
 
     def compact(self) -> Codes:
         """The same with codes that all occur."""
@@ -106,7 +120,7 @@ def combine(digits: Iterable[Codes], rows: int) -> Codes:
     """One code for several: equal where all of them are."""
     codes = Codes(np.zeros(rows, dtype=np.int64), 1)
     for digit in digits:
-        if codes.size * digit.size > _MOST_CODES:
+        if codes.size * digit.size > MOST_CODES:
             codes, digit = codes.compact(), digit.compact()
         if codes.size == 1:
             codes = digit

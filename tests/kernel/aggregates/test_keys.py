@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.aggregation.keys import Codes, code_integers, combine, group_rows
+from penstock.kernel.aggregates.keys import Codes, code_integers, combine, group_rows
 
 KINDS = {
     pl.Int64: st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3),
@@ -51,6 +51,12 @@ def test_rows_are_in_one_group_exactly_when_their_keys_are_equal(case):
             assert (keys[i] == keys[j]) == (groups.ids[i] == groups.ids[j])
     assert set(groups.ids.tolist()) == set(range(groups.size))
     assert groups.ids[groups.members].tolist() == list(range(groups.size))
+
+
+@given(st.lists(st.integers(0, 9) | st.integers(0, 2**40), min_size=1), st.integers(-5, 5))
+def test_the_codes_that_occur_are_in_order_and_each_there_once(values, low):
+    codes = code_integers(np.array(values) + low)
+    assert codes.occurring().tolist() == sorted({value - min(values) for value in values})
 
 
 @given(
