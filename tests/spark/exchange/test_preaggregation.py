@@ -171,9 +171,10 @@ def test_sets_are_sent_where_they_hold_fewer_values_than_the_rows() -> None:
     few = [{"k": "x", "v": n % 100, "d": 0.5, "ts": n // 1000} for n in range(5000)]
     many = [{**row, "v": n} for n, row in enumerate(few)]
     assert counted(packed(few, {"a": BEGINNING}, DISTINCT)) == (5000, 0, 5000)
-    # One row a window, as before, and in it all values.
-    assert counted(packed(many, {"a": BEGINNING}, DISTINCT)) == (0, 5000, 5000)
-    assert counted(packed(many, {"a": BEGINNING}, DISTINCT, gain=1)) == (5000, 0, 5000)
+    # Two sets of 5000 values each, of rows of four: one in two. One more value is too many.
+    assert counted(packed(many, {"a": BEGINNING}, DISTINCT)) == (5000, 0, 5000)
+    three = DISTINCT.replace(" AS positive", " AS positive, count(DISTINCT ts) AS t")
+    assert counted(packed(many, {"a": BEGINNING}, three)) == (0, 5000, 5000)
 
 
 def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:

@@ -55,8 +55,9 @@ Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
 
 #: Rows by which a task finds out whether it pays; of fewer than LEAST, none are aggregated.
 SAMPLE, LEAST = 1 << 16, 1 << 12
-#: How many rows must become one, on average.
-GAIN = 4
+#: How many rows must become one, on average, and how many values in rows one value in a set. A row
+#: of partial aggregates is wide and merged column by column; a value in a set is only moved.
+GAIN, GAIN_OF_SETS = 4, 2
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Preaggregation:
     sample: int = SAMPLE
     least: int = LEAST
     gain: int = GAIN
+    gain_of_sets: int = GAIN_OF_SETS
     has_groups: bool = True
     columns: frozenset[str] | None = None
 
@@ -125,16 +127,11 @@ class Preaggregation:
         return [part for part in (rows[: self.sample], rows[self.sample :]) if part.height]
 
     def pays(self, rows: pl.DataFrame, folded: Iterable[pl.DataFrame | None]) -> bool:
-        """Whether it was worth while to aggregate these rows.
-
-        Of the values in sets, as many make up a row as rows have columns.
-        """
-        sent = in_sets = 0
-        for partials in folded:
-            if partials is not None:
-                sent += partials.height
-                in_sets += _values_in_lists(partials)
-        return (sent + in_sets / rows.width) * self.gain <= rows.height
+        """Whether it was worth while to aggregate these rows."""
+        sent = [partials for partials in folded if partials is not None]
+        of_rows = sum(partials.height for partials in sent) * self.gain
+        of_sets = sum(map(_values_in_lists, sent)) * self.gain_of_sets
+        return of_rows <= rows.height and of_sets <= rows.height * rows.width
 
 
 def _values_in_lists(partials: pl.DataFrame) -> int:
@@ -191,9 +188,8 @@ def preaggregations(
             else:
                 specs = tuple(step.spec for step in steps)
                 aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, mine))
-        found[stream.name] = Preaggregation(
-            tuple(aggregates), tuple(queries), sample=SAMPLE, least=LEAST, gain=GAIN
-        )
+        when = {"sample": SAMPLE, "least": LEAST, "gain": GAIN, "gain_of_sets": GAIN_OF_SETS}
+        found[stream.name] = Preaggregation(tuple(aggregates), tuple(queries), **when)
     return found
 
 

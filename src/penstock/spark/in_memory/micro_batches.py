@@ -102,7 +102,7 @@ class Exchange:
         groups = [*self.groups[turn:], *self.groups[:turn]]
         sample = 2 if self.salt % 2 else SAMPLE
         early = self.early.get(stream.name, Preaggregation())
-        early = replace(early, sample=sample, least=1, gain=0)
+        early = replace(early, sample=sample, least=1, gain=0, gain_of_sets=0)
         packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
         return [Line(**line) for line in packed.to_pylist()]
