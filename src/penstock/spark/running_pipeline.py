@@ -25,7 +25,9 @@ from penstock.plan.graph import streams_of
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.attempts import Attempts
-from penstock.spark.control.enabling import Enabling, EnablingTimer, pulse_is_first
+from penstock.spark.control.control_stream import is_read_first
+from penstock.spark.control.driver_enabling import DriverEnabling
+from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
 from penstock.spark.delivery.batch_delivery import BatchDelivery
@@ -85,8 +87,8 @@ class RunningPipeline:
                 self.pipeline = self._pipeline(frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
-        ets = engine.catalog.settings.ets
-        self.enabling = Enabling(streams, self.program.queries, ets, self.program.options.merges)
+        ets, merges = engine.catalog.settings.ets, self.program.options.merges
+        self.enabling = DriverEnabling(streams, self.program.queries, ets, merges)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
@@ -283,7 +285,7 @@ class RunningPipeline:
             time.sleep(0.02)
 
     @cached_property
-    def _pulse_is_first(self) -> bool:
+    def _control_is_first(self) -> bool:
         """Whether Spark looks at the pulse before the streams; it keeps its sources in a map."""
         try:
             sources = self.query._jsq.streamingQuery().uniqueSources().keysIterator()
@@ -292,7 +294,7 @@ class RunningPipeline:
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
             return False  # another Spark; then bounds are chosen more carefully
-        return pulse_is_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
+        return is_read_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
 
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""
@@ -308,7 +310,7 @@ class RunningPipeline:
         self._punctuating.reached(report.own or report.bounds)
         self.delivery.count(report)
         if self._timer is not None:
-            self.enabling.is_prompt = self._pulse_is_first
+            self.enabling.is_prompt = self._control_is_first
             self._timer.report(report)
         else:
             self.enabling.heard(report, self._engine.now())

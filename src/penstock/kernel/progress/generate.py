@@ -30,7 +30,7 @@ import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
 from penstock.kernel.conform import conform_values
-from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.kernel.progress.ets import enabling_bounds
 from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
 from penstock.kernel.progress.patterns import below
 from penstock.kernel.state import State
@@ -268,11 +268,11 @@ class Generator:
         """An enabling timestamp, if the stream can give one that says something new."""
         if self.state.ended:
             return []
-        state = self.state
-        bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
-        messages = self._raise(bound)
-        for time in self.stream.further:
-            messages += self.close(now, time.column) if time.stamped else []
+        newest, arrived = self.state.newest, self.state.arrived
+        bounds = enabling_bounds(self.stream, now=now, newest=newest, arrived=arrived)
+        messages = self._raise(bounds.pop(str(self._on), None))
+        for on, bound in bounds.items():
+            messages += self.close(bound, on)
         return messages
 
     def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:

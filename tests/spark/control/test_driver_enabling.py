@@ -23,7 +23,8 @@ from penstock.model.timestamps import BEGINNING, SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
-from penstock.spark.control.enabling import Enabling, EnablingTimer
+from penstock.spark.control.driver_enabling import DriverEnabling
+from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport, releases_of
 from penstock.spark.in_memory.micro_batches import (
@@ -62,7 +63,7 @@ class Driver:
         self.program = optimize(share.queries)
         self.pipeline = FakePipeline(Exchange(self.program, share.keys, (2, 0)))
         streams = {stream.name: stream for stream in self.program.streams}
-        self.enabling = Enabling(streams, share.queries, ets, False)
+        self.enabling = DriverEnabling(streams, share.queries, ets, False)
         self.enabling.is_prompt = is_prompt
         self.now = START
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
@@ -234,7 +235,7 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     engine.sql("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND")
     plan = engine.sql("SELECT count(*) [RANGE 1 SECOND] AS n FROM s").plan
     stream = engine.declared_stream("s").stream
-    enabling = Enabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
+    enabling = DriverEnabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
     assert not enabling.can_help
     enabling.is_prompt = True
     enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
