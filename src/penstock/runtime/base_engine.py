@@ -45,7 +45,7 @@ from penstock.sql.parse.statements import (
     CreateTable,
     Drop,
     Explain,
-    Set,
+    SetStatement,
     Sink,
     Statement,
 )
@@ -336,7 +336,7 @@ class BaseEngine(ABC, Generic[Q]):
                 with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
-            case Set():
+            case SetStatement():
                 self._set(statement)
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
@@ -354,7 +354,7 @@ class BaseEngine(ABC, Generic[Q]):
                     self._query_dropped(dropped.name)
         return None
 
-    def _set(self, statement: Set) -> None:
+    def _set(self, statement: SetStatement) -> None:
         """Change a setting; where this host cannot honour it, it stays as it was."""
         before = self.catalog.settings
         self.catalog.apply(statement)

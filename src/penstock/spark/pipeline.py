@@ -23,7 +23,7 @@ from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import (
     PROGRESS,
     BatchReport,
-    Line,
+    OutputRows,
     releases_of,
     tallies_of,
 )
@@ -87,8 +87,8 @@ class Pipeline(BasePipeline):
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[Line]:
-        lines: list[Line] = []
+    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+        lines: list[OutputRows] = []
         self._progress: list[dict[str, Any]] = []  # of each group
         for line in computed.to_pylist():
             if line["kind"] == PROGRESS:

@@ -31,7 +31,7 @@ from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
 from penstock.spark.delivery.batch_delivery import BatchDelivery
-from penstock.spark.delivery.delivery import BatchReport, Line
+from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.failures import translated
@@ -301,7 +301,7 @@ class RunningPipeline:
         latest = self.query.lastProgress
         return None if latest is None else times_of(latest)
 
-    def _deliver(self, batch: int, lines: Sequence[Line]) -> None:
+    def _deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
         self._attempts.settle()
         self.delivery.deliver(batch, lines)
 

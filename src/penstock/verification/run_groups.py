@@ -25,7 +25,7 @@ from penstock.spark.in_memory.micro_batches import (
 from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
-from penstock.verification.case import Batch, Case, Row, cut, rows_of
+from penstock.verification.case import Batch, Row, VerificationCase, cut, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
@@ -34,7 +34,7 @@ _POINTS = sorted({**faults.IN_EXCHANGE, **faults.IN_GROUP})
 
 
 def run_groups(
-    script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
+    script: Script, case: VerificationCase, way: Way, queries: Sequence[str] | None = None
 ) -> dict[str, list[Row]]:
     """What each query has put out once all streams have ended."""
     chance = random.Random(f"{way.seed} groups")
@@ -56,7 +56,7 @@ def run_groups(
 
 
 def _run_share(
-    share: PipelineGroup, case: Case, way: Way, chance: random.Random
+    share: PipelineGroup, case: VerificationCase, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
     program = share.program()
     streams = {stream.name: stream for stream in program.streams}

@@ -28,7 +28,7 @@ _TICKS = re.compile(r"[+-]?\d{1,18}")
 T = TypeVar("T")
 
 
-class Options:
+class WorkloadOptions:
     """The options given to one workload; names count without regard to case."""
 
     def __init__(self, workload: str, given: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
 from penstock.spark.delivery.batch_sink import BatchSink, Staged
-from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, Line
+from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
 from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
@@ -112,7 +112,7 @@ class BatchDelivery:
             if not isinstance(query.plan, Ordered)
         }
 
-    def deliver(self, batch: int, lines: Sequence[Line]) -> None:
+    def deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
         """Hand on what a batch put out."""
         together: dict[tuple[str, str], list[pl.DataFrame]] = {}
         staged: dict[str, list[Staged]] = {}
