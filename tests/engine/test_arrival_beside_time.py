@@ -110,7 +110,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     assert pipeline.rows("result", "q") == []
     [(_, host)] = worker.alive.values()
     releases = {"q": Releases.from_json(host.progress()["releases"]["q"])}
-    enabling.heard(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
+    enabling.take_report(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
     assert enabling.bounds_at(2 * SECOND) is None  # it would let nothing out
     made = enabling.bounds_at(3 * SECOND)
     assert made == {key_of("s", "arrival_ts"): 3 * SECOND}

@@ -63,7 +63,7 @@ class Player(Protocol):
     def take(self, step: dict[str, Any], arrange: Arrange[Any]) -> None:
         """Let rows and punctuation come in."""
 
-    def heard(self) -> list[Part]:
+    def output(self) -> list[Part]:
         """What came out since the last time."""
 
 
@@ -93,7 +93,7 @@ class BareOperator:
             while node.more():
                 node.step(self._limit)
 
-    def heard(self) -> list[Part]:
+    def output(self) -> list[Part]:
         """What came out; rows between two punctuations are one part, in any order."""
         parts: list[Part] = []
         while not self._sink.empty:
@@ -146,7 +146,7 @@ class OnHost:
         self._host.run()
         assert not self._host.rejected_rows
 
-    def heard(self) -> list[Part]:
+    def output(self) -> list[Part]:
         rows = self._host.results("out").drop(ROW_NUM, strict=False).to_dicts()
         return [{"rows": rows}] if rows else []
 
@@ -174,8 +174,8 @@ def play(script: dict[str, Any], player: Player, arrange: Arrange[Any] = as_they
         player.take(step, arrange)
         if "expect" in step:
             expected = in_order(shown(step["expect"]))
-            assert in_order(player.heard()) == expected, f"{script['name']}: after {step}"
-    assert not player.heard(), f"{script['name']}: output that nobody expected"
+            assert in_order(player.output()) == expected, f"{script['name']}: after {step}"
+    assert not player.output(), f"{script['name']}: output that nobody expected"
 
 
 def scripts() -> list[Any]:

@@ -81,7 +81,7 @@ def lines_as_text(lines: Sequence[str], columns: Sequence[Column]) -> pl.DataFra
 def as_text(
     rows: Iterable[Mapping[str, Any]], columns: Iterable[Column], reasons: Sequence[str]
 ) -> pl.DataFrame:
-    """Rows that have no type in common: their values as text, and why each was set aside."""
+    """Rows that have no type in common: their values as text, and why each was rejected."""
     rows = list(rows)
     text = {
         column.name: [

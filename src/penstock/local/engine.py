@@ -221,7 +221,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _stream_statuses(self) -> dict[str, StreamStatus]:
         return {
             name: self._with_rejected(
-                StreamStatus(name, self._host.counts(name), stream.bound, stream.heard)
+                StreamStatus(name, self._host.counts(name), stream.bound, stream.last_arrival)
             )
             for name, stream in self._host.inputs.items()
         }

@@ -227,7 +227,7 @@ class BaseEngine(ABC, Generic[Q]):
         """Say that nothing of the stream below `bound` comes any more.
 
         With `where`, nothing of the rows that match it: a value for a column, or a pair of values
-        for a range from the first to below the second. On Spark, queries hear of it with their next
+        for a range from the first to below the second. On Spark, queries get it with their next
         batch.
         """
         ticks = to_ticks(bound) if isinstance(bound, datetime) else bound

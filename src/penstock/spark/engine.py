@@ -106,12 +106,12 @@ class Engine(BaseEngine[SparkQuery]):
         is_declared = self._declared(name, plan) is not None
         running = self._running_of(name) if is_declared else None
         if running is not None:
-            shown = explain_pipeline(running.share, running.program)
+            shown = explain_pipeline(running.group, running.program)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
         planned = self._planned() if is_declared else []
-        share = next((share for share in planned if name in share.queries), alone)
-        return explain_planned(share, self.catalog.streams)
+        group = next((group for group in planned if name in group.queries), alone)
+        return explain_planned(group, self.catalog.streams)
 
     def _optimized(self, name: str, plan: Node) -> Program:
         # Queries that run do so in graphs of their own.
@@ -120,9 +120,9 @@ class Engine(BaseEngine[SparkQuery]):
     @property
     def _programs(self) -> dict[str, Program]:
         """By query that is declared, what its pipeline runs, or would if it were started now."""
-        running = [(each.share, each.program) for each in self._running]
+        running = [(each.group, each.program) for each in self._running]
         planned = [(each, each.program(self.catalog.streams)) for each in self._planned()]
-        known = {name: program for share, program in running + planned for name in share.queries}
+        known = {name: program for group, program in running + planned for name in group.queries}
         return {entry.name: known[entry.name] for entry in self.catalog.queries}
 
     # -- running ------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ class Engine(BaseEngine[SparkQuery]):
         """
         planned = self._planned(is_small=to_end and self._is_small())
         streams = [entry.stream for entry in self.catalog.streams]
-        self._brought.place(streams, [(share.keys, self.checkpoint_of(share)) for share in planned])
-        for share in planned:
-            running = RunningPipeline(self, share)
+        self._brought.place(streams, [(group.keys, self.checkpoint_of(group)) for group in planned])
+        for group in planned:
+            running = RunningPipeline(self, group)
             running.start(interval, to_end=to_end)
             self._running.append(running)
         self._brought.start(self._rows_read)
@@ -170,11 +170,11 @@ class Engine(BaseEngine[SparkQuery]):
         self._brought.check()
 
     def _punctuate(self, stream: str, bound: int, where: Where) -> None:
-        """Queries that run hear of it with their next batch.
+        """Queries that run get it with their next batch.
 
-        It is kept in their checkpoints, and heard in the same batch if that is repeated.
+        It is kept in their checkpoints, and read in the same batch if that is repeated.
         """
-        readers = [running for running in self._running if stream in running.share.keys]
+        readers = [running for running in self._running if stream in running.group.keys]
         if not readers:
             raise NotExecutable(
                 f"no running query reads stream `{stream}`, so the punctuation would have no "
@@ -250,7 +250,7 @@ class Engine(BaseEngine[SparkQuery]):
 
     def streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
-        return {name for running in self._running for name in running.share.keys}
+        return {name for running in self._running for name in running.group.keys}
 
     def spark_query(self, name: str) -> StreamingQuery | None:
         """The Spark query in which a query of ours runs."""
@@ -263,10 +263,10 @@ class Engine(BaseEngine[SparkQuery]):
             known.update(running.enabling.progress())
         return {
             name: self._with_rejected(
-                StreamStatus(name, self.tallies(name).counts(), progress.bound, progress.heard)
+                StreamStatus(name, self.tallies(name).counts(), found.bound, found.last_arrival)
             )
             for name in (entry.name for entry in self.catalog.streams)
-            for progress in [known.get(name, StreamProgress())]
+            for found in [known.get(name, StreamProgress())]
         }
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
@@ -337,18 +337,18 @@ class Engine(BaseEngine[SparkQuery]):
         with translated():
             return open_stream(self.session, stream)
 
-    def checkpoint_of(self, share: PipelineGroup) -> Path | None:
+    def checkpoint_of(self, group: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
-        if share.continued is not None:
-            return share.continued.folder
+        if group.continued is not None:
+            return group.continued.folder
         if self._checkpoint is not None:
-            return self._checkpoint / next(iter(share.queries))
-        return next(beside(self._queries[name].sink for name in share.queries), None)
+            return self._checkpoint / next(iter(group.queries))
+        return next(beside(self._queries[name].sink for name in group.queries), None)
 
     def _rows_read(self, stream: str) -> int:
         """How many rows of a stream the slowest of its pipelines has processed."""
         return min(
-            (r.rows_read[stream] for r in self._running if stream in r.share.keys), default=0
+            (r.rows_read[stream] for r in self._running if stream in r.group.keys), default=0
         )
 
     # -- following the catalog ----------------------------------------------------------------
@@ -396,4 +396,4 @@ class Engine(BaseEngine[SparkQuery]):
         self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:
-        return next((r for r in self._running if name in r.share.queries), None)
+        return next((r for r in self._running if name in r.group.queries), None)

@@ -56,20 +56,20 @@ PATIENCE = 60.0
 class RunningPipeline:
     """One pipeline of an engine."""
 
-    def __init__(self, engine: Engine, share: PipelineGroup) -> None:
-        self.share = share
+    def __init__(self, engine: Engine, group: PipelineGroup) -> None:
+        self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
         #: Plans that groups have chosen anew, as JSON.
         self.changed: Sequence[Mapping[str, Any]] = ()
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
-        plans = share.queries.values()
+        plans = group.queries.values()
         streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
         frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
-        self.program = share.program(engine.catalog.streams, frames)
+        self.program = group.program(engine.catalog.streams, frames)
         first_of = frozenset(streams.keys() - engine.streams_read())
-        place = engine.checkpoint_of(share)
+        place = engine.checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place
@@ -77,7 +77,7 @@ class RunningPipeline:
             folder = place or Path(tempfile.mkdtemp(prefix="penstock-"))
             if place is None:
                 held.callback(shutil.rmtree, folder, ignore_errors=True)
-            declared = share.continued.declared if share.continued is not None else {}
+            declared = group.continued.declared if group.continued is not None else {}
             self.checkpoint = Checkpoint(folder, self.program, declared)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
@@ -97,9 +97,9 @@ class RunningPipeline:
 
     def _pipeline(self, frames: Mapping[str, DataFrame]) -> BasePipeline:
         kind = NativePipeline if self._is_native else Pipeline
-        spark, keys = self._engine.session, self.share.keys
+        spark, keys = self._engine.session, self.group.keys
         hands = (self._deliver, self._report, self.delivery.sinks_for_tasks)
-        groups = 1 if self.share.is_small else None
+        groups = 1 if self.group.is_small else None
         return kind(spark, self.program, keys, frames, self.checkpoint, *hands, groups=groups)
 
     @property
@@ -110,12 +110,12 @@ class RunningPipeline:
         is_continued = not self.checkpoint.is_new
         if not is_continued:
             self.delivery.begin_anew()
-        for name in self.share.queries:
+        for name in self.group.queries:
             self._engine.query(name).pipeline = self
         if to_end and self._can_end_at_once():
-            self.end_run()  # heard in the batch that reads everything
+            self.end_run()  # read in the batch that reads everything
         start = partial(self.pipeline.start, interval=interval)
-        self._attempts = Attempts(", ".join(self.share.queries), start)
+        self._attempts = Attempts(", ".join(self.group.queries), start)
         try:
             with translated():
                 self._attempts.begin()
@@ -226,7 +226,7 @@ class RunningPipeline:
     def check_punctuation(self, stream: str, bound: int, where: Where) -> None:
         """Refuse punctuation from the program that this pipeline cannot take."""
         if where and self._is_native:
-            queries = ", ".join(self.share.queries)
+            queries = ", ".join(self.group.queries)
             raise NotExecutable(
                 f"`{queries}` runs as Spark SQL alone, which cannot punctuate only some rows of "
                 f"`{stream}`",
@@ -235,7 +235,7 @@ class RunningPipeline:
         self._punctuating.check(stream, bound, where)
 
     def punctuate(self, stream: str, bound: int, where: Where) -> None:
-        """Send punctuation that was checked; the next batch hears of it."""
+        """Send punctuation that was checked; the next batch reads it."""
         is_new = self._punctuating.send(stream, bound, where)
         # Where a timer asks the streams, that sees to it.
         times = self._over() if is_new and self._timer is None else None
@@ -313,7 +313,7 @@ class RunningPipeline:
             self.enabling.is_prompt = self._control_is_first
             self._timer.report(report)
         else:
-            self.enabling.heard(report, self._engine.now())
+            self.enabling.take_report(report, self._engine.now())
         self.operators.note(report.batch, report.operators)
         if report.operators:
             self.changed = report.changed

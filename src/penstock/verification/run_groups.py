@@ -50,18 +50,18 @@ def run_groups(
         )
         for each in planned
     }
-    for share in assign_pipelines({each.name: each.plan for each in planned}, options):
-        found |= _run_share(share, case, way, chance)
+    for group in assign_pipelines({each.name: each.plan for each in planned}, options):
+        found |= _run_group(group, case, way, chance)
     return found
 
 
-def _run_share(
-    share: PipelineGroup, case: VerificationCase, way: Way, chance: random.Random
+def _run_group(
+    group: PipelineGroup, case: VerificationCase, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
-    program = share.program()
+    program = group.program()
     streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
-    pipeline = FakePipeline(Exchange(program, share.keys, keys, chance.randrange(4)))
+    pipeline = FakePipeline(Exchange(program, group.keys, keys, chance.randrange(4)))
     end = MicroBatch(bounds=dict.fromkeys(streams, END))
     batches = [*(_micro_batch(batch, streams, chance) for batch in case.batches), end]
     with tempfile.TemporaryDirectory() as folder:

@@ -127,7 +127,7 @@ class Verification:
 
     @cached_property
     def takes_late_rows(self) -> bool:
-        """Whether a late row's fate is defined: set aside, not an error or merged after all."""
+        """Whether a late row's fate is defined: rejected, not an error or merged after all."""
         return all(each.options.late in ("keep", "drop") for each in self.planned)
 
     def _limits_on_spark(self) -> Iterator[str]:

@@ -33,11 +33,11 @@ class KeyDistribution:
         """As the options say; `count` and `skew` are the workload's own."""
         return cls(count=options.whole("keys", count), skew=options.number("skew", skew))
 
-    def draw(self, draws: Draws, lane: str, first: int, count: int) -> Integers:
+    def draw(self, draws: Draws, sequence: str, first: int, count: int) -> Integers:
         """The keys of rows first … first + count - 1."""
         if self.skew == 0:
-            return draws.below(self.count, lane, first, count)
-        chances = draws.uniform(lane, first, count)
+            return draws.below(self.count, sequence, first, count)
+        chances = draws.uniform(sequence, first, count)
         return np.searchsorted(_cumulated(self.count, self.skew), chances, side="right")
 
 

@@ -122,7 +122,7 @@ class Driver:
             {name for group in facts for name in group["awaited"]},
             releases_of(group["releases"] for group in facts),
         )
-        self.enabling.heard(report, self.now)
+        self.enabling.take_report(report, self.now)
         self.enabling.over(BatchTimes(self.batches, began, listed))
         self.batches += 1
         self.ask()
@@ -238,7 +238,7 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     enabling = DriverEnabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
     assert not enabling.can_help
     enabling.is_prompt = True
-    enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
+    enabling.take_report(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
     assert enabling.bounds_at(START + 60 * SECOND) is None
     assert enabling.progress()["s"].bound == START
 
@@ -249,14 +249,14 @@ def test_a_bound_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
     monkeypatch.setattr(driver.enabling, "bounds_at", lambda now: {"busy": now})
     pulse = ControlStream(tmp_path / "pulse")
-    beat = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
-    beat.check()
+    timer = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
+    timer.check()
     (tmp_path / "pulse").rmdir()
-    beat.start()
-    beat._thread.join()
-    assert not beat._thread.is_alive()
+    timer.start()
+    timer._thread.join()
+    assert not timer._thread.is_alive()
     with pytest.raises(HostError, match=r"for silent streams cannot be written: .*No such file"):
-        beat.check()
+        timer.check()
 
 
 def test_groups_report_what_lets_the_next_row_out_and_nothing_less_does() -> None:

@@ -55,7 +55,7 @@ class GeneratorState(State):
     ended: bool = False
     newest: int = BEGINNING  # the largest timestamp so far
     arrived: int = 0  # when it came, by the clock
-    heard: int | None = None  # when any row last came
+    last_arrival: int | None = None  # when any row last came
     patterns: list[tuple[list[Any], int]] = field(default_factory=list)  # about some rows only
     # Of further columns that progress: the largest values so far, and what ends of runs closed.
     newest_of: dict[str, int] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class Generator:
             highest = {t.column: came.get_column(t.column).max() for t in self.stream.further}
             messages += self._raise_further(highest)
         if rows.height:
-            self.state.heard = now
+            self.state.last_arrival = now
             messages.append(Punctuation(ROW_NUM, self.state.numbered + 1))
         return messages
 
@@ -376,7 +376,7 @@ class Generator:
         return [*self._raise(END), *further, Punctuation(ROW_NUM, END)]
 
     def standing(self) -> list[Punctuation]:
-        """All punctuation that holds now, for a reader who has heard none of it."""
+        """All punctuation that holds now, for a new reader."""
         state, on = self.state, self._on
         messages = []
         if on is not None:

@@ -49,7 +49,7 @@ class _Known:
     newest: int = BEGINNING
     batch: int = -1  # that brought it
     arrived: int = 0  # when it came, at the latest
-    heard: int | None = None  # when any row last came
+    last_arrival: int | None = None  # when any row last came
     due: int = 0  # when it gets a bound unasked, if it does
 
 
@@ -87,11 +87,11 @@ class DriverEnabling:
         """Whether any stream can say what time it is, and may be asked."""
         return any(can_be_enabled(stream, self.ets) for stream in self._streams.values())
 
-    def heard(self, report: BatchReport, now: int) -> None:
+    def take_report(self, report: BatchReport, now: int) -> None:
         """Take note of what a batch came to, at `now`."""
         self._awaited = frozenset(report.awaited)
         self._brought_rows = any(report.rows.values())
-        # A batch that no group has heard of changes nothing.
+        # A batch that reached no group changes nothing.
         self.releases = {**self.releases, **report.releases}
         for name, known in self._known.items():
             newest = report.newest.get(name, BEGINNING)
@@ -99,7 +99,7 @@ class DriverEnabling:
                 known.newest, known.batch, known.arrived = newest, report.batch, now
             self._bounds[name] = max(self._bounds[name], report.bounds.get(name, BEGINNING))
             if report.rows.get(name):
-                known.heard = now
+                known.last_arrival = now
 
     def over(self, times: BatchTimes) -> None:
         """Take note of when a batch was that is over."""
@@ -110,7 +110,7 @@ class DriverEnabling:
 
     def progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
-        return {n: StreamProgress(self._bounds[n], k.heard) for n, k in self._known.items()}
+        return {n: StreamProgress(self._bounds[n], k.last_arrival) for n, k in self._known.items()}
 
     def bounds_at(self, now: int) -> dict[str, int] | None:
         """The bounds to send at `now`; nothing but a batch, if it is empty; None: not even that."""

@@ -50,10 +50,10 @@ class EnablingTimer:
         self._thread.start()
 
     def report(self, report: BatchReport) -> None:
-        """Hear what a batch came to; new bounds are on the pulse before the next one begins."""
+        """Take note of what a batch came to; new bounds are sent before the next one begins."""
         with self._lock:
             self._reported = report.batch
-            self._enabling.heard(report, self._clock())
+            self._enabling.take_report(report, self._clock())
             if self._enabling.is_prompt:
                 self._ask()
 
@@ -78,7 +78,7 @@ class EnablingTimer:
                 with self._lock:
                     self._step()
             except Py4JError:
-                return  # the session is gone, and whoever uses the query hears of it
+                return  # the session is gone, and whoever uses the query sees it
             except Exception as cause:
                 self._failure = cause  # nobody waits for this thread: `check` tells of it
                 return
