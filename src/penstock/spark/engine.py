@@ -38,8 +38,9 @@ from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.query import MAX_RESULTS
+from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.delivery.stream_counts import StreamTallies
@@ -262,7 +263,7 @@ class Engine(BaseEngine[SparkQuery]):
         for running in self._pipelines():
             known.update(running.enabling.progress())
         return {
-            name: self._with_rejected(
+            name: self._rejected.counted_in(
                 StreamStatus(name, self.tallies(name).counts(), found.bound, found.last_arrival)
             )
             for name in (entry.name for entry in self.catalog.streams)
@@ -385,7 +386,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _stream_dropped(self, name: str) -> None:
         self._brought.remove(name)
         self._tallies.pop(name, None)
-        self._rejected.pop(name, None)
+        self._rejected.forget(name)
 
     def _settings_changed(self) -> None:
         """What all queries have in common holds for those that start from now on."""

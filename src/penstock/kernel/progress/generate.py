@@ -29,10 +29,9 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
-from penstock.kernel.conform import conform_values
 from penstock.kernel.progress.ets import enabling_bounds
 from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
-from penstock.kernel.progress.patterns import below
+from penstock.kernel.progress.patterns import below, conformed
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where, from_json, to_json, where_of
 from penstock.model.schema import ROW_NUM
@@ -308,7 +307,10 @@ class Generator:
                 raise self._bad(
                     f"cannot be punctuated by `{column}`", f"patterns can name: {', '.join(known)}"
                 )
-        where = self._fitting(where)
+        try:
+            where = conformed(where, self.stream.schema)
+        except ValueError as cause:
+            raise self._bad(f"cannot be punctuated {cause}", _PATTERN) from None
         made = dict(self._patterns())
         if bound < made.get(where, BEGINNING):
             raise self._bad(
@@ -350,22 +352,6 @@ class Generator:
         kept = (late.get_column(on).cast(pl.Int64) >= bound for on, bound in own.items())
         is_closed: pl.Series = reduce(and_, kept)
         return is_closed
-
-    def _fitting(self, where: Where) -> Where:
-        """A pattern with values of its columns' types; one that is none would match nothing."""
-        found = []
-        for column, pattern in where:
-            of, rows = self.stream.schema[column].type, f"for rows whose `{column}` is"
-            if len(pattern) not in (1, 2):
-                wrong = f"{pattern!r}: these are {len(pattern)} values"
-                raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
-            values = tuple(conform_values(list(pattern), of).to_list())
-            for given, conformed in zip(pattern, values, strict=True):
-                if conformed is None and (given is not None or len(pattern) == 1):
-                    wrong = f"{given!r}: that is not a valid {of}"
-                    raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
-            found.append((column, values))
-        return tuple(found)
 
     def end(self) -> list[Punctuation]:
         """The punctuation that says that nothing comes any more."""

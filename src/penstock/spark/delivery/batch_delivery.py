@@ -133,7 +133,7 @@ class BatchDelivery:
                 for _ in step("deliver.query"):
                     self._queries[name].receive(batch, answer, into, staged.get(name, ()))
         for rejects in rejected:
-            self._engine._keep_rejected(rejects, self._pipeline, batch)
+            self._engine._rejected.put(rejects, self._pipeline, batch)
         self._write_late(batch, rejected)
         for each in chain.from_iterable(staged.values()):
             each.file.unlink(missing_ok=True)
