@@ -137,7 +137,8 @@ class Engine(BaseEngine[SparkQuery]):
         """
         planned = self._planned(is_small=to_end and self._is_small())
         streams = [entry.stream for entry in self.catalog.streams]
-        self._brought.place(streams, [(group.keys, self.checkpoint_of(group)) for group in planned])
+        places = [(group.keys, self._checkpoint_of(group)) for group in planned]
+        self._brought.place(streams, places)
         for group in planned:
             running = RunningPipeline(self, group)
             running.start(interval, to_end=to_end)
@@ -239,7 +240,7 @@ class Engine(BaseEngine[SparkQuery]):
             raise failures[0]
         return kept
 
-    def tallies(self, stream: str) -> StreamTallies:
+    def _tallies_of(self, stream: str) -> StreamTallies:
         """Where pipelines count the rows of a declared stream."""
         return self._tallies.setdefault(stream, StreamTallies(stream))
 
@@ -249,7 +250,7 @@ class Engine(BaseEngine[SparkQuery]):
         odd = [] if path is None else [Path(file).name for file in odd_files(path)]
         return super().passed_over(stream) + [f"{name} (looks like a pattern)" for name in odd]
 
-    def streams_read(self) -> set[str]:
+    def _streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
         return {name for running in self._running for name in running.group.keys}
 
@@ -262,13 +263,12 @@ class Engine(BaseEngine[SparkQuery]):
         known: dict[str, StreamProgress] = {}
         for running in self._pipelines():
             known.update(running.enabling.progress())
-        return {
-            name: self._rejected.counted_in(
-                StreamStatus(name, self.tallies(name).counts(), found.bound, found.last_arrival)
-            )
-            for name in (entry.name for entry in self.catalog.streams)
-            for found in [known.get(name, StreamProgress())]
-        }
+        statuses = {}
+        for name in (entry.name for entry in self.catalog.streams):
+            counts, at = self._tallies_of(name).counts(), known.get(name, StreamProgress())
+            status = StreamStatus(name, counts, at.bound, at.last_arrival)
+            statuses[name] = self._rejected.counted_in(status)
+        return statuses
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         return tuple(each for running in self._pipelines() for each in running.operators.statuses())
@@ -330,7 +330,7 @@ class Engine(BaseEngine[SparkQuery]):
                 rows = rows.toArrow()
         super().table(name, rows, columns=columns)
 
-    def frame_of(self, stream: Stream) -> DataFrame:
+    def _frame_of(self, stream: Stream) -> DataFrame:
         """The stream as the exchange takes it."""
         brought = self._brought.frame(stream.name, self.session)
         if brought is not None:
@@ -338,7 +338,7 @@ class Engine(BaseEngine[SparkQuery]):
         with translated():
             return open_stream(self.session, stream)
 
-    def checkpoint_of(self, group: PipelineGroup) -> Path | None:
+    def _checkpoint_of(self, group: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
         if group.continued is not None:
             return group.continued.folder

@@ -66,10 +66,10 @@ class RunningPipeline:
         self._engine = engine
         plans = group.queries.values()
         streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
-        frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
+        frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
         self.program = group.program(engine.catalog.streams, frames)
-        first_of = frozenset(streams.keys() - engine.streams_read())
-        place = engine.checkpoint_of(group)
+        first_of = frozenset(streams.keys() - engine._streams_read())
+        place = engine._checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place

@@ -91,7 +91,7 @@ class BatchDelivery:
         for query in self._queries.values():
             query.forget()
         for stream in self._program.streams:
-            self._engine.tallies(stream.name).forget(self._pipeline)
+            self._engine._tallies_of(stream.name).forget(self._pipeline)
 
     def release(self) -> None:
         """Leave the directories to others."""
@@ -143,7 +143,7 @@ class BatchDelivery:
         counts = {}
         for stream in (each.name for each in self._program.streams):
             tally = report.tallies.get(stream, Tally())
-            self._engine.tallies(stream).of(self._pipeline, self.totals)[report.batch] = tally
+            self._engine._tallies_of(stream).of(self._pipeline, self.totals)[report.batch] = tally
             counts[stream_counts(stream)] = tally.for_totals()
         for name in sorted(self.wanted):  # which another thread may change
             counts[query_rows(name)] = {"rows": self._queries[name].rows_of(report.batch)}
