@@ -38,7 +38,7 @@ from penstock.model.expressions import Ref
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
 from penstock.windows import Sliding
-from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.arrivals import ArrivalPattern
 from penstock.workloads.densities import SMALL_SHARE, Densities
 from penstock.workloads.keys import KeyDistribution
 from penstock.workloads.packets import LINKS, SKEW, Packets
@@ -212,7 +212,10 @@ def three_links(hosts: int, skew: int, seconds: int, seed: int) -> Iterator[Item
     for number, (link, rate) in enumerate(LINKS.items()):
         late = skew if link == "quiet" else 0
         workload = Packets(
-            seed=seed, link=link, arrivals=Arrivals(rate=rate), hosts=KeyDistribution(hosts, SKEW)
+            seed=seed,
+            link=link,
+            arrivals=ArrivalPattern(rate=rate),
+            hosts=KeyDistribution(hosts, SKEW),
         )
         count = workload.arrived(workload.arrivals.start + seconds * SECOND)
         rows = workload.rows(0, count).select("srcIP", pl.col("ts").cast(pl.Int64))
@@ -229,7 +232,7 @@ def three_links(hosts: int, skew: int, seconds: int, seed: int) -> Iterator[Item
 
 def by_time(rows: pl.DataFrame, seconds: int) -> Iterator[tuple[int, pl.DataFrame]]:
     """Tenths of a second: when each begins, and its rows. A silent link still tells the time."""
-    start = Arrivals().start
+    start = ArrivalPattern().start
     times, step = rows.get_column("ts").to_numpy(), SECOND // BLOCKS
     marks = start + step * np.arange(seconds * BLOCKS + 1)
     cuts = np.searchsorted(times, marks)

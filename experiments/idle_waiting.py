@@ -17,9 +17,9 @@ ALIAS = "T2"
 #: "About 15 %".
 FLOOR = (10.0, 20.0)
 NO_FLOOR = (
-    "a row waits for the next beat and for nothing else: half a period on average, so the share "
-    "falls with the period, and a beat is worked off in 50 µs; the published floor would need "
-    "beats that themselves keep the union from moving"
+    "a row waits for the next heartbeat and for nothing else: half a period on average, so the "
+    "share falls with the period, and a heartbeat is worked off in 50 µs; the published floor "
+    "would need heartbeats that themselves keep the union from moving"
 )
 
 

@@ -93,3 +93,15 @@ def test_a_library_is_known_to_its_layers_only(package: str) -> None:
 def test_importing_penstock_needs_no_spark() -> None:
     code = "import sys, penstock; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_name_means_one_thing() -> None:
+    """Logical and physical forms of one operation may share a name: `plan.nodes`, `kernel`."""
+    found: dict[str, list[str]] = {}
+    for path in FILES:
+        if layer_of(path) != "lab":  # it imports nothing of the others
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(layer_of(path))
+    twice = {name: where for name, where in found.items() if len(where) > 1}
+    assert {n: w for n, w in twice.items() if sorted(w) != ["kernel", "plan"]} == {}

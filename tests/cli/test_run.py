@@ -75,7 +75,7 @@ def test_everything_is_there_as_json(script: Path) -> None:
     assert {"name", "queries", "rows_in"} < found["operators"][0].keys()
     assert found["streams"]["s"] == {
         "bound": END,
-        "heard": found["streams"]["s"]["heard"],
+        "last_arrival": found["streams"]["s"]["last_arrival"],
         "rows": 2,
         "late": 1,
         "late_passed": 0,

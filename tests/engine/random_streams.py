@@ -18,7 +18,7 @@ from typing import Any
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
-from penstock.oracle.lateness import Step, Verdict, judge, taken_in
+from penstock.oracle.lateness import StreamStep, Verdict, judge, taken_in
 from tests.engine.draw import Draw, several
 
 Row = dict[str, Any]
@@ -173,7 +173,7 @@ def judged(declared: Sequence[Declared], events: Sequence[Event]) -> dict[str, J
     found = {}
     for each in declared:
         steps = [
-            Step((), event.bound) if isinstance(event, Punctuate) else Step(event.rows)
+            StreamStep((), event.bound) if isinstance(event, Punctuate) else StreamStep(event.rows)
             for event in events
             if event.stream == each.name
         ]

@@ -16,7 +16,7 @@ from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime.clock import VirtualClock
 from penstock.spark.control.control_stream import key_of
-from penstock.spark.control.enabling import Enabling
+from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import assign_pipelines
@@ -102,7 +102,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     [share] = assign_pipelines({"q": engine.sql(BY_ARRIVAL).plan})
     program = optimize(share.queries)
     pipeline, worker = FakePipeline(Exchange(program, share.keys, (0,))), Worker(None)
-    enabling = Enabling({s.name: s for s in program.streams}, share.queries, ON_DEMAND, False)
+    enabling = DriverEnabling({s.name: s for s in program.streams}, share.queries, ON_DEMAND, False)
     enabling.is_prompt = True
     assert enabling.can_help
     row = {"v": 1, "ts": SECOND, "arrival_ts": SECOND}
@@ -110,7 +110,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     assert pipeline.rows("result", "q") == []
     [(_, host)] = worker.alive.values()
     releases = {"q": Releases.from_json(host.progress()["releases"]["q"])}
-    enabling.heard(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
+    enabling.take_report(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
     assert enabling.bounds_at(2 * SECOND) is None  # it would let nothing out
     made = enabling.bounds_at(3 * SECOND)
     assert made == {key_of("s", "arrival_ts"): 3 * SECOND}

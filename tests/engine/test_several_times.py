@@ -12,7 +12,7 @@ from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
-from penstock.oracle.lateness import Step, Verdict, judge, taken_in
+from penstock.oracle.lateness import StreamStep, Verdict, judge, taken_in
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 
@@ -73,7 +73,7 @@ def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: 
         assert str(query.why())
     engine.finish()
     stream = engine.declared_stream("f").stream
-    judged = judge(stream, [Step(block) for block in blocks], by_batch=False)
+    judged = judge(stream, [StreamStep(block) for block in blocks], by_batch=False)
     expected = evaluate(query.plan, {"f": taken_in(judged)})
     assert same_rows(query.results().to_dicts(), expected), text
     assert [rows for *_, rows, _ in engine.state() if rows] == []
@@ -93,7 +93,7 @@ def test_groups_take_in_what_keeps_above_all_bounds_and_answer_it(seed: int) -> 
     for batch in [*(MicroBatch({"f": [[block]]}) for block in blocks), end]:
         pipeline.process(batch, lambda group: worker)
     stream = engine.declared_stream("f").stream
-    judged = judge(stream, [Step(block) for block in blocks], by_batch=True)
+    judged = judge(stream, [StreamStep(block) for block in blocks], by_batch=True)
     expected = evaluate(query.plan, {"f": taken_in(judged)})
     assert same_rows(pipeline.rows("result", "q"), expected), text
     late = [row for batch in judged for verdict, row in batch if verdict is Verdict.LATE]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Ref
 from penstock.model.functions import FUNCTIONS, LONGEST_TEXT
-from penstock.model.signatures import Function, Signature
+from penstock.model.signatures import ScalarFunction, Signature
 from penstock.model.timestamps import DAY, HOUR
 from penstock.model.types import Type, castable, common_type
 
@@ -127,7 +127,7 @@ def _may_cast(given: Type, to: Type) -> bool:
     return castable(given, to) and (given, to) not in UNCOMPARED
 
 
-def _compared(function: Function, signature: Signature, type_: Type) -> bool:
+def _compared(function: ScalarFunction, signature: Signature, type_: Type) -> bool:
     """Whether the oracle computes it to the letter; what it does not has tests of its own."""
     if function.name in ("ceil", "floor"):
         return signature.parameters == ("BIGINT",)  # a DOUBLE beyond BIGINT wraps there
@@ -154,7 +154,7 @@ def _gives(signature: Signature, type_: Type) -> bool:
 
 
 def calls(
-    function: Function, signature: Signature, type_: Type, depth: int
+    function: ScalarFunction, signature: Signature, type_: Type, depth: int
 ) -> st.SearchStrategy[Expression]:
     """Calls of a function by one of its signatures, such that they give the type."""
 

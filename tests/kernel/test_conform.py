@@ -173,7 +173,7 @@ def test_wrong_columns_are_an_error_that_names_them(
     assert raised.value.stream == "bids"
 
 
-@pytest.mark.parametrize("row", [(1,), ("item", "price", "ts"), ["a", 2, 3], "text"])
+@pytest.mark.parametrize("row", [(1,), ("item", "price", "ts"), ["a", 2, 3], "text", 1, None])
 def test_a_row_that_is_not_a_dict_is_an_error_that_names_it(row: Any) -> None:
     with pytest.raises(MalformedRow) as raised:
         conform(STREAM, [{"item": "lamp", "price": 1, "ts": 1}, row])
@@ -183,10 +183,15 @@ def test_a_row_that_is_not_a_dict_is_an_error_that_names_it(row: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("rows", [None, 5, [1, 2], [None]])
-def test_what_is_not_rows_is_refused(rows: Any) -> None:
-    with pytest.raises(MalformedRow, match="is not rows"):
+@pytest.mark.parametrize("rows", [None, 5, "text", dict(ROWS[0]), iter(ROWS), (r for r in ROWS)])
+def test_what_is_not_a_list_of_rows_is_refused(rows: Any) -> None:
+    with pytest.raises(MalformedRow, match=f"not a list of rows: it is a {type(rows).__name__}"):
         conform(STREAM, rows)
+
+
+def test_a_missing_column_is_not_suggested_as_its_own_correction() -> None:
+    with pytest.raises(MalformedRow, match="no column `ts`\n  give NULLs as None"):
+        conform(STREAM, [{"item": "a", "price": 1}])
 
 
 def test_one_dict_with_other_keys_is_found_among_many() -> None:

@@ -13,7 +13,15 @@ import penstock.kernel
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.operator import Operator
 from tests.kernel.transcript_operators import build
-from tests.kernel.transcripts import play, scripts
+from tests.kernel.transcripts import (
+    BareOperator,
+    OnHost,
+    as_they_are,
+    backwards,
+    play,
+    scripts,
+    shuffled,
+)
 
 #: Classes that others are made of.
 BASES = {"BehindWindows", "IdDriver", "WindowDriver", "ByLeft", "InOrder", "InStep", "Passing"}
@@ -26,9 +34,14 @@ WITHOUT = {"Fork"}
     ("title", "script"), scripts(), ids=lambda v: v if isinstance(v, str) else ""
 )
 def test_transcript(title: str, script: dict[str, Any], limit: int | None) -> None:
-    play(script, build, limit=limit, backwards=False)
+    orders = [as_they_are]
     if script.get("order") == "free":
-        play(script, build, limit=limit, backwards=True)
+        orders += [backwards, shuffled]
+    for arrange in orders:
+        play(script, BareOperator(script, build, limit), arrange)
+    if script.get("only") != "kernel":
+        for arrange in orders[:2]:
+            play(script, OnHost(script, build, limit), arrange)
 
 
 def parts_of_kernel(below: type[Any]) -> Iterator[type[Any]]:

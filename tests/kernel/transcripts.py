@@ -3,7 +3,10 @@
 A transcript is a YAML file of steps: rows or punctuation come in at an input, and `expect` lists
 everything the operator must have put out since the last `expect`; output that nobody expected
 fails. Each file is played on the operator behind real buffers, a step at a time and rows one by
-one, and, where it says `order: free`, with the rows of every batch reversed as well.
+one, and, where it says `order: free`, with the rows of every batch reversed and shuffled as well;
+then as a query of a host, whose inputs are streams. `late` says that there are late rows, and what
+the host does with them; `only: kernel` is for what a stream says by itself: numbers of rows, bounds
+on further columns.
 
     batch        {S: [rows]}
     punctuation  {S: 20}, or about another attribute, or some rows only:
@@ -15,9 +18,10 @@ Punctuation about the latest of several columns is left out, but where it says `
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 import yaml
@@ -25,16 +29,45 @@ import yaml
 from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operator import Operator
+from penstock.kernel.progress.late import LatePolicy
 from penstock.model.punctuation import Punctuation, is_latest, where_of
+from penstock.model.schema import ROW_NUM, Column
+from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
+from penstock.model.types import Type
+from penstock.runtime.graph_host import GraphHost
 
 FOLDER = Path(__file__).parent.parent / "transcripts"
 
 Build = Callable[[dict[str, Any], int], list[Operator]]
 Part = dict[str, Any]
+T = TypeVar("T")
+Arrange = Callable[[list[T]], list[T]]
 
 
-class Player:
+def as_they_are(rows: list[T]) -> list[T]:
+    return rows
+
+
+def backwards(rows: list[T]) -> list[T]:
+    return rows[::-1]
+
+
+def shuffled(rows: list[T]) -> list[T]:
+    return random.Random(1).sample(rows, len(rows))
+
+
+class Player(Protocol):
+    """Whatever a transcript can be played on."""
+
+    def take(self, step: dict[str, Any], arrange: Arrange[Any]) -> None:
+        """Let rows and punctuation come in."""
+
+    def output(self) -> list[Part]:
+        """What came out since the last time."""
+
+
+class BareOperator:
     """An operator behind buffers, and what it has put out since somebody looked."""
 
     def __init__(self, script: dict[str, Any], build: Build, limit: int | None) -> None:
@@ -51,23 +84,16 @@ class Player:
             self._nodes += chain
         self._sink = graph.add_sink("out", chain[0])
 
-    def take(self, step: dict[str, Any], *, backwards: bool = False) -> None:
-        """Let rows and punctuation come in."""
+    def take(self, step: dict[str, Any], arrange: Arrange[Any]) -> None:
         for name, told in step.get("punctuation", {}).items():
-            self._sources[name].output.punctuation(self._punctuation(told))
+            self._sources[name].output.punctuation(punctuation_of(told, self._on))
         for name, rows in step.get("batch", {}).items():
-            ordered = rows[::-1] if backwards else rows
-            self._sources[name].output.batch(Block(pl.DataFrame(ordered)))
+            self._sources[name].output.batch(Block(pl.DataFrame(arrange(rows))))
         for node in self._nodes:
             while node.more():
                 node.step(self._limit)
 
-    def _punctuation(self, told: Any) -> Punctuation:
-        parts = told if isinstance(told, dict) else {"bound": told}
-        bound = END if parts["bound"] == "end" else parts["bound"]
-        return Punctuation(parts.get("by", self._on), bound, where_of(parts.get("where", {})))
-
-    def heard(self) -> list[Part]:
+    def output(self) -> list[Part]:
         """What came out; rows between two punctuations are one part, in any order."""
         parts: list[Part] = []
         while not self._sink.empty:
@@ -84,6 +110,51 @@ class Player:
         return parts
 
 
+def punctuation_of(told: Any, on: str) -> Punctuation:
+    parts = told if isinstance(told, dict) else {"bound": told}
+    bound = END if parts["bound"] == "end" else parts["bound"]
+    return Punctuation(parts.get("by", on), bound, where_of(parts.get("where", {})))
+
+
+class OnHost:
+    """The same operator as a query of a host. What it says of bounds only operators can see."""
+
+    def __init__(self, script: dict[str, Any], build: Build, limit: int | None) -> None:
+        self._on = script.get("by", "ts")
+        late = LatePolicy(script.get("late", "fail"))
+        self._host = GraphHost(ets=None, rows_per_step=limit, late=late)
+        chain = [self._host.add_stream(self._stream(name, script)) for name in script["inputs"]]
+        for operator in build(script["operator"], len(chain)):
+            chain = [self._host.graph.add(operator, chain)]
+        self._host.add_query("out", chain[0])
+
+    def _stream(self, name: str, script: dict[str, Any]) -> Stream:
+        """Its columns are those of its rows; its bounds come from the transcript alone."""
+        rows = [row for step in script["transcript"] for row in step.get("batch", {}).get(name, ())]
+        first: dict[str, Any] = rows[0] if rows else {self._on: 0}
+        types = {c: Type.BIGINT if isinstance(v, int) else Type.STRING for c, v in first.items()}
+        columns = tuple(Column(column, type_) for column, type_ in types.items())
+        return Stream(name, columns, TimestampKind.EXTERNAL, self._on, slack=None)
+
+    def take(self, step: dict[str, Any], arrange: Arrange[Any]) -> None:
+        for name, told in step.get("punctuation", {}).items():
+            punctuation = punctuation_of(told, self._on)
+            assert punctuation.on == self._on, "streams say this themselves"
+            self._host.punctuate(name, punctuation.bound, punctuation.where)
+        for name, rows in step.get("batch", {}).items():
+            self._host.push(name, arrange(rows))
+        self._host.run()
+        assert not self._host.rejected_rows
+
+    def output(self) -> list[Part]:
+        rows = self._host.results("out").drop(ROW_NUM, strict=False).to_dicts()
+        return [{"rows": rows}] if rows else []
+
+
+def without_bounds(parts: list[Part]) -> list[Part]:
+    return [part for part in parts if "rows" in part]
+
+
 def in_order(parts: list[Part]) -> list[Part]:
     """Rows that follow each other as one part, sorted."""
     found: list[Part] = []
@@ -97,14 +168,14 @@ def in_order(parts: list[Part]) -> list[Part]:
     return [{"rows": sorted(p["rows"], key=str)} if "rows" in p else p for p in found]
 
 
-def play(script: dict[str, Any], build: Build, *, limit: int | None, backwards: bool) -> None:
-    player = Player(script, build, limit)
+def play(script: dict[str, Any], player: Player, arrange: Arrange[Any] = as_they_are) -> None:
+    shown = without_bounds if isinstance(player, OnHost) else as_they_are
     for step in script["transcript"]:
-        player.take(step, backwards=backwards)
+        player.take(step, arrange)
         if "expect" in step:
-            expected = in_order(step["expect"])
-            assert in_order(player.heard()) == expected, f"{script['name']}: after {step}"
-    assert not player.heard(), f"{script['name']}: output that nobody expected"
+            expected = in_order(shown(step["expect"]))
+            assert in_order(player.output()) == expected, f"{script['name']}: after {step}"
+    assert not player.output(), f"{script['name']}: output that nobody expected"
 
 
 def scripts() -> list[Any]:

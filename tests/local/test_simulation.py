@@ -144,7 +144,7 @@ def test_an_enabling_timestamp_on_demand_lets_rows_pass_at_once() -> None:
 def test_periodic_ones_let_rows_pass_when_they_are_due() -> None:
     report = simulate(union_of_internal_streams(periodic(100)), BUSY_AND_QUIET, until=700)
     assert report.latencies["q"] == [101, 102, 93, 1, 1]
-    # At 500 and 600 the beat and the row come at the same moment.
+    # At 500 and 600 the heartbeat and the row come at the same moment.
     assert report.idle_waiting == 100
 
 

@@ -201,7 +201,7 @@ def test_a_heartbeat_and_a_lull_are_made_unasked() -> None:
     host.add_stream(external("beating", skew=SECOND, heartbeat=100))
     host.add_stream(external("lulled", lull=5 * SECOND))
     host.add_stream(internal("quiet"))
-    assert host.enabling.next_beat() == 10 * SECOND + 100
+    assert host.enabling.next_due() == 10 * SECOND + 100
     pass_time(host, 100)
     assert host.inputs["beating"].bound == 9 * SECOND + 100
     pass_time(host, SECOND - 100)
@@ -213,7 +213,7 @@ def test_no_clock_says_anything_where_somebody_else_asks_the_streams() -> None:
     host = GraphHost(clock=VirtualClock(10 * SECOND), ets=None, by_batch=True)
     for stream in (external("beating", skew=SECOND, heartbeat=100), external("lulled", lull=1)):
         host.add_stream(stream)
-    assert host.enabling.next_beat() is None
+    assert host.enabling.next_due() is None
     pass_time(host, 100 * SECOND)
     assert host.inputs["beating"].bound < 0 and host.inputs["lulled"].bound < 0
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from penstock.model.streams import Stream
-from penstock.oracle.lateness import Step, Verdict, judge, taken_in
+from penstock.oracle.lateness import StreamStep, Verdict, judge, taken_in
 from penstock.spark.in_memory.micro_batches import MicroBatch
 from tests.engine.random_streams import Declared, Event, Push, Row
 
@@ -75,7 +75,7 @@ def judged_by_batch(
     """
     found = {}
     for each in declared:
-        steps = [Step(b.arrived(each.name), b.bounds.get(each.name)) for b in batches]
+        steps = [StreamStep(b.arrived(each.name), b.bounds.get(each.name)) for b in batches]
         judged = judge(each.stream, steps, by_batch=True)
         on_time = [[dict(r) for v, r in step if v is Verdict.ON_TIME] for step in judged]
         pairs = [pair for step in judged for pair in step]

@@ -28,7 +28,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan import nodes
 from penstock.plan.graph import rewrite, walk
 from penstock.spark.control.attempts import Attempts
-from penstock.spark.delivery.delivery import RESULT, Line
+from penstock.spark.delivery.delivery import RESULT, OutputRows
 from penstock.spark.engine import Engine
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.partitioning import partitioning
@@ -146,7 +146,7 @@ def packets(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[dict[str, Any]]]:
     """What every query of a program has put out once all streams have ended."""
-    batches: dict[int, Sequence[Line]] = {}
+    batches: dict[int, Sequence[OutputRows]] = {}
     checkpoint = Checkpoint(folder, program)
     frames = {stream.name: open_stream(spark, stream) for stream in program.streams}
     keys = partitioning(*program.queries.values())

@@ -16,10 +16,10 @@ from random import SystemRandom
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.oracle.lateness import Step, Verdict, judge
+from penstock.oracle.lateness import StreamStep, Verdict, judge
 from penstock.spark.engine import Engine
 from penstock.spark.placement.partitioning import partitioning
-from penstock.verification.case import Batch, Case, Row
+from penstock.verification.case import Batch, Row, VerificationCase
 from penstock.verification.report import lines
 from penstock.verification.run_spark import OnSpark
 from penstock.verification.script import Script
@@ -88,7 +88,7 @@ def some_queries(draw: Draw, declared: list[Declared], count: int, *, spread: bo
     return found
 
 
-def cut(draw: Draw, declared: list[Declared], batches: int) -> Case:
+def cut(draw: Draw, declared: list[Declared], batches: int) -> VerificationCase:
     """Rows in that many batches, some of them late, some without a time."""
     events = [e for _ in range(3) for e in careless_arrivals(draw, declared)]
     rows: list[dict[str, list[Row]]] = [{} for _ in range(batches)]
@@ -98,13 +98,15 @@ def cut(draw: Draw, declared: list[Declared], batches: int) -> Case:
             rows[place].setdefault(event.stream, []).extend(event.rows)
         else:
             assert isinstance(event, Punctuate)  # there is none from outside on Spark
-    return Case(tuple(Batch({n: tuple(mine) for n, mine in each.items()}) for each in rows))
+    return VerificationCase(
+        tuple(Batch({n: tuple(mine) for n, mine in each.items()}) for each in rows)
+    )
 
 
-def late_rows(declared: list[Declared], case: Case) -> int:
+def late_rows(declared: list[Declared], case: VerificationCase) -> int:
     found = 0
     for each in declared:
-        steps = [Step(batch.rows.get(each.name, ())) for batch in case.batches]
+        steps = [StreamStep(batch.rows.get(each.name, ())) for batch in case.batches]
         judged = judge(each.stream, steps, by_batch=True)
         found += sum(verdict is Verdict.LATE for step in judged for verdict, _ in step)
     return found

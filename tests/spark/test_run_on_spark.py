@@ -59,7 +59,7 @@ def test_small_files_are_read_and_answered_in_one_batch_by_one_pipeline(
     one, other = (engine.query(name) for name in ("all", "sliding"))
     assert one.pipeline is not None and one.pipeline is other.pipeline
     assert (one.pipeline.last_batch or pytest.fail("no batch")).number == 0
-    assert "there is little to read" in explain_pipeline(one.pipeline.share, one.pipeline.program)
+    assert "there is little to read" in explain_pipeline(one.pipeline.group, one.pipeline.program)
     here = LocalEngine()
     here.sql(text)
     for _ in here.read_files():

@@ -34,7 +34,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
     pipeline = SimpleNamespace(
         pulse=ControlStream(tmp_path / "pulse"), start=lambda interval: FakeSparkQuery()
     )
-    monkeypatch.setattr(Engine, "frame_of", lambda self, stream: SimpleNamespace(columns=[]))
+    monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
     monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, frames: pipeline)
     engine = Engine()
     engine.sql(

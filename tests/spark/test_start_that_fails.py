@@ -17,9 +17,9 @@ class FakeRunning:
     made = 0
     query = object()
 
-    def __init__(self, engine: Engine, share: Any) -> None:
+    def __init__(self, engine: Engine, group: Any) -> None:
         FakeRunning.made += 1
-        self.number, self.share = FakeRunning.made, share
+        self.number, self.group = FakeRunning.made, group
 
     def start(self, interval: str, *, to_end: bool = False) -> None:
         if self.number == 2:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 from penstock.model.streams import TimestampKind
-from penstock.oracle.lateness import Step, Verdict, judge
+from penstock.oracle.lateness import StreamStep, Verdict, judge
 from penstock.verification.arrivals import Trouble, arrange, spoil
-from penstock.verification.case import Case
+from penstock.verification.case import VerificationCase
 from penstock.verification.generated import generate
-from penstock.verification.lengths import Grid, grids
+from penstock.verification.lengths import WindowGrid, grids
 from penstock.verification.script import Script
 
 TEXT = """
@@ -26,7 +26,7 @@ PLANS = [each.plan for each in SCRIPT.declared()]
 STREAMS = {each.stream.name: each.stream for each in SCRIPT.streams()}
 
 
-def case(seed: int, late: float) -> Case:
+def case(seed: int, late: float) -> VerificationCase:
     chance = random.Random(seed)
     rows = {n: generate(chance, s, 40, PLANS, grids(PLANS)) for n, s in STREAMS.items()}
     trouble = Trouble(on_the_grid=seed % 2 == 0)
@@ -34,10 +34,10 @@ def case(seed: int, late: float) -> Case:
     return arrange(chance, STREAMS, bad, late=late)
 
 
-def late_rows(made: Case, *, by_batch: bool) -> int:
+def late_rows(made: VerificationCase, *, by_batch: bool) -> int:
     found = 0
     for name, stream in STREAMS.items():
-        steps = [Step(batch.of(stream), batch.bounds.get(name)) for batch in made.batches]
+        steps = [StreamStep(batch.of(stream), batch.bounds.get(name)) for batch in made.batches]
         judged = judge(stream, steps, by_batch=by_batch)
         found += sum(verdict is Verdict.LATE for step in judged for verdict, _ in step)
     return found
@@ -62,7 +62,9 @@ def test_values_that_queries_name_are_among_those_of_columns() -> None:
 
 
 def test_rows_lie_on_the_edges_of_windows() -> None:
-    assert {Grid(4_000_000), Grid(10_000_000), Grid(5_000_000)} <= set(grids(PLANS))
+    assert {WindowGrid(4_000_000), WindowGrid(10_000_000), WindowGrid(5_000_000)} <= set(
+        grids(PLANS)
+    )
     times = [row["ts"] for row in generate(random.Random(2), STREAMS["a"], 99, PLANS, grids(PLANS))]
     assert any(time % 4_000_000 == 0 for time in times)
 

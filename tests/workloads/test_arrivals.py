@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadSetting
 from penstock.model.timestamps import DAY, HOUR, MILLISECOND, MINUTE, SECOND
-from penstock.workloads.arrivals import START, Arrivals
+from penstock.workloads.arrivals import START, ArrivalPattern
 from penstock.workloads.draws import Draws
 
 DRAWS = Draws(seed=1, owner="test")
 
 arrivals = st.builds(
-    Arrivals,
+    ArrivalPattern,
     rate=st.sampled_from([0.01, 0.5, 3.7, 1000.0, 99_999.0, 10_000_000.0]),
     start=st.integers(-DAY, DAY),
     lull=st.integers(0, 59 * SECOND),
@@ -50,19 +50,19 @@ def test_before_counts_the_rows_that_times_puts_there(arrivals, row):
 
 
 def test_nothing_comes_before_the_start():
-    assert Arrivals().before(DRAWS, START) == 0
-    assert Arrivals().before(DRAWS, START - DAY) == 0
+    assert ArrivalPattern().before(DRAWS, START) == 0
+    assert ArrivalPattern().before(DRAWS, START - DAY) == 0
 
 
 @pytest.mark.parametrize("rate", [0.05, 50.0, 4000.0, 1_000_000.0])
 def test_rows_come_at_the_rate_asked_for(rate):
-    times = Arrivals(rate=rate).times(DRAWS, 0, 100_000)
+    times = ArrivalPattern(rate=rate).times(DRAWS, 0, 100_000)
     seconds = (times[-1] - START) / SECOND
     assert 100_000 / seconds == pytest.approx(rate, rel=0.01)
 
 
 def test_gaps_are_those_of_a_poisson_stream():
-    gaps = np.diff(Arrivals(rate=1000).times(DRAWS, 0, 200_000)) / MILLISECOND
+    gaps = np.diff(ArrivalPattern(rate=1000).times(DRAWS, 0, 200_000)) / MILLISECOND
     assert gaps.mean() == pytest.approx(1.0, abs=0.01)
     assert gaps.std() == pytest.approx(1.0, abs=0.02)
     for length in (0.5, 1.0, 2.0, 4.0):
@@ -70,13 +70,13 @@ def test_gaps_are_those_of_a_poisson_stream():
 
 
 def test_counts_of_a_poisson_stream_vary_as_much_as_they_are_large():
-    times = Arrivals(rate=1000).times(DRAWS, 0, 400_000)
+    times = ArrivalPattern(rate=1000).times(DRAWS, 0, 400_000)
     counts = np.bincount((times - START) // (20 * MILLISECOND))[:-1]
     assert counts.var() / counts.mean() == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_lull_is_silent_and_the_rest_of_the_period_keeps_the_rate():
-    arrivals = Arrivals(rate=100, lull=10 * SECOND, every=MINUTE)
+    arrivals = ArrivalPattern(rate=100, lull=10 * SECOND, every=MINUTE)
     since = arrivals.times(DRAWS, 0, 100_000) - START
     assert (since % MINUTE).max() < 50 * SECOND
     periods = np.bincount(since // MINUTE)[:-1]
@@ -86,7 +86,7 @@ def test_a_lull_is_silent_and_the_rest_of_the_period_keeps_the_rate():
 
 
 def test_a_burst_comes_at_one_moment_and_the_rate_stays():
-    since = Arrivals(rate=1000, burst=20).times(DRAWS, 0, 200_000) - START
+    since = ArrivalPattern(rate=1000, burst=20).times(DRAWS, 0, 200_000) - START
     bursts = since.reshape(-1, 20)
     assert (bursts == bursts[:, :1]).all()
     assert len(np.unique(bursts[:, 0])) > 9_900
@@ -109,4 +109,4 @@ def test_a_burst_comes_at_one_moment_and_the_rate_stays():
 )
 def test_arrivals_that_make_no_sense_cannot_be_built(wrong):
     with pytest.raises(BadSetting):
-        Arrivals(**wrong)
+        ArrivalPattern(**wrong)

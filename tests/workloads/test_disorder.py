@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadSetting
 from penstock.model.timestamps import MINUTE, SECOND
-from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.arrivals import ArrivalPattern
 from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws
 
 DRAWS = Draws(seed=1, owner="test")
-ARRIVALS = Arrivals(rate=1000).times(DRAWS, 0, 100_000)
+ARRIVALS = ArrivalPattern(rate=1000).times(DRAWS, 0, 100_000)
 
 
 def lateness(times):

@@ -6,11 +6,17 @@ import pytest
 
 from penstock.errors import BadSetting
 from penstock.model.timestamps import MILLISECOND, MINUTE, SECOND
-from penstock.workloads.options import LONGEST, Options, check_choice, check_length, check_range
+from penstock.workloads.options import (
+    LONGEST,
+    WorkloadOptions,
+    check_choice,
+    check_length,
+    check_range,
+)
 
 
-def options(text: str) -> Options:
-    return Options("test", {"x": text})
+def options(text: str) -> WorkloadOptions:
+    return WorkloadOptions("test", {"x": text})
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,7 @@ def test_what_is_no_point_in_time_is_refused(text):
 
 
 def test_an_option_that_is_not_given_has_its_default():
-    given = Options("test", {})
+    given = WorkloadOptions("test", {})
     assert given.whole("a", 3) == 3
     assert given.number("a", 0.5) == 0.5
     assert given.length("a", 4) == 4
@@ -86,7 +92,7 @@ def test_a_choice_is_made_without_regard_to_case():
 
 
 def test_an_option_nobody_reads_is_refused_with_the_names_that_are_read():
-    given = Options("test", {"Rate": "1", "disodrer": "5 seconds"})
+    given = WorkloadOptions("test", {"Rate": "1", "disodrer": "5 seconds"})
     assert given.number("rate", 5.0) == 1
     given.length("disorder", 0)
     with pytest.raises(BadSetting, match="`test` has no option `disodrer`") as caught:

@@ -35,7 +35,7 @@ from penstock.sql.parse.statements import (
     Declare,
     Drop,
     ParsedQuery,
-    Set,
+    SetStatement,
     Sink,
     Statement,
 )
@@ -154,7 +154,7 @@ class Catalog:
                     return self.add_query(self.bind_query(statement))
                 case Drop():
                     return self._drop(statement)
-                case Set():
+                case SetStatement():
                     self.settings = self.settings.with_value(statement.name, statement.value)
                 case Declare():
                     self.settings = self.settings.with_parameter(

@@ -30,7 +30,7 @@ from penstock.optimizer.options import UNLIMITED, Options, setting
 
 @dataclass(frozen=True)
 class Duration:
-    """A length of time, in ticks."""
+    """A duration, in ticks."""
 
     ticks: int
 
@@ -98,7 +98,7 @@ class Setting:
         return "all queries" if self.of_engine else "queries declared after it"
 
     def read(self, value: Value) -> Any:
-        """The value as `Settings` keeps it; BadSetting if it cannot be had."""
+        """The value as `Settings` keeps it; BadSetting if there is no such."""
         if self.name == "ets":
             found = _ETS.get(value.lower().replace("_", " ")) if isinstance(value, str) else value
             if isinstance(found, Ets):

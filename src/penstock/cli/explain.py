@@ -68,8 +68,8 @@ def _explained(declared: Mapping[str, Node], catalog: Catalog) -> Iterator[str]:
         from penstock.spark.explain import explain_planned
         from penstock.spark.placement.pipeline_groups import assign_pipelines
 
-        for share in assign_pipelines(queries, options):
-            yield explain_planned(share, catalog.streams)
+        for group in assign_pipelines(queries, options):
+            yield explain_planned(group, catalog.streams)
     else:
         running: dict[str, PhysicalPlan] = {}
         for name, plan in queries.items():

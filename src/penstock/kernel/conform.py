@@ -81,7 +81,7 @@ def lines_as_text(lines: Sequence[str], columns: Sequence[Column]) -> pl.DataFra
 def as_text(
     rows: Iterable[Mapping[str, Any]], columns: Iterable[Column], reasons: Sequence[str]
 ) -> pl.DataFrame:
-    """Rows that have no type in common: their values as text, and why each was set aside."""
+    """Rows that have no type in common: their values as text, and why each was rejected."""
     rows = list(rows)
     text = {
         column.name: [
@@ -119,20 +119,11 @@ def check_columns(stream: Stream, rows: Rows) -> None:
     """Raise MalformedRow unless the rows have the stream's columns, in any order."""
     wanted = [column.name for column in stream.arriving]
     expected = frozenset(wanted)
-    try:
-        shapes = (
-            {frozenset(rows.columns)}
-            if isinstance(rows, pl.DataFrame)
-            else {frozenset(row) for row in rows}
-        )
-    except TypeError as cause:
-        raise MalformedRow(
-            stream.name,
-            f"what was given for `{stream.name}` is not rows: {cause}",
-            hint="give a list of dicts, or a Polars DataFrame",
-        ) from cause
-    if not isinstance(rows, pl.DataFrame):
+    if isinstance(rows, pl.DataFrame):
+        shapes = {frozenset(rows.columns)}
+    else:
         _check_are_dicts(stream, rows, wanted)
+        shapes = {frozenset(row) for row in rows}
     for names in shapes - {expected}:
         missing = [name for name in wanted if name not in names]
         extra = sorted(names - expected)
@@ -141,11 +132,18 @@ def check_columns(stream: Stream, rows: Rows) -> None:
         raise MalformedRow(
             stream.name,
             f"rows for `{stream.name}` have {' and '.join(wrong)}",
-            hint=suggest(extra[0] if extra else missing[0], wanted),
+            hint=suggest(extra[0], wanted) if extra else "give NULLs as None",
         )
 
 
-def _check_are_dicts(stream: Stream, rows: Iterable[Any], wanted: Sequence[str]) -> None:
+def _check_are_dicts(stream: Stream, rows: Any, wanted: Sequence[str]) -> None:
+    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
+        raise MalformedRow(
+            stream.name,
+            f"what was given for `{stream.name}` is not a list of rows: it is a "
+            f"{type(rows).__name__}",
+            hint="give a list of dicts, or a Polars DataFrame",
+        )
     if all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
         return
     row = next(row for row in rows if not isinstance(row, Mapping))

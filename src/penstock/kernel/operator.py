@@ -79,7 +79,7 @@ class Operator:
         Called of inputs before consumers. Whoever takes rows below a bound anyway need do nothing.
         """
 
-    def hear(self, port: int, punctuation: Punctuation) -> None:
+    def set_register(self, port: int, punctuation: Punctuation) -> None:
         """Set the register of an input by an arc; what follows from it is for later steps."""
 
     def useful(self) -> frozenset[str] | None:

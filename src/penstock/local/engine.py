@@ -38,12 +38,13 @@ from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
-from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
+from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.sql.parse.statements import Sink
@@ -220,8 +221,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _stream_statuses(self) -> dict[str, StreamStatus]:
         return {
-            name: self._with_rejected(
-                StreamStatus(name, self._host.counts(name), stream.bound, stream.heard)
+            name: self._rejected.counted_in(
+                StreamStatus(name, self._host.counts(name), stream.bound, stream.last_arrival)
             )
             for name, stream in self._host.inputs.items()
         }
@@ -281,7 +282,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.remove_stream(name)
         self._supplies.pop(name, None)
         self._reading.pop(name, None)
-        self._rejected.pop(name, None)
+        self._rejected.forget(name)
         late = self._late.pop(name, None)
         if late is not None:
             late.close()
@@ -290,7 +291,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         sink = self._late.get(rejected.stream)
         if sink is None:
             self._parts_rejected += 1
-            self._keep_rejected(rejected, self._parts_rejected)
+            self._rejected.put(rejected, self._parts_rejected)
             return
         stream = self.declared_stream(rejected.stream).stream
         sink.write(as_late_rows(stream, rejected.reason, rejected.rows, self._host.clock.now()))

@@ -74,9 +74,9 @@ def simulate(
             one = coming.pop()
             host.push(one.stream, _stamped(one, arrival))
             meter.touch(host.source(one.stream))
-        due = host.enabling.next_beat()
+        due = host.enabling.next_due()
         if due is not None and due <= clock.now():
-            host.enabling.beat()
+            host.enabling.make_due()
             for stream in host.inputs:
                 meter.touch(host.source(stream))
         step = host.step()
@@ -84,10 +84,10 @@ def simulate(
             report.steps += 1
             meter.touch(step.node)
             continue
-        beat = host.enabling.next_beat()
+        periodic = host.enabling.next_due()
         events = [coming[-1].time] if coming else []
-        if beat is not None and (coming or (until is not None and beat <= until)):
-            events.append(beat)
+        if periodic is not None and (coming or (until is not None and periodic <= until)):
+            events.append(periodic)
         if not events:
             break
         before = clock.now()

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from penstock.errors import UnknownName
-from penstock.model.signatures import Function, Signature
+from penstock.model.signatures import ScalarFunction, Signature
 from penstock.model.types import Type
 
 #: Characters of the longest text that a function makes; where it would be longer, it is NULL.
@@ -148,17 +148,19 @@ to_timestamp       STRING -> TIMESTAMP             the timestamp; NULL where the
 _CONSTANTS = {"round": {1}, "like": {1, 2}, "ilike": {1, 2}, "rlike": {1}, "date_trunc": {0}}
 
 
-def _functions(table: str) -> Iterator[Function]:
+def _functions(table: str) -> Iterator[ScalarFunction]:
     """The rows of a table, whose cells are at least two blanks apart."""
     for row in re.split(r"\n(?=\S)", table.strip()):
         name, *cells = re.split(r"\s{2,}", row)
         signatures = [Signature.parse(cell) for cell in cells if " -> " in cell]
         description = " ".join(cell for cell in cells if " -> " not in cell)
-        yield Function(name, description, tuple(signatures), frozenset(_CONSTANTS.get(name, ())))
+        yield ScalarFunction(
+            name, description, tuple(signatures), frozenset(_CONSTANTS.get(name, ()))
+        )
 
 
 #: Every function by its canonical name.
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, ScalarFunction] = {
     function.name: function
     for table in (_ARITHMETIC, _LOGIC, _TEXT, _TIME)
     for function in _functions(table)
@@ -201,7 +203,7 @@ def canonical(name: str) -> str:
     return ALIASES.get(lower, lower)
 
 
-def lookup(name: str) -> Function:
+def lookup(name: str) -> ScalarFunction:
     """The function of that name; UnknownName with the nearest ones if there is none."""
     try:
         return FUNCTIONS[canonical(name)]

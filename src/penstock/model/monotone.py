@@ -39,7 +39,7 @@ from penstock.model.expressions import Call, Cast, Expression, Named, Ref, const
 from penstock.model.folding import LIMITS, folded
 from penstock.model.functions import lookup
 from penstock.model.punctuation import columns_of, is_latest, latest_of
-from penstock.model.signatures import Match
+from penstock.model.signatures import SignatureMatch
 from penstock.model.timestamps import (
     BEGINNING,
     DAY,
@@ -130,7 +130,7 @@ _STEPS: dict[str, Callable[[int, Any], int]] = {
 
 
 @dataclass(frozen=True)
-class Step:
+class MonotoneStep:
     """A way to compute a number of another that never falls; `by`: a number, or a unit of time."""
 
     how: str
@@ -145,7 +145,7 @@ class Computed(Monotone):
     """One step behind another computation."""
 
     input: Monotone
-    step: Step
+    step: MonotoneStep
 
     @property
     def columns(self) -> frozenset[str]:
@@ -265,15 +265,15 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
     return None
 
 
-_SAME = Step("shift", 0)
+_SAME = MonotoneStep("shift", 0)
 
 #: Functions of one argument: the same number, or a step from it.
 _FUNCTIONS = {
-    "unix_seconds": Step("divide", SECOND),
-    "unix_millis": Step("divide", MILLISECOND),
-    "timestamp_seconds": Step("to time", SECOND),
-    "timestamp_millis": Step("to time", MILLISECOND),
-    "to_date": Step("divide", DAY),
+    "unix_seconds": MonotoneStep("divide", SECOND),
+    "unix_millis": MonotoneStep("divide", MILLISECOND),
+    "timestamp_seconds": MonotoneStep("to time", SECOND),
+    "timestamp_millis": MonotoneStep("to time", MILLISECOND),
+    "to_date": MonotoneStep("divide", DAY),
     **dict.fromkeys(("unix_micros", "timestamp_micros", "to_timestamp", "floor", "ceil"), _SAME),
 }
 
@@ -281,13 +281,13 @@ _FUNCTIONS = {
 _BY_CONSTANT = {"+": "shift", "-": "shift", "*": "times", "div": "div"}
 
 
-def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
+def _call(call: Call, match: SignatureMatch, nullable: Iterable[str]) -> Monotone | None:
     name, args, wanted = call.function, call.args, match.parameters
     if name in ("greatest", "least"):
         return _extreme_of(call, match, nullable)
     if name == "date_trunc":
         unit = constant(args[0], name)
-        step = None if unit is None else Step("truncate", TRUNC_UNITS[unit.lower()])
+        step = None if unit is None else MonotoneStep("truncate", TRUNC_UNITS[unit.lower()])
         return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
     if name in ("floor", "ceil") and isinstance(args[0], Call) and args[0].function == "/":
         return _rounded(args[0], name, nullable)
@@ -298,12 +298,12 @@ def _call(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
             by = _constant(args[1 - position], wanted[1 - position])
             if by is not None and (by > 0 or name in ("+", "-")):
                 found = _brought(args[position], wanted[position], nullable)
-                step = Step(_BY_CONSTANT[name], -by if name == "-" else by)
+                step = MonotoneStep(_BY_CONSTANT[name], -by if name == "-" else by)
                 return _stepped(found, step, match.result)
     return None
 
 
-def _extreme_of(call: Call, match: Match, nullable: Iterable[str]) -> Monotone | None:
+def _extreme_of(call: Call, match: SignatureMatch, nullable: Iterable[str]) -> Monotone | None:
     """The greatest or least of columns and constants."""
     pairs = list(zip(call.args, match.parameters, strict=True))
     ends = [end for arg, to in pairs if (end := _constant(arg, to)) is not None]
@@ -318,7 +318,8 @@ def _extreme_of(call: Call, match: Match, nullable: Iterable[str]) -> Monotone |
         return found
     if found.is_nullable:
         return None  # where it is NULL the constant is left, which may lie below the bound
-    step = Step("at least", max(ends)) if found.is_greatest else Step("at most", min(ends))
+    how, end = ("at least", max(ends)) if found.is_greatest else ("at most", min(ends))
+    step = MonotoneStep(how, end)
     return _stepped(found, step, match.result)
 
 
@@ -328,7 +329,7 @@ def _rounded(quotient: Call, how: str, nullable: Iterable[str]) -> Monotone | No
     divisor = folded(by)
     if not over.type.is_integer or not isinstance(divisor, int | float) or not divisor >= 1:
         return None
-    return _stepped(monotone(over, nullable), Step(how, float(divisor)), Type.BIGINT)
+    return _stepped(monotone(over, nullable), MonotoneStep(how, float(divisor)), Type.BIGINT)
 
 
 def _constant(expression: Expression, to: Type) -> int | None:
@@ -346,13 +347,13 @@ def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monot
         return found
     match given, to:
         case Type.TIMESTAMP, Type.DATE:
-            step = Step("divide", DAY)
+            step = MonotoneStep("divide", DAY)
         case Type.DATE, Type.TIMESTAMP:
-            step = Step("times", DAY)
+            step = MonotoneStep("times", DAY)
         case Type.TIMESTAMP, _ if to.is_integer:
-            step = Step("divide", SECOND)
+            step = MonotoneStep("divide", SECOND)
         case _, Type.TIMESTAMP if given.is_integer:
-            step = Step("times", SECOND)
+            step = MonotoneStep("times", SECOND)
         case _ if given.is_integer and to.is_integer:
             step = _SAME
         case _:
@@ -360,7 +361,7 @@ def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monot
     return _stepped(found, step, to)
 
 
-def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | None:
+def _stepped(found: Monotone | None, step: MonotoneStep | None, to: Type) -> Monotone | None:
     """One step further, if what comes out fits its type."""
     if found is None or step is None or not (to in LIMITS or to in _WIDE):
         return None
@@ -387,7 +388,7 @@ def _stepped(found: Monotone | None, step: Step | None, to: Type) -> Monotone | 
     return Computed((low, high), is_nullable, found, step)
 
 
-def _steps(found: Monotone) -> Iterator[Step]:
+def _steps(found: Monotone) -> Iterator[MonotoneStep]:
     while isinstance(found, Computed):
         yield found.step
         found = found.input

@@ -31,7 +31,7 @@ _AS_IT_IS = ("ANY", "TEXT")
 
 
 @dataclass(frozen=True)
-class Match:
+class SignatureMatch:
     """How a call fits: the types its arguments are brought to, and the type it gives."""
 
     parameters: tuple[Type, ...]
@@ -68,7 +68,7 @@ class Signature:
         most = len(self.parameters)
         return count >= most - self.optional and (self.repeats or count <= most)
 
-    def match(self, types: tuple[Type, ...]) -> Match | None:
+    def match(self, types: tuple[Type, ...]) -> SignatureMatch | None:
         """How arguments of these types fit, or None.
 
         >>> Signature.parse("NUMBER, NUMBER -> NUMBER").match((Type.INT, Type.BIGINT)).result
@@ -93,7 +93,7 @@ class Signature:
             return None
         if "TEXT" in wanted and not all(castable(given, Type.STRING) for given in types):
             return None
-        return Match(tuple(brought), bound.get(self.result) or Type[self.result])
+        return SignatureMatch(tuple(brought), bound.get(self.result) or Type[self.result])
 
 
 def _unify(variable: str, types: list[Type]) -> Type | None:
@@ -111,7 +111,7 @@ def _unify(variable: str, types: list[Type]) -> Type | None:
 
 
 @dataclass(frozen=True)
-class Function:
+class ScalarFunction:
     """A function or operator; `constants` are the positions of arguments that must be constants."""
 
     name: str
@@ -119,7 +119,7 @@ class Function:
     signatures: tuple[Signature, ...]
     constants: frozenset[int] = frozenset()
 
-    def match(self, types: tuple[Type, ...]) -> Match:
+    def match(self, types: tuple[Type, ...]) -> SignatureMatch:
         """How a call with arguments of these types fits; TypeMismatch if it does not."""
         for signature in self.signatures:
             found = signature.match(types)

@@ -72,7 +72,7 @@ class Timing:
     lull: int | None = None  # when silent for so long, its time goes on with the clock
     heartbeat: int | None = None  # an enabling timestamp every so often, asked or not
     marker: str | None = None  # where this column is true, a row is punctuation
-    max_ahead: int | None = None  # rows further ahead of the clock are set aside
+    max_ahead: int | None = None  # rows further ahead of the clock are rejected
 
     @property
     def tied(self) -> dict[str, int]:

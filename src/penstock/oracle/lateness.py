@@ -37,7 +37,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Step:
+class StreamStep:
     """What one batch brings of one stream: rows, and punctuation behind them."""
 
     rows: Sequence[Row] = ()
@@ -45,7 +45,7 @@ class Step:
 
 
 def judge(
-    stream: Stream, steps: Sequence[Step], *, by_batch: bool
+    stream: Stream, steps: Sequence[StreamStep], *, by_batch: bool
 ) -> list[list[tuple[Verdict, Row]]]:
     """Every row of every batch with its verdict, in the order in which the stream has them."""
     progress = _Progress(stream)
@@ -62,7 +62,7 @@ def taken_in(judged: Sequence[Sequence[tuple[Verdict, Row]]], *, late: bool = Fa
 
 
 def _judge_step(
-    stream: Stream, step: Step, progress: _Progress, *, by_batch: bool
+    stream: Stream, step: StreamStep, progress: _Progress, *, by_batch: bool
 ) -> list[tuple[Verdict, Row]]:
     judged: list[tuple[Verdict, Row]] = []
     for row in step.rows:

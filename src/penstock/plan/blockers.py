@@ -25,10 +25,10 @@ from penstock.plan.waiting import waits
 
 @dataclass(frozen=True)
 class StreamProgress:
-    """How far a stream is. `bound`: its bound; `heard`: when its last row arrived."""
+    """How far a stream is. `bound`: its bound; `last_arrival`: when its last row came."""
 
     bound: int = BEGINNING
-    heard: int | None = None
+    last_arrival: int | None = None
     rows: int = 0  # that went in, where somebody counts by them
     late: int = 0  # rows
     lateness: int = 0  # how far the latest lay behind the newest before it
@@ -97,7 +97,7 @@ def blocked_by(
     high = max((each.bound for each in known.values()), default=END)
     facts = []
     for name, stream in streams.items():
-        heard = known[name].heard
+        last = known[name].last_arrival
         need = None if next_one is None else _need(stream, next_one, known[name])
         facts.append(
             InputFacts(
@@ -105,7 +105,7 @@ def blocked_by(
                 declared=stream.disorder(),
                 bound=_shown(stream, known[name].bound),
                 behind=_behind(stream, known[name].bound, high),
-                silent="never" if heard is None else f"{_age(now - heard)} ago",
+                silent="never" if last is None else f"{_age(now - last)} ago",
                 holds=need is not None,
                 needed="" if need is None else need.shown,
                 release="" if need is None else _release(stream, need, ets),
@@ -257,7 +257,7 @@ def _behind(stream: Stream, bound: int, high: int) -> str:
 
 
 def _age(ticks: int) -> str:
-    """A length of time as people say it.
+    """A duration as people say it.
 
     >>> _age(1_234_567), _age(90_000_000), _age(350)
     ('1.2 s', '90 s', '0 ms')

@@ -7,8 +7,7 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +33,7 @@ from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.counts import RejectedRows, StreamCounts
 from penstock.runtime.query import MAX_RESULTS, Query
-from penstock.runtime.row_buffer import RowBuffer
+from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
@@ -45,13 +44,10 @@ from penstock.sql.parse.statements import (
     CreateTable,
     Drop,
     Explain,
-    Set,
+    SetStatement,
     Sink,
     Statement,
 )
-
-#: Rejected rows of a stream that are kept to be looked at.
-MAX_REJECTED = 10_000
 
 Q = TypeVar("Q", bound=Query)
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
@@ -70,9 +66,8 @@ class BaseEngine(ABC, Generic[Q]):
         self.catalog = Catalog()
         self._statistics = Statistics()
         self._max_results = max_results
-        self._max_rejected = max_rejected
         self._queries: dict[str, Q] = {}
-        self._rejected: dict[str, RowBuffer[Any]] = {}  # by stream
+        self._rejected = RejectedBuffers(max_rejected)
 
     def __enter__(self: Engine) -> Engine:
         return self
@@ -83,8 +78,9 @@ class BaseEngine(ABC, Generic[Q]):
     def sql(self, text: str) -> Q | Any:
         """Execute statements; gives what the last one gives.
 
-        A query gives its handle, EXPLAIN its text, everything else None. (The type says Any beside
-        the handle: which of them it is stands in the text.)
+        A query gives its handle, EXPLAIN its text, everything else None. Which of them it is stands
+        in the text, where no type can see it, so the type is the handle or Any: a program need not
+        narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
         for statement in parse(text, self.catalog.parameters):
@@ -196,22 +192,7 @@ class BaseEngine(ABC, Generic[Q]):
 
         Rows that went to a sink (LATE INTO) are not among them. All are counted: see `counts`.
         """
-        return [
-            RejectedRows(stream, reason, rows)
-            for stream, buffer in list(self._rejected.items())
-            for (reason, *_), rows in buffer.parts()
-        ]
-
-    def _keep_rejected(self, rejected: RejectedRows, *key: Hashable) -> None:
-        """Keep rows to be looked at; those of the same key are replaced."""
-        buffer = self._rejected.setdefault(rejected.stream, RowBuffer(self._max_rejected))
-        buffer.put((rejected.reason, *key), rejected.rows)
-
-    def _with_rejected(self, status: StreamStatus) -> StreamStatus:
-        buffer = self._rejected.get(status.name)
-        if buffer is None:
-            return status
-        return replace(status, rejected_kept=buffer.rows, rejected_dropped=buffer.dropped)
+        return self._rejected.rows()
 
     def declared_stream(self, name: str) -> StreamEntry:
         """A stream by its name, whatever its case."""
@@ -227,7 +208,7 @@ class BaseEngine(ABC, Generic[Q]):
         """Say that nothing of the stream below `bound` comes any more.
 
         With `where`, nothing of the rows that match it: a value for a column, or a pair of values
-        for a range from the first to below the second. On Spark, queries hear of it with their next
+        for a range from the first to below the second. On Spark, queries get it with their next
         batch.
         """
         ticks = to_ticks(bound) if isinstance(bound, datetime) else bound
@@ -336,7 +317,7 @@ class BaseEngine(ABC, Generic[Q]):
                 with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
-            case Set():
+            case SetStatement():
                 self._set(statement)
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
@@ -354,7 +335,7 @@ class BaseEngine(ABC, Generic[Q]):
                     self._query_dropped(dropped.name)
         return None
 
-    def _set(self, statement: Set) -> None:
+    def _set(self, statement: SetStatement) -> None:
         """Change a setting; where this host cannot honour it, it stays as it was."""
         before = self.catalog.settings
         self.catalog.apply(statement)

@@ -104,7 +104,7 @@ class Enabling:
 
     # -- periodic -----------------------------------------------------------------------------
 
-    def beat(self) -> None:
+    def make_due(self) -> None:
         """Make what is due."""
         if not self._due:
             return
@@ -115,7 +115,7 @@ class Enabling:
                 self._due[name] = due + ((now - due) // every + 1) * every
                 self._enable(self._inputs[name])
 
-    def next_beat(self) -> int | None:
+    def next_due(self) -> int | None:
         return min(self._due.values(), default=None)
 
     def _periods(self) -> dict[str, int]:

@@ -142,7 +142,7 @@ class GraphHost:
                 raise DuplicateName(f"query `{name}` exists already")
             self._outputs[name] = QueryOutput(self.graph.add_sink(name, node))
         self._rebuild()
-        # New operators have heard no bound yet and would wait for one that was made long ago.
+        # New operators know no bound yet and would wait for one that was made long ago.
         behind = _upstream(*nodes.values())
         for stream in self.inputs.values():
             if stream.node in behind:
@@ -215,7 +215,7 @@ class GraphHost:
     def step(self) -> Step | None:
         """Execute one operator once; None if nothing can move."""
         self._drain_fed()
-        self.enabling.beat()
+        self.enabling.make_due()
         return self.executor.step()
 
     def run(self) -> None:

@@ -20,20 +20,20 @@ NOT_STARTED, RUNNING, STOPPED, FAILED = "not started", "running", "stopped", "fa
 
 @dataclass(frozen=True)
 class StreamStatus:
-    """One stream. `bound`: nothing below it will come; `heard`: when its last row arrived."""
+    """One stream. `bound`: nothing below it will come; `last_arrival`: when its last row came."""
 
     name: str
     counts: StreamCounts = field(default_factory=StreamCounts)
     bound: int = BEGINNING
-    heard: int | None = None
+    last_arrival: int | None = None
     rejected_kept: int = 0  # rejected rows that are kept in memory
     rejected_dropped: int = 0  # older ones that were dropped
 
     @property
     def progress(self) -> StreamProgress:
         """What is to be known of it to say what a query waits for."""
-        counts = self.counts
-        return StreamProgress(self.bound, self.heard, counts.rows, counts.late, counts.lateness)
+        of = self.counts
+        return StreamProgress(self.bound, self.last_arrival, of.rows, of.late, of.lateness)
 
 
 @dataclass(frozen=True)

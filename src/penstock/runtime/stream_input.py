@@ -78,9 +78,9 @@ class StreamInput:
         return self.generator.state.bound
 
     @property
-    def heard(self) -> int | None:
+    def last_arrival(self) -> int | None:
         """When rows last came, by the clock; None: never."""
-        return self.generator.state.heard
+        return self.generator.state.last_arrival
 
     # -- by row -------------------------------------------------------------------------------
 

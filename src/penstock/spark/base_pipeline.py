@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ControlStream
-from penstock.spark.delivery.delivery import BatchReport, Line
+from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.session import PARTITIONS, changed
@@ -37,7 +37,7 @@ class BasePipeline(ABC):
     keys: Mapping[str, PartitionKeys]
     frames: Mapping[str, DataFrame]
     checkpoint: Checkpoint
-    deliver: Callable[[int, Sequence[Line]], None]
+    deliver: Callable[[int, Sequence[OutputRows]], None]
     report: Callable[[BatchReport], None]
     sinks: Callable[[], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
@@ -88,7 +88,7 @@ class BasePipeline(ABC):
         """Tell the tasks of a batch what they need to know."""
 
     @abstractmethod
-    def _lines(self, batch: int, computed: pa.Table) -> Sequence[Line]:
+    def _lines(self, batch: int, computed: pa.Table) -> Sequence[OutputRows]:
         """The rows to be delivered out of what Spark has computed."""
 
     @abstractmethod

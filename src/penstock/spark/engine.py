@@ -38,8 +38,9 @@ from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.runtime.base_engine import MAX_REJECTED, BaseEngine
+from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.query import MAX_RESULTS
+from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.delivery.stream_counts import StreamTallies
@@ -106,12 +107,12 @@ class Engine(BaseEngine[SparkQuery]):
         is_declared = self._declared(name, plan) is not None
         running = self._running_of(name) if is_declared else None
         if running is not None:
-            shown = explain_pipeline(running.share, running.program)
+            shown = explain_pipeline(running.group, running.program)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
         planned = self._planned() if is_declared else []
-        share = next((share for share in planned if name in share.queries), alone)
-        return explain_planned(share, self.catalog.streams)
+        group = next((group for group in planned if name in group.queries), alone)
+        return explain_planned(group, self.catalog.streams)
 
     def _optimized(self, name: str, plan: Node) -> Program:
         # Queries that run do so in graphs of their own.
@@ -120,9 +121,9 @@ class Engine(BaseEngine[SparkQuery]):
     @property
     def _programs(self) -> dict[str, Program]:
         """By query that is declared, what its pipeline runs, or would if it were started now."""
-        running = [(each.share, each.program) for each in self._running]
+        running = [(each.group, each.program) for each in self._running]
         planned = [(each, each.program(self.catalog.streams)) for each in self._planned()]
-        known = {name: program for share, program in running + planned for name in share.queries}
+        known = {name: program for group, program in running + planned for name in group.queries}
         return {entry.name: known[entry.name] for entry in self.catalog.queries}
 
     # -- running ------------------------------------------------------------------------------
@@ -136,9 +137,10 @@ class Engine(BaseEngine[SparkQuery]):
         """
         planned = self._planned(is_small=to_end and self._is_small())
         streams = [entry.stream for entry in self.catalog.streams]
-        self._brought.place(streams, [(share.keys, self.checkpoint_of(share)) for share in planned])
-        for share in planned:
-            running = RunningPipeline(self, share)
+        places = [(group.keys, self._checkpoint_of(group)) for group in planned]
+        self._brought.place(streams, places)
+        for group in planned:
+            running = RunningPipeline(self, group)
             running.start(interval, to_end=to_end)
             self._running.append(running)
         self._brought.start(self._rows_read)
@@ -170,11 +172,11 @@ class Engine(BaseEngine[SparkQuery]):
         self._brought.check()
 
     def _punctuate(self, stream: str, bound: int, where: Where) -> None:
-        """Queries that run hear of it with their next batch.
+        """Queries that run get it with their next batch.
 
-        It is kept in their checkpoints, and heard in the same batch if that is repeated.
+        It is kept in their checkpoints, and read in the same batch if that is repeated.
         """
-        readers = [running for running in self._running if stream in running.share.keys]
+        readers = [running for running in self._running if stream in running.group.keys]
         if not readers:
             raise NotExecutable(
                 f"no running query reads stream `{stream}`, so the punctuation would have no "
@@ -238,7 +240,7 @@ class Engine(BaseEngine[SparkQuery]):
             raise failures[0]
         return kept
 
-    def tallies(self, stream: str) -> StreamTallies:
+    def _tallies_of(self, stream: str) -> StreamTallies:
         """Where pipelines count the rows of a declared stream."""
         return self._tallies.setdefault(stream, StreamTallies(stream))
 
@@ -248,9 +250,9 @@ class Engine(BaseEngine[SparkQuery]):
         odd = [] if path is None else [Path(file).name for file in odd_files(path)]
         return super().passed_over(stream) + [f"{name} (looks like a pattern)" for name in odd]
 
-    def streams_read(self) -> set[str]:
+    def _streams_read(self) -> set[str]:
         """The streams that running pipelines read."""
-        return {name for running in self._running for name in running.share.keys}
+        return {name for running in self._running for name in running.group.keys}
 
     def spark_query(self, name: str) -> StreamingQuery | None:
         """The Spark query in which a query of ours runs."""
@@ -261,13 +263,12 @@ class Engine(BaseEngine[SparkQuery]):
         known: dict[str, StreamProgress] = {}
         for running in self._pipelines():
             known.update(running.enabling.progress())
-        return {
-            name: self._with_rejected(
-                StreamStatus(name, self.tallies(name).counts(), progress.bound, progress.heard)
-            )
-            for name in (entry.name for entry in self.catalog.streams)
-            for progress in [known.get(name, StreamProgress())]
-        }
+        statuses = {}
+        for name in (entry.name for entry in self.catalog.streams):
+            counts, at = self._tallies_of(name).counts(), known.get(name, StreamProgress())
+            status = StreamStatus(name, counts, at.bound, at.last_arrival)
+            statuses[name] = self._rejected.counted_in(status)
+        return statuses
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         return tuple(each for running in self._pipelines() for each in running.operators.statuses())
@@ -329,7 +330,7 @@ class Engine(BaseEngine[SparkQuery]):
                 rows = rows.toArrow()
         super().table(name, rows, columns=columns)
 
-    def frame_of(self, stream: Stream) -> DataFrame:
+    def _frame_of(self, stream: Stream) -> DataFrame:
         """The stream as the exchange takes it."""
         brought = self._brought.frame(stream.name, self.session)
         if brought is not None:
@@ -337,18 +338,18 @@ class Engine(BaseEngine[SparkQuery]):
         with translated():
             return open_stream(self.session, stream)
 
-    def checkpoint_of(self, share: PipelineGroup) -> Path | None:
+    def _checkpoint_of(self, group: PipelineGroup) -> Path | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
-        if share.continued is not None:
-            return share.continued.folder
+        if group.continued is not None:
+            return group.continued.folder
         if self._checkpoint is not None:
-            return self._checkpoint / next(iter(share.queries))
-        return next(beside(self._queries[name].sink for name in share.queries), None)
+            return self._checkpoint / next(iter(group.queries))
+        return next(beside(self._queries[name].sink for name in group.queries), None)
 
     def _rows_read(self, stream: str) -> int:
         """How many rows of a stream the slowest of its pipelines has processed."""
         return min(
-            (r.rows_read[stream] for r in self._running if stream in r.share.keys), default=0
+            (r.rows_read[stream] for r in self._running if stream in r.group.keys), default=0
         )
 
     # -- following the catalog ----------------------------------------------------------------
@@ -385,7 +386,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _stream_dropped(self, name: str) -> None:
         self._brought.remove(name)
         self._tallies.pop(name, None)
-        self._rejected.pop(name, None)
+        self._rejected.forget(name)
 
     def _settings_changed(self) -> None:
         """What all queries have in common holds for those that start from now on."""
@@ -396,4 +397,4 @@ class Engine(BaseEngine[SparkQuery]):
         self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:
-        return next((r for r in self._running if name in r.share.queries), None)
+        return next((r for r in self._running if name in r.group.queries), None)

@@ -18,30 +18,30 @@ from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 
 
-def explain_planned(share: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
+def explain_planned(group: PipelineGroup, streams: Iterable[StreamEntry]) -> str:
     """A pipeline that is not started; `streams` are all that are declared."""
     try:
-        return explain_pipeline(share, share.program(streams))
+        return explain_pipeline(group, group.program(streams))
     except NotExecutable as error:
-        return f"{explain_graph(share.queries)}\n\n{error.message}"
+        return f"{explain_graph(group.queries)}\n\n{error.message}"
 
 
-def explain_pipeline(share: PipelineGroup, program: Program) -> str:
+def explain_pipeline(group: PipelineGroup, program: Program) -> str:
     """What a pipeline runs, and how."""
     lowering = program.options.lowering
-    lines = [f"Pipeline of {', '.join(share.queries)}", f"  {lowering}: {program.reason}"]
+    lines = [f"Pipeline of {', '.join(group.queries)}", f"  {lowering}: {program.reason}"]
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
-    elif not (form := share.form(program)).has_groups:
+    elif not (form := group.form(program)).has_groups:
         lines.append(f"  no state: {form.reason}, and tasks that read them compute the results")
     else:
-        early = preaggregations(program, share.keys)
-        for stream, keys in share.keys.items():
-            spread = _SMALL if share.is_small else _spread(keys)
+        early = preaggregations(program, group.keys)
+        for stream, keys in group.keys.items():
+            spread = _SMALL if group.is_small else _spread(keys)
             # Where a query wants the rows, it depends on where its results go.
             folded = stream in early and not early[stream].queries
             lines.append(f"  {stream}: {spread}{_FOLDED if folded else ''}")
-        if all(keys is None for keys in share.keys.values()):
+        if all(keys is None for keys in group.keys.values()):
             lines.append(f"  state: {form.reason}")
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
 

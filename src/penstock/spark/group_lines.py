@@ -34,7 +34,7 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
         lines, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
     ):
         if line.stream == PULSE:
-            _hear(program, found, json.loads(line.payload))
+            _take_punctuation(program, found, json.loads(line.payload))
             continue
         arrived = found[line.stream]
         match line.seq:
@@ -67,7 +67,7 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
     return found
 
 
-def _hear(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:
+def _take_punctuation(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:
     """Take a line of the pulse, which is about all streams."""
     for declared, arrived in zip(program.streams, found, strict=True):
         arrived.bound = max(arrived.bound, message.get(declared.name, BEGINNING))

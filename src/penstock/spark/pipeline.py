@@ -20,7 +20,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
-from penstock.spark.delivery.delivery import PROGRESS, Line
+from penstock.spark.delivery.delivery import PROGRESS, OutputRows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.exchange.preaggregation import (
     Preaggregation,
@@ -80,8 +80,8 @@ class Pipeline(BasePipeline):
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[Line]:
-        lines: list[Line] = []
+    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+        lines: list[OutputRows] = []
         self._progress: list[dict[str, Any]] = []  # of each group
         for line in computed.to_pylist():
             if line["kind"] == PROGRESS:

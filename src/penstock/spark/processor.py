@@ -8,7 +8,7 @@ change of schema (`group_lines`).
 A graph stays alive in its worker between batches. It is used again only if the token it was left
 with is the one in the committed state; any other attempt's graph is thrown away.
 
-Before the first batch Spark starts a Python of its own only to hear which state variables there
+Before the first batch Spark starts a Python of its own only to learn which state variables there
 are. So nothing is imported here that this one does not need, and the program is unpacked when there
 are rows for it, once in a worker's life.
 """

@@ -25,11 +25,13 @@ from penstock.plan.graph import streams_of
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.attempts import Attempts
-from penstock.spark.control.enabling import Enabling, EnablingTimer, pulse_is_first
+from penstock.spark.control.control_stream import is_read_first
+from penstock.spark.control.driver_enabling import DriverEnabling
+from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
 from penstock.spark.delivery.batch_delivery import BatchDelivery
-from penstock.spark.delivery.delivery import BatchReport, Line
+from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.failures import translated
@@ -55,20 +57,20 @@ PATIENCE = 60.0
 class RunningPipeline:
     """One pipeline of an engine."""
 
-    def __init__(self, engine: Engine, share: PipelineGroup) -> None:
-        self.share = share
+    def __init__(self, engine: Engine, group: PipelineGroup) -> None:
+        self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
         #: Plans that groups have chosen anew, as JSON.
         self.changed: Sequence[Mapping[str, Any]] = ()
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
-        plans = share.queries.values()
+        plans = group.queries.values()
         streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
-        frames = {name: engine.frame_of(stream) for name, stream in streams.items()}
-        self.program = share.program(engine.catalog.streams, frames)
-        first_of = frozenset(streams.keys() - engine.streams_read())
-        place = engine.checkpoint_of(share)
+        frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
+        self.program = group.program(engine.catalog.streams, frames)
+        first_of = frozenset(streams.keys() - engine._streams_read())
+        place = engine._checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place
@@ -76,8 +78,8 @@ class RunningPipeline:
             folder = place or Path(tempfile.mkdtemp(prefix="penstock-"))
             if place is None:
                 held.callback(shutil.rmtree, folder, ignore_errors=True)
-            declared = share.continued.declared if share.continued is not None else {}
-            self.form = share.form(self.program)
+            declared = group.continued.declared if group.continued is not None else {}
+            self.form = group.form(self.program)
             self.checkpoint = Checkpoint(folder, self.program, declared, self.form.step)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
@@ -87,8 +89,8 @@ class RunningPipeline:
                 self.pipeline = self._pipeline(frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
-        ets = engine.catalog.settings.ets
-        self.enabling = Enabling(streams, self.program.queries, ets, self.program.options.merges)
+        ets, merges = engine.catalog.settings.ets, self.program.options.merges
+        self.enabling = DriverEnabling(streams, self.program.queries, ets, merges)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
@@ -100,9 +102,9 @@ class RunningPipeline:
             kind: type[BasePipeline] = NativePipeline
         else:
             kind = Pipeline if self.form.has_groups else RowPipeline
-        spark, keys = self._engine.session, self.share.keys
+        spark, keys = self._engine.session, self.group.keys
         hands = (self._deliver, self._report, self.delivery.sinks_for_tasks)
-        groups = 1 if self.share.is_small else None
+        groups = 1 if self.group.is_small else None
         return kind(spark, self.program, keys, frames, self.checkpoint, *hands, groups=groups)
 
     @property
@@ -113,12 +115,12 @@ class RunningPipeline:
         is_continued = not self.checkpoint.is_new
         if not is_continued:
             self.delivery.begin_anew()
-        for name in self.share.queries:
+        for name in self.group.queries:
             self._engine.query(name).pipeline = self
         if to_end and self._can_end_at_once():
-            self.end_run()  # heard in the batch that reads everything
+            self.end_run()  # read in the batch that reads everything
         start = partial(self.pipeline.start, interval=interval)
-        self._attempts = Attempts(", ".join(self.share.queries), start)
+        self._attempts = Attempts(", ".join(self.group.queries), start)
         try:
             with translated():
                 self._attempts.begin()
@@ -229,7 +231,7 @@ class RunningPipeline:
     def check_punctuation(self, stream: str, bound: int, where: Where) -> None:
         """Refuse punctuation from the program that this pipeline cannot take."""
         if where and self._is_native:
-            queries = ", ".join(self.share.queries)
+            queries = ", ".join(self.group.queries)
             raise NotExecutable(
                 f"`{queries}` runs as Spark SQL alone, which cannot punctuate only some rows of "
                 f"`{stream}`",
@@ -238,7 +240,7 @@ class RunningPipeline:
         self._punctuating.check(stream, bound, where)
 
     def punctuate(self, stream: str, bound: int, where: Where) -> None:
-        """Send punctuation that was checked; the next batch hears of it."""
+        """Send punctuation that was checked; the next batch reads it."""
         is_new = self._punctuating.send(stream, bound, where)
         # Where a timer asks the streams, that sees to it.
         times = self._over() if is_new and self._timer is None else None
@@ -288,7 +290,7 @@ class RunningPipeline:
             time.sleep(0.02)
 
     @cached_property
-    def _pulse_is_first(self) -> bool:
+    def _control_is_first(self) -> bool:
         """Whether Spark looks at the pulse before the streams; it keeps its sources in a map."""
         try:
             sources = self.query._jsq.streamingQuery().uniqueSources().keysIterator()
@@ -297,14 +299,14 @@ class RunningPipeline:
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
             return False  # another Spark; then bounds are chosen more carefully
-        return pulse_is_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
+        return is_read_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
 
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""
         latest = self.query.lastProgress
         return None if latest is None else times_of(latest)
 
-    def _deliver(self, batch: int, lines: Sequence[Line]) -> None:
+    def _deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
         self._attempts.settle()
         self.delivery.deliver(batch, lines)
 
@@ -313,10 +315,10 @@ class RunningPipeline:
         self._punctuating.reached(report.own or report.bounds)
         self.delivery.count(report)
         if self._timer is not None:
-            self.enabling.is_prompt = self._pulse_is_first
+            self.enabling.is_prompt = self._control_is_first
             self._timer.report(report)
         else:
-            self.enabling.heard(report, self._engine.now())
+            self.enabling.take_report(report, self._engine.now())
         self.operators.note(report.batch, report.operators)
         if report.operators:
             self.changed = report.changed

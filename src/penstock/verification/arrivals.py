@@ -13,9 +13,9 @@ from math import gcd
 
 from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
-from penstock.verification.case import Batch, Case, Row, cut, own_time, times_of
+from penstock.verification.case import Batch, Row, VerificationCase, cut, own_time, times_of
 from penstock.verification.generated import FIRST, largest
-from penstock.verification.lengths import Grid, common, for_stream
+from penstock.verification.lengths import WindowGrid, common, for_stream
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def spoil(
     chance: random.Random,
     stream: Stream,
     rows: Sequence[Row],
-    grids: Sequence[Grid],
+    grids: Sequence[WindowGrid],
     trouble: Trouble,
 ) -> list[Row]:
     """The rows, some of them changed: repeated, with NULLs, moved to the edge of a window."""
@@ -68,7 +68,7 @@ def arrange(
     *,
     late: float = Trouble.late,
     step: int = SECOND,
-) -> Case:
+) -> VerificationCase:
     """A case: these rows in some order of arrival, cut into batches."""
     count = chance.choice((1, 2, 3, 4, 6, 8))
     clocks = _clocks(chance, streams, rows, count, step)
@@ -83,7 +83,7 @@ def arrange(
         come = {name: mine[number] for name, mine in pieces.items() if mine[number]}
         behind = {name: mine[number] for name, mine in bounds.items() if number in mine}
         batches.append(Batch(come, behind, clock))
-    return Case(tuple(batches))
+    return VerificationCase(tuple(batches))
 
 
 def _in_disorder(

@@ -40,7 +40,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Case:
+class VerificationCase:
     """All batches, before the streams end."""
 
     batches: tuple[Batch, ...]
@@ -54,10 +54,10 @@ class Case:
         """All rows of a stream."""
         return [row for batch in self.batches for row in batch.rows.get(stream, ())]
 
-    def with_rows(self, stream: str, rows: Iterable[Row]) -> Case:
+    def with_rows(self, stream: str, rows: Iterable[Row]) -> VerificationCase:
         """Other rows of a stream in the places of those that there are."""
         rest = iter(rows)
-        return Case(
+        return VerificationCase(
             tuple(
                 replace(batch, rows={**batch.rows, stream: tuple(islice(rest, len(mine)))})
                 if (mine := batch.rows.get(stream))

@@ -21,7 +21,7 @@ from penstock.model.types import Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node
 from penstock.verification.case import Row, own_time
-from penstock.verification.lengths import Grid, common, for_stream
+from penstock.verification.lengths import WindowGrid, common, for_stream
 
 #: Monday, 2024-01-01.
 FIRST = 19_723 * DAY
@@ -47,7 +47,7 @@ def generate(
     stream: Stream,
     count: int,
     plans: Sequence[Node],
-    grids: Sequence[Grid],
+    grids: Sequence[WindowGrid],
     begin: int | None = None,
 ) -> list[Row]:
     """Rows of a stream, in order of time."""
@@ -118,11 +118,15 @@ def _literals(part: Any) -> Iterator[Literal]:
 
 
 def _times(
-    chance: random.Random, stream: Stream, count: int, grids: Sequence[Grid], begin: int | None
+    chance: random.Random,
+    stream: Stream,
+    count: int,
+    grids: Sequence[WindowGrid],
+    begin: int | None,
 ) -> list[int]:
     of = stream.schema[str(stream.timestamp)].type
     is_time = of is Type.TIMESTAMP
-    usual = [Grid(SECOND)] if is_time else [Grid(1), Grid(5)]
+    usual = [WindowGrid(SECOND)] if is_time else [WindowGrid(1), WindowGrid(5)]
     known = list(grids) or usual
     time = (FIRST if begin is None else begin) if is_time else 0
     most = largest(of)

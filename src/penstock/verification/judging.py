@@ -14,11 +14,11 @@ from typing import Any
 from penstock.model.expressions import Ref
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.oracle.evaluate import apart, evaluate
-from penstock.oracle.lateness import Step, judge, taken_in
+from penstock.oracle.lateness import StreamStep, judge, taken_in
 from penstock.plan import nodes
 from penstock.plan.graph import trace, walk
 from penstock.plan.waiting import waits
-from penstock.verification.case import Case, Row
+from penstock.verification.case import Row, VerificationCase
 from penstock.verification.script import Planned
 from penstock.verification.ways import Host
 
@@ -81,7 +81,7 @@ class Judge:
 
     _known: dict[Any, list[Row]] = field(default_factory=dict)
 
-    def expected(self, planned: Planned, case: Case, host: Host) -> list[Row]:
+    def expected(self, planned: Planned, case: VerificationCase, host: Host) -> list[Row]:
         inputs = taken(planned, case, host)
         rows = {name: tuple(tuple(row.values()) for row in mine) for name, mine in inputs.items()}
         key = planned.plan, *sorted(rows.items())
@@ -98,12 +98,12 @@ class Judge:
         self._known = {}
 
 
-def taken(planned: Planned, case: Case, host: Host) -> dict[str, list[Any]]:
+def taken(planned: Planned, case: VerificationCase, host: Host) -> dict[str, list[Any]]:
     """The rows of each stream that go into a query, in the order in which they are numbered."""
     found = {}
     late = planned.options.late == "keep" and not waits(planned.plan, planned.options.merges)
     for name, stream in planned.streams.items():
-        steps = [Step(batch.of(stream), batch.bounds.get(name)) for batch in case.batches]
+        steps = [StreamStep(batch.of(stream), batch.bounds.get(name)) for batch in case.batches]
         found[name] = taken_in(judge(stream, steps, by_batch=host != "here"), late=late)
     return found
 

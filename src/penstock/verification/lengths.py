@@ -21,7 +21,7 @@ MOST_PAIRS, MOST_WINDOWS = 40_000, 20_000
 
 
 @dataclass(frozen=True)
-class Grid:
+class WindowGrid:
     """Points at equal distances: where windows begin and end."""
 
     length: int
@@ -31,15 +31,15 @@ class Grid:
     def nearest(self, time: int) -> int:
         """The last point at or before a time.
 
-        >>> Grid(60).nearest(125)
+        >>> WindowGrid(60).nearest(125)
         120
         """
         return self.origin + (time - self.origin) // self.length * self.length
 
 
-def grids(plans: Sequence[nodes.Node]) -> list[Grid]:
+def grids(plans: Sequence[nodes.Node]) -> list[WindowGrid]:
     """The lengths of time in the plans, each with where it is measured from."""
-    found: dict[Grid, None] = {}
+    found: dict[WindowGrid, None] = {}
     for node in (node for plan in plans for node in walk(plan)):
         for grid in _grids(node):
             if grid.length > 0:
@@ -47,31 +47,31 @@ def grids(plans: Sequence[nodes.Node]) -> list[Grid]:
     return list(found)
 
 
-def common(grids: Sequence[Grid]) -> Grid | None:
+def common(grids: Sequence[WindowGrid]) -> WindowGrid | None:
     """The widest grid that all others are part of: on it, all edges meet; None: there is none.
 
-    >>> common([Grid(60), Grid(45)])
-    Grid(length=15, origin=0, is_time=True)
+    >>> common([WindowGrid(60), WindowGrid(45)])
+    WindowGrid(length=15, origin=0, is_time=True)
     """
     if not grids:
         return None
     length = gcd(*(grid.length for grid in grids), *(grid.origin for grid in grids))
     # A length that fits to no other would leave rows as far apart as anywhere.
     return (
-        Grid(length, 0, grids[0].is_time)
+        WindowGrid(length, 0, grids[0].is_time)
         if length * 1000 >= max(grid.length for grid in grids)
         else None
     )
 
 
-def for_stream(stream: Stream, grids: Sequence[Grid]) -> list[Grid]:
+def for_stream(stream: Stream, grids: Sequence[WindowGrid]) -> list[WindowGrid]:
     """Those that are measured as the stream's own time is."""
     on = stream.timestamp
     is_time = on is None or stream.schema[on].type is Type.TIMESTAMP
     return [grid for grid in grids if grid.is_time == is_time]
 
 
-def _grids(node: nodes.Node) -> Iterator[Grid]:
+def _grids(node: nodes.Node) -> Iterator[WindowGrid]:
     match node:
         case nodes.WindowAggregate():
             is_time = _is_time(node.input, node.window.on)
@@ -80,17 +80,17 @@ def _grids(node: nodes.Node) -> Iterator[Grid]:
                 if getattr(window, "unit", "time") != "rows":
                     origin = getattr(window, "origin", 0) or usual_origin("time")
                     for name in _LENGTHS:
-                        yield Grid(getattr(window, name, 0), origin, is_time)
+                        yield WindowGrid(getattr(window, name, 0), origin, is_time)
         case nodes.Join():
             is_time = _is_time(node.inputs[0], node.on[0])
             for edge in node.edges:
                 if isinstance(edge.band, Band):
-                    yield Grid(abs(edge.band.low), 0, is_time)
-                    yield Grid(abs(edge.band.high), 0, is_time)
+                    yield WindowGrid(abs(edge.band.low), 0, is_time)
+                    yield WindowGrid(abs(edge.band.high), 0, is_time)
                 else:
-                    yield Grid(edge.band.width, edge.band.origin, is_time)
+                    yield WindowGrid(edge.band.width, edge.band.origin, is_time)
         case nodes.Source() if node.stream.timestamp is not None:
-            yield Grid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
+            yield WindowGrid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
 
 
 def _is_time(node: nodes.Node, column: str) -> bool:

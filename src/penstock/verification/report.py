@@ -11,7 +11,7 @@ from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.timestamps import DAY, format_duration, from_ticks
 from penstock.model.types import Type
-from penstock.verification.case import Case, Row
+from penstock.verification.case import Row, VerificationCase
 from penstock.verification.script import Planned
 from penstock.verification.verify import Found, Verification
 
@@ -85,7 +85,7 @@ def _difference(done: Verification, found: Found) -> Iterator[str]:
     yield f"  to repeat: {again} ({found.rows_at_first:,} rows at first)"
 
 
-def _arrivals(streams: Mapping[str, Stream], case: Case) -> Iterator[str]:
+def _arrivals(streams: Mapping[str, Stream], case: VerificationCase) -> Iterator[str]:
     """Every row in the order of arrival, under the batch that brings it."""
     for number, batch in enumerate(case.batches, start=1):
         yield f"batch {number}"

@@ -28,7 +28,7 @@ from penstock.spark.native.choice import KERNEL
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.rows.host import GROUP
-from penstock.verification.case import Batch, Case, Row, cut, rows_of
+from penstock.verification.case import Batch, Row, VerificationCase, cut, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
@@ -39,7 +39,7 @@ _POINTS_OF_ROWS = sorted({**faults.IN_EXCHANGE, **faults.IN_ROWS})
 
 
 def run_groups(
-    script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
+    script: Script, case: VerificationCase, way: Way, queries: Sequence[str] | None = None
 ) -> dict[str, list[Row]]:
     """What each query has put out once all streams have ended."""
     chance = random.Random(f"{way.seed} groups")
@@ -55,28 +55,28 @@ def run_groups(
         )
         for each in planned
     }
-    for share in assign_pipelines({each.name: each.plan for each in planned}, options):
-        found |= _run_share(share, case, way, chance)
+    for group in assign_pipelines({each.name: each.plan for each in planned}, options):
+        found |= _run_group(group, case, way, chance)
     return found
 
 
-def _run_share(
-    share: PipelineGroup, case: Case, way: Way, chance: random.Random
+def _run_group(
+    group: PipelineGroup, case: VerificationCase, way: Way, chance: random.Random
 ) -> dict[str, list[Row]]:
-    program = share.program()
+    program = group.program()
     streams = {stream.name: stream for stream in program.streams}
     keys = group_keys(way.groups, way.groups)
     salt = chance.randrange(4)
     end = MicroBatch(bounds=dict.fromkeys(streams, END))
     batches = [*(_micro_batch(batch, streams, chance) for batch in case.batches), end]
     with tempfile.TemporaryDirectory() as folder:
-        if not share.form(program).has_groups:
-            exchange = Exchange(program, share.keys, [GROUP], salt, has_groups=False)
+        if not group.form(program).has_groups:
+            exchange = Exchange(program, group.keys, [GROUP], salt, has_groups=False)
             rows = FakeRowPipeline(exchange, Path(folder) / "rows")
             _process_rows(rows, batches, Path(folder), way, chance)
             lines = [rows.results(name) for name in program.queries]
         else:
-            pipeline = FakePipeline(Exchange(program, share.keys, keys, salt))
+            pipeline = FakePipeline(Exchange(program, group.keys, keys, salt))
             _process(pipeline, batches, Path(folder), way, chance)
             lines = [pipeline.results(name) for name in program.queries]
     queries = program.queries.items()

@@ -11,7 +11,7 @@ from penstock.errors import QueryError
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.options import UNLIMITED
 from penstock.runtime.clock import VirtualClock
-from penstock.verification.case import Batch, Case, Row, frame_of, rows_of
+from penstock.verification.case import Batch, Row, VerificationCase, frame_of, rows_of
 from penstock.verification.script import Script
 from penstock.verification.ways import Way
 
@@ -20,7 +20,7 @@ PASSER_BY = "penstock_verify_passer_by"
 
 
 def run_here(
-    script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
+    script: Script, case: VerificationCase, way: Way, queries: Sequence[str] | None = None
 ) -> dict[str, list[Row]]:
     """What each query has put out once all streams have ended, in that order."""
     chance = random.Random(f"{way.seed} here")

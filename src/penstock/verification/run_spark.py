@@ -23,7 +23,7 @@ from penstock.spark import faults
 from penstock.spark.engine import Engine
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.choice import choose as choose_lowering
-from penstock.verification.case import Case, Row, frame_of, rows_of
+from penstock.verification.case import Row, VerificationCase, frame_of, rows_of
 from penstock.verification.script import LOWERING, Planned, Script
 from penstock.verification.ways import Way
 
@@ -38,7 +38,7 @@ class OnSpark:
         self._engine = engine
 
     def __call__(
-        self, script: Script, case: Case, way: Way, queries: Sequence[str] | None = None
+        self, script: Script, case: VerificationCase, way: Way, queries: Sequence[str] | None = None
     ) -> dict[str, list[Row]]:
         """What each query that can run on this way has put out once all streams have ended."""
         settings = {**way.settings, LOWERING: way.lowering}
@@ -104,7 +104,9 @@ def can_run(planned: Planned, lowering: str) -> bool:
     return True
 
 
-def _write(folder: Path, streams: Mapping[str, Stream], case: Case, number: int) -> None:
+def _write(
+    folder: Path, streams: Mapping[str, Stream], case: VerificationCase, number: int
+) -> None:
     """A batch as files; Spark reads files in the order of their age."""
     batch, age = case.batches[number], time.time() - 3600 + number
     for name, stream in streams.items():

@@ -29,7 +29,7 @@ MOST_READ = 50_000
 
 
 @dataclass(frozen=True)
-class Sample:
+class StreamSample:
     """Rows that were read, all of a stream or its first ones; None: it cannot be read."""
 
     rows: pl.DataFrame | None
@@ -38,7 +38,7 @@ class Sample:
     rejected: int = 0
 
 
-def read_sample(stream: Stream) -> Sample:
+def read_sample(stream: Stream) -> StreamSample:
     """The first rows of a stream, in a block's types."""
     origin = stream.origin
     if origin.format in SINK_FORMATS and origin.path is not None:
@@ -48,17 +48,17 @@ def read_sample(stream: Stream) -> Sample:
 
         made = made_of({"workload": str(origin.path), **dict(origin.options)})
         count = MOST_READ if made.total is None else min(made.total, MOST_READ)
-        return Sample(made.rows(0, count), str(origin))
+        return StreamSample(made.rows(0, count), str(origin))
     read = ", ".join((*SINK_FORMATS, "workload"))
     reason = "no FROM" if origin.format == "push" else f"{origin}; what is read here: {read}"
-    return Sample(None, str(origin), reason)
+    return StreamSample(None, str(origin), reason)
 
 
-def _of_files(stream: Stream) -> Sample:
+def _of_files(stream: Stream) -> StreamSample:
     try:
         check_options(stream)
     except NotExecutable as error:  # Spark may know it
-        return Sample(None, str(stream.origin), error.message)
+        return StreamSample(None, str(stream.origin), error.message)
     frames, rejected, read = [], 0, 0
     for block in islice(read_blocks(stream, MOST_READ // 5), 50):
         conformed = conform(stream, block.rows)
@@ -70,14 +70,14 @@ def _of_files(stream: Stream) -> Sample:
             break
     rows = pl.concat(frames) if frames else None
     if rows is None or not rows.height:
-        return Sample(None, str(stream.origin), f"{stream.origin} has no rows", rejected)
-    return Sample(rows.head(MOST_READ), str(stream.origin), rejected=rejected)
+        return StreamSample(None, str(stream.origin), f"{stream.origin} has no rows", rejected)
+    return StreamSample(rows.head(MOST_READ), str(stream.origin), rejected=rejected)
 
 
 def choose(
     chance: random.Random,
     streams: Mapping[str, Stream],
-    samples: Mapping[str, Sample],
+    samples: Mapping[str, StreamSample],
     keys: Mapping[str, Sequence[str]],
     counts: Mapping[str, int],
     span: int,

@@ -26,7 +26,7 @@ from penstock.sql.parse.statements import (
     CreateStream,
     CreateTable,
     Explain,
-    Set,
+    SetStatement,
     Statement,
 )
 
@@ -95,7 +95,7 @@ class Script:
             match statement:
                 case Explain():
                     continue
-                case Set() if statement.name.lower() in (*settings, LOWERING):
+                case SetStatement() if statement.name.lower() in (*settings, LOWERING):
                     continue
                 case CreateStream():
                     origin = (origins or {}).get(statement.name, Origin())

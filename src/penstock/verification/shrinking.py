@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from penstock.model.streams import Stream
-from penstock.verification.case import Case, own_time
+from penstock.verification.case import VerificationCase, own_time
 from penstock.verification.ways import Way
 
 T = TypeVar("T")
@@ -25,11 +25,11 @@ T = TypeVar("T")
 class Shrinking:
     """`fails` says whether a case goes wrong on a way as it did at first."""
 
-    fails: Callable[[Way, Case], bool]
+    fails: Callable[[Way, VerificationCase], bool]
     streams: Mapping[str, Stream]
     tries: int
 
-    def smallest(self, way: Way, case: Case) -> tuple[Way, Case]:
+    def smallest(self, way: Way, case: VerificationCase) -> tuple[Way, VerificationCase]:
         """Where this ends; what comes back goes wrong."""
         before = None
         while (way, case) != before and self.tries > 0:
@@ -38,10 +38,10 @@ class Shrinking:
             case = self._smallest_case(way, case)
         return way, case
 
-    def _fails_on(self, case: Case, way: Way) -> bool:
+    def _fails_on(self, case: VerificationCase, way: Way) -> bool:
         return self.fails(way, case)
 
-    def _smallest_case(self, way: Way, case: Case) -> Case:
+    def _smallest_case(self, way: Way, case: VerificationCase) -> VerificationCase:
         fails = partial(self.fails, way)
         size = (case.size + 1) // 2
         while size:
@@ -67,7 +67,7 @@ class Shrinking:
         self.tries -= 1
         return self.tries >= 0
 
-    def _by_time(self, case: Case) -> Iterator[Case]:
+    def _by_time(self, case: VerificationCase) -> Iterator[VerificationCase]:
         """All rows of a stream in order of time, in the batches in which there are rows."""
         for name, stream in self.streams.items():
             on, rows = own_time(stream), case.rows_of(name)
@@ -75,7 +75,7 @@ class Shrinking:
                 yield case.with_rows(name, sorted(rows, key=itemgetter(on)))
 
 
-def _fewer_rows(size: int, case: Case) -> Iterator[Case]:
+def _fewer_rows(size: int, case: VerificationCase) -> Iterator[VerificationCase]:
     """Without so many rows that follow each other, and never without more than half of them."""
     places = list(case.places())
     size = max(1, min(size, len(places) // 2))
@@ -83,7 +83,7 @@ def _fewer_rows(size: int, case: Case) -> Iterator[Case]:
         yield _without(case, set(places[start : start + size]))
 
 
-def _without(case: Case, gone: set[tuple[int, str, int]]) -> Case:
+def _without(case: VerificationCase, gone: set[tuple[int, str, int]]) -> VerificationCase:
     batches = []
     for number, batch in enumerate(case.batches):
         rows = {
@@ -91,28 +91,28 @@ def _without(case: Case, gone: set[tuple[int, str, int]]) -> Case:
             for stream, mine in batch.rows.items()
         }
         batches.append(replace(batch, rows={name: mine for name, mine in rows.items() if mine}))
-    return Case(tuple(batches))
+    return VerificationCase(tuple(batches))
 
 
-def _fewer_batches(case: Case) -> Iterator[Case]:
+def _fewer_batches(case: VerificationCase) -> Iterator[VerificationCase]:
     """A batch that brings nothing left out, or two that follow each other as one."""
     batches = case.batches
     for number, batch in enumerate(batches):
         if not batch.rows and not batch.bounds:
-            yield Case((*batches[:number], *batches[number + 1 :]))
+            yield VerificationCase((*batches[:number], *batches[number + 1 :]))
     for number, (one, two) in enumerate(pairwise(batches)):
-        yield Case((*batches[:number], one.with_next(two), *batches[number + 2 :]))
+        yield VerificationCase((*batches[:number], one.with_next(two), *batches[number + 2 :]))
 
 
-def _fewer_bounds(case: Case) -> Iterator[Case]:
+def _fewer_bounds(case: VerificationCase) -> Iterator[VerificationCase]:
     for number, batch in enumerate(case.batches):
         for name in batch.bounds:
             rest = {key: bound for key, bound in batch.bounds.items() if key != name}
             less = replace(batch, bounds=rest)
-            yield Case((*case.batches[:number], less, *case.batches[number + 1 :]))
+            yield VerificationCase((*case.batches[:number], less, *case.batches[number + 1 :]))
 
 
-def _alike(case: Case) -> Iterator[Case]:
+def _alike(case: VerificationCase) -> Iterator[VerificationCase]:
     """A column that is the same in all rows of a stream says that it does not matter."""
     for name in sorted({name for batch in case.batches for name in batch.rows}):
         rows = case.rows_of(name)

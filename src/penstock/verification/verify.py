@@ -15,12 +15,12 @@ from penstock.model.streams import Stream
 from penstock.plan.nodes import Node
 from penstock.spark.placement.partitioning import partitioning
 from penstock.verification.arrivals import Trouble, arrange, spoil
-from penstock.verification.case import Case, Row, times_of
+from penstock.verification.case import Row, VerificationCase, times_of
 from penstock.verification.generated import generate
 from penstock.verification.judging import Difference, Judge, difference, judged_in_part, not_judged
 from penstock.verification.lengths import grids, longest_span, most_rows
 from penstock.verification.run_here import run_here
-from penstock.verification.samples import Sample, choose, read_sample
+from penstock.verification.samples import StreamSample, choose, read_sample
 from penstock.verification.script import Script
 from penstock.verification.shrinking import Shrinking
 from penstock.verification.ways import Host, Way, alternatives, ways
@@ -40,7 +40,7 @@ _TROUBLE = (
     Trouble(on_an_edge=0.3),
 )
 
-Run = Callable[[Script, Case, Way, Sequence[str] | None], dict[str, list[Row]]]
+Run = Callable[[Script, VerificationCase, Way, Sequence[str] | None], dict[str, list[Row]]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Found:
 
     seed: int
     way: Way
-    case: Case
+    case: VerificationCase
     difference: Difference
     rows_at_first: int
     wanted: int  # of each stream
@@ -118,7 +118,7 @@ class Verification:
         return {name: stream for name, stream in declared.items() if name in read}
 
     @cached_property
-    def samples(self) -> dict[str, Sample]:
+    def samples(self) -> dict[str, StreamSample]:
         return {name: read_sample(stream) for name, stream in self.streams.items()}
 
     @cached_property
@@ -127,7 +127,7 @@ class Verification:
 
     @cached_property
     def takes_late_rows(self) -> bool:
-        """Whether a late row's fate is defined: set aside, not an error or merged after all."""
+        """Whether a late row's fate is defined: rejected, not an error or merged after all."""
         return all(each.options.late in ("keep", "drop") for each in self.planned)
 
     def _limits_on_spark(self) -> Iterator[str]:
@@ -137,7 +137,7 @@ class Verification:
         if any(stream.slack is None for stream in self.streams.values()):
             yield "punctuation from outside on Spark itself"
 
-    def case(self, seed: int) -> Case:
+    def case(self, seed: int) -> VerificationCase:
         """What comes for a seed: the first time as many rows as may be, then any number."""
         chance = random.Random(f"{seed} case")
         share = 1.0 if seed == 0 else chance.uniform(0.4, 1.0)
@@ -214,14 +214,16 @@ class Verification:
             if self.outcome.found is not None:
                 return
 
-    def _for_spark(self, case: Case) -> Case:
+    def _for_spark(self, case: VerificationCase) -> VerificationCase:
         """At most four batches, for each costs seconds, and no punctuation from outside."""
         batches = [replace(batch, bounds={}) for batch in case.batches]
         while len(batches) > 4:
             batches[:2] = [batches[0].with_next(batches[1])]
-        return Case(tuple(batches))
+        return VerificationCase(tuple(batches))
 
-    def _tried_all(self, seed: int, case: Case, chosen: Iterable[Way], at: str) -> Iterator[str]:
+    def _tried_all(
+        self, seed: int, case: VerificationCase, chosen: Iterable[Way], at: str
+    ) -> Iterator[str]:
         """One case on several ways, until one differs."""
         for way in chosen:
             yield f"{at}: {way}"
@@ -229,7 +231,7 @@ class Verification:
             if self.outcome.found is not None:
                 return
 
-    def tried(self, seed: int, way: Way, case: Case) -> Iterator[str]:
+    def tried(self, seed: int, way: Way, case: VerificationCase) -> Iterator[str]:
         """One case on one way; a difference goes into the outcome, at its smallest."""
         wrong = self.differences(way, case, count=True)
         if wrong and wrong[0].kind == HOST_ERROR:
@@ -246,7 +248,7 @@ class Verification:
         yield f"seed {seed}: `{first.query}` differs with {case.size} rows; looking for fewer …"
         yield from self._shrunk(seed, way, case, first)
 
-    def _culprit(self, way: Way, case: Case, wrong: Difference) -> Difference:
+    def _culprit(self, way: Way, case: VerificationCase, wrong: Difference) -> Difference:
         """Where a whole run failed, the first query that fails so by itself."""
         if wrong.problem and way.host != "spark":
             for each in self.planned:
@@ -255,10 +257,12 @@ class Verification:
                         return alone
         return wrong
 
-    def _shrunk(self, seed: int, way: Way, case: Case, first: Difference) -> Iterator[str]:
+    def _shrunk(
+        self, seed: int, way: Way, case: VerificationCase, first: Difference
+    ) -> Iterator[str]:
         latest, only = first, [first.query]
 
-        def fails(way: Way, case: Case) -> bool:
+        def fails(way: Way, case: VerificationCase) -> bool:
             """Whether it goes wrong there as it did at first."""
             nonlocal latest
             found = self.differences(way, case, only or None) if way.host in self.runs else []
@@ -280,7 +284,12 @@ class Verification:
         yield f"seed {seed}: {smallest[1].size} rows are enough"
 
     def differences(
-        self, way: Way, case: Case, queries: Sequence[str] | None = None, *, count: bool = False
+        self,
+        way: Way,
+        case: VerificationCase,
+        queries: Sequence[str] | None = None,
+        *,
+        count: bool = False,
     ) -> list[Difference]:
         """What goes wrong on one way."""
         try:
@@ -307,7 +316,7 @@ class Verification:
                 found.append(wrong)
         return found
 
-    def _count(self, way: Way, case: Case) -> None:
+    def _count(self, way: Way, case: VerificationCase) -> None:
         self.outcome.runs[way.host] += 1
         for name in self.streams:
             rows = len(case.rows_of(name))

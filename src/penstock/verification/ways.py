@@ -5,7 +5,7 @@
     spark     on Spark itself: by the kernel or by Spark's own operators, with a restart
 
 Under each of them every algorithm that SET can choose. A query that refuses one gets what the file
-says, so it never makes a difference whether a way can be had.
+says, so it never makes a difference whether a way is there.
 """
 
 from __future__ import annotations

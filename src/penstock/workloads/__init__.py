@@ -33,7 +33,7 @@ from penstock.model.schema import suggest
 from penstock.workloads.auctions import Auctions
 from penstock.workloads.bids import Bids
 from penstock.workloads.densities import Densities
-from penstock.workloads.options import Options
+from penstock.workloads.options import WorkloadOptions
 from penstock.workloads.packets import Packets
 from penstock.workloads.persons import Persons
 from penstock.workloads.poisson import Poisson
@@ -55,7 +55,7 @@ def workload(name: str, options: Mapping[str, str] | None = None, seed: int = 0)
     kind = WORKLOADS.get(name.lower())
     if kind is None:
         raise UnknownName(f"no workload `{name}`", hint=suggest(name.lower(), WORKLOADS))
-    given = Options(kind.name, options or {})
+    given = WorkloadOptions(kind.name, options or {})
     made = kind.from_options(given, given.whole("seed", seed))
     given.refuse_unread()
     return made

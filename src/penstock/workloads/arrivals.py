@@ -23,14 +23,14 @@ import numpy as np
 from penstock.errors import BadSetting
 from penstock.model.timestamps import MINUTE, SECOND, format_duration, to_ticks
 from penstock.workloads.draws import Draws, Integers
-from penstock.workloads.options import Options, check_length, check_range
+from penstock.workloads.options import WorkloadOptions, check_length, check_range
 
 START = to_ticks(datetime(2026, 1, 1))
 CHUNK = 8192
 
 
 @dataclass(frozen=True)
-class Arrivals:
+class ArrivalPattern:
     """A stream's arrivals. `rate` is rows per second outside of lulls; lengths are in ticks."""
 
     rate: float = 1000.0
@@ -55,7 +55,7 @@ class Arrivals:
             )
 
     @classmethod
-    def from_options(cls, options: Options, rate: float) -> Arrivals:
+    def from_options(cls, options: WorkloadOptions, rate: float) -> ArrivalPattern:
         """As the options say; `rate` is the workload's own."""
         arrivals = cls(
             rate=options.number("rate", rate),

@@ -27,9 +27,9 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.workloads.arrivals import START, Arrivals
+from penstock.workloads.arrivals import START, ArrivalPattern
 from penstock.workloads.draws import Integers
-from penstock.workloads.options import Options, check_choice, check_range
+from penstock.workloads.options import WorkloadOptions, check_choice, check_range
 from penstock.workloads.packets import SIZES
 from penstock.workloads.workload import Values, Workload
 
@@ -40,16 +40,16 @@ MEDIUM_SIZE, LARGE_SIZE = 15, 300
 RATE = 4000
 
 
-def _by_the_second(rate: int, start: int = START) -> Arrivals:
+def _by_the_second(rate: int, start: int = START) -> ArrivalPattern:
     """Arrivals whose chunks are seconds, so that each second holds every group whole."""
-    return Arrivals(rate=rate, start=start, chunk=rate)
+    return ArrivalPattern(rate=rate, start=start, chunk=rate)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Densities(Workload):
     """One of the five data sets; rows are in order."""
 
-    arrivals: Arrivals = field(default_factory=lambda: _by_the_second(RATE))
+    arrivals: ArrivalPattern = field(default_factory=lambda: _by_the_second(RATE))
     dataset: str = "ds1"
 
     name: ClassVar[str] = "densities"
@@ -59,7 +59,7 @@ class Densities(Workload):
         check_choice("dataset", self.dataset, SMALL_SHARE)
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Densities:
+    def from_options(cls, options: WorkloadOptions, seed: int) -> Densities:
         rate = options.whole("rate", RATE)
         check_range("rate", rate, 1000, 1_000_000)
         return cls(

@@ -19,7 +19,7 @@ import numpy as np
 
 from penstock.errors import BadSetting
 from penstock.workloads.draws import Draws, Integers
-from penstock.workloads.options import Options, check_length
+from penstock.workloads.options import WorkloadOptions, check_length
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Disorder:
             )
 
     @classmethod
-    def from_options(cls, options: Options) -> Disorder:
+    def from_options(cls, options: WorkloadOptions) -> Disorder:
         return cls(
             band=options.length("disorder", 0),
             block=options.length("block", 0),

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from penstock.workloads.draws import Draws, Floats, Integers
-from penstock.workloads.options import Options, check_range
+from penstock.workloads.options import WorkloadOptions, check_range
 
 MOST_KEYS = 10_000_000
 
@@ -29,15 +29,15 @@ class KeyDistribution:
         check_range("skew", self.skew, 0, 10)
 
     @classmethod
-    def from_options(cls, options: Options, count: int, skew: float) -> KeyDistribution:
+    def from_options(cls, options: WorkloadOptions, count: int, skew: float) -> KeyDistribution:
         """As the options say; `count` and `skew` are the workload's own."""
         return cls(count=options.whole("keys", count), skew=options.number("skew", skew))
 
-    def draw(self, draws: Draws, lane: str, first: int, count: int) -> Integers:
+    def draw(self, draws: Draws, sequence: str, first: int, count: int) -> Integers:
         """The keys of rows first … first + count - 1."""
         if self.skew == 0:
-            return draws.below(self.count, lane, first, count)
-        chances = draws.uniform(lane, first, count)
+            return draws.below(self.count, sequence, first, count)
+        chances = draws.uniform(sequence, first, count)
         return np.searchsorted(_cumulated(self.count, self.skew), chances, side="right")
 
 

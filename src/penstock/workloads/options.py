@@ -28,7 +28,7 @@ _TICKS = re.compile(r"[+-]?\d{1,18}")
 T = TypeVar("T")
 
 
-class Options:
+class WorkloadOptions:
     """The options given to one workload; names count without regard to case."""
 
     def __init__(self, workload: str, given: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ class Options:
         return self._read_as(float, name, default, "a number", "0.5")
 
     def length(self, name: str, default: int) -> int:
-        """A length of time, in ticks."""
+        """A duration, in ticks."""
         return self._read_as(_length, name, default, "a duration", "5 seconds")
 
     def moment(self, name: str, default: int) -> int:
@@ -123,7 +123,7 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> None:
 
 
 def check_length(name: str, ticks: int) -> None:
-    """Refuse a length of time that nobody can mean."""
+    """Refuse a duration that nobody can mean."""
     if not 0 <= ticks <= LONGEST:
         raise BadSetting(
             f"`{name}` cannot be {format_duration(ticks)}",

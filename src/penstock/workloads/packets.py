@@ -24,10 +24,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.arrivals import ArrivalPattern
 from penstock.workloads.draws import Draws, Integers
 from penstock.workloads.keys import KeyDistribution
-from penstock.workloads.options import Options, check_choice, check_range
+from penstock.workloads.options import WorkloadOptions, check_choice, check_range
 from penstock.workloads.workload import Values, Workload
 
 #: Link -> its usual rate in rows per second.
@@ -48,7 +48,7 @@ SIZES = np.concatenate(
 class Packets(Workload):
     """The packets of one link."""
 
-    arrivals: Arrivals = field(default_factory=lambda: Arrivals(rate=LINKS["main1"]))
+    arrivals: ArrivalPattern = field(default_factory=lambda: ArrivalPattern(rate=LINKS["main1"]))
     link: str = "main1"
     hosts: KeyDistribution = field(default_factory=lambda: KeyDistribution(HOSTS, SKEW))
 
@@ -62,7 +62,7 @@ class Packets(Workload):
         check_range("keys", self.hosts.count, 2, 1 << 24)  # they talk to others, and need addresses
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Workload:
+    def from_options(cls, options: WorkloadOptions, seed: int) -> Workload:
         link = options.choice("link", LINKS, "main1")
         return cls.with_own(
             options,

@@ -57,8 +57,8 @@ class Persons(AuctionHouse):
             "state": _STATES.gather(city),
         }
 
-    def _one_of(self, names: pl.Series, lane: str, first: int, count: int) -> Integers:
-        return self.draws.below(len(names), lane, first, count)
+    def _one_of(self, names: pl.Series, sequence: str, first: int, count: int) -> Integers:
+        return self.draws.below(len(names), sequence, first, count)
 
     def _cards(self, first: int, count: int) -> pl.Series:
         """Four times four digits."""

@@ -15,7 +15,7 @@ from penstock.model.schema import Column
 from penstock.model.types import Type
 from penstock.workloads.draws import Integers
 from penstock.workloads.keys import KeyDistribution
-from penstock.workloads.options import Options
+from penstock.workloads.options import WorkloadOptions
 from penstock.workloads.workload import Values, Workload, declared_columns
 
 _VALUES = 1 << 20
@@ -32,7 +32,7 @@ class Poisson(Workload):
     name: ClassVar[str] = "poisson"
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Workload:
+    def from_options(cls, options: WorkloadOptions, seed: int) -> Workload:
         return cls.with_own(
             options,
             seed,

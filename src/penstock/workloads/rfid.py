@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from penstock.workloads.draws import Integers
-from penstock.workloads.options import Options, check_range
+from penstock.workloads.options import WorkloadOptions, check_range
 from penstock.workloads.workload import Values, Workload
 
 
@@ -39,7 +39,7 @@ class Rfid(Workload):
         check_range("repeats", self.repeats, 1, 10_000)
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Workload:
+    def from_options(cls, options: WorkloadOptions, seed: int) -> Workload:
         return cls.with_own(
             options,
             seed,

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column
 from penstock.model.types import Type
-from penstock.workloads.arrivals import Arrivals
+from penstock.workloads.arrivals import ArrivalPattern
 from penstock.workloads.disorder import Disorder
 from penstock.workloads.draws import Draws, Integers
-from penstock.workloads.options import Options
+from penstock.workloads.options import WorkloadOptions
 
 Values: TypeAlias = "NDArray[Any] | pl.Series"
 
@@ -34,7 +34,7 @@ class Workload(ABC):
     """A replayable stream. `total` is the number of its rows; None: it never ends."""
 
     seed: int = 0
-    arrivals: Arrivals = field(default_factory=Arrivals)
+    arrivals: ArrivalPattern = field(default_factory=ArrivalPattern)
     disorder: Disorder = field(default_factory=Disorder)
     total: int | None = None
 
@@ -43,16 +43,18 @@ class Workload(ABC):
     timestamp: ClassVar[str] = "ts"
 
     @classmethod
-    def from_options(cls, options: Options, seed: int) -> Workload:
+    def from_options(cls, options: WorkloadOptions, seed: int) -> Workload:
         """The workload that the options describe."""
         return cls.with_own(options, seed)
 
     @classmethod
-    def with_own(cls, options: Options, seed: int, *, rate: float = 1000.0, **own: Any) -> Workload:
+    def with_own(
+        cls, options: WorkloadOptions, seed: int, *, rate: float = 1000.0, **own: Any
+    ) -> Workload:
         """One with the options that all have, its usual rate, and fields of its own."""
         return cls(
             seed=seed,
-            arrivals=Arrivals.from_options(options, rate=rate),
+            arrivals=ArrivalPattern.from_options(options, rate=rate),
             disorder=Disorder.from_options(options),
             total=options.count("rows"),
             **own,

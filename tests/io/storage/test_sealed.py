@@ -52,8 +52,8 @@ def test_a_file_of_another_release_says_so(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="an earlier release"):
         read_sealed(file)
     write_sealed(file, CONTENT)
-    file.write_text(file.read_text().replace('"format": 1', '"format": 9'))
-    with pytest.raises(HostError, match="of format 9, and this release writes 1"):
+    file.write_text(file.read_text().replace('"format": 2', '"format": 9'))
+    with pytest.raises(HostError, match="of format 9, and this release writes 2"):
         read_sealed(file)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import HostError, MalformedRow
 from penstock.spark.sources.direct_files import check_header, is_direct, read_file
-from tests.spark.sources.test_file_sizes import declared
+from tests.spark.sources.declaring import declared
 
 TS = "2026-01-01 00:00:00"
 

@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.model.streams import Stream
 from penstock.spark.sources import file_sizes
 from penstock.spark.sources.file_sizes import are_small, is_read_at_once
-from penstock.sql.parse.parser import parse
-from penstock.sql.parse.statements import CreateStream
-
-
-def declared(source: str) -> Stream:
-    [statement] = parse(f"CREATE STREAM s (k INT, ts TIMESTAMP) FROM {source} TIMESTAMP BY ts")
-    assert isinstance(statement, CreateStream)
-    return statement.stream
+from tests.spark.sources.declaring import declared
 
 
 def test_small_is_what_all_files_together_are(

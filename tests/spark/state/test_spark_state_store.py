@@ -13,7 +13,7 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.spark.group_host import GroupHost
 from penstock.spark.in_memory.micro_batches import FakePipeline, MicroBatch, Worker
-from penstock.spark.in_memory.state_store import Store
+from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_state_store import DIRECTORY, FORMAT, SparkStateStore
 from tests.engine.random_streams import Declared
@@ -31,7 +31,7 @@ def of_a(*each: dict[str, Any]) -> MicroBatch:
     return MicroBatch({"a": [[list(each)]]})
 
 
-def only_store(pipeline: FakePipeline) -> Store:
+def only_store(pipeline: FakePipeline) -> FakeStateStore:
     [store] = pipeline.stores.values()
     return store
 
@@ -107,7 +107,7 @@ def test_rows_that_wait_for_another_stream_are_kept_once_and_restored() -> None:
 
 def test_punctuation_for_some_rows_that_waits_stays_for_some_rows() -> None:
     pipeline = pipeline_of(MERGED, Declared("a", 0), Declared("b", 0), groups=1, union="merge")
-    host, store = GroupHost(pipeline.exchange.program), Store()
+    host, store = GroupHost(pipeline.exchange.program), FakeStateStore()
     punctuation = Punctuation("ts", 5, (("k", ("x",)),))
     host.graph.nodes["a"].output.append_as_is(punctuation)
     SparkStateStore(store.map("state"), SegmentCache(None)).write(host, "token", None)
@@ -136,12 +136,12 @@ def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:
 
 
 def test_a_group_that_has_not_run_has_no_directory() -> None:
-    assert SparkStateStore(Store().map("state"), SegmentCache(None)).read() is None
+    assert SparkStateStore(FakeStateStore().map("state"), SegmentCache(None)).read() is None
 
 
 def test_state_of_another_format_is_refused() -> None:
     directory = json.dumps({"format": FORMAT + 1}).encode()
-    store = Store({"state": {DIRECTORY[0]: directory}})
+    store = FakeStateStore({"state": {DIRECTORY[0]: directory}})
     with pytest.raises(HostError, match=f"format {FORMAT + 1}, and this is {FORMAT}"):
         SparkStateStore(store.map("state"), SegmentCache(None)).read()
 

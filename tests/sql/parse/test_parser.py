@@ -19,14 +19,14 @@ from penstock.sql.parse.statements import (
     Declare,
     Drop,
     Explain,
-    Set,
+    SetStatement,
     Sink,
 )
 
 
 def test_a_script_is_a_list_of_statements() -> None:
     text = "SET union = merge;\n\n-- now the query\nSELECT a FROM s;;\nDROP VIEW v;"
-    assert [type(s) for s in parse(text)] == [Set, BareSelect, Drop]
+    assert [type(s) for s in parse(text)] == [SetStatement, BareSelect, Drop]
     assert [s.sql for s in parse(text)] == ["SET union = merge", "SELECT a FROM s", "DROP VIEW v"]
 
 
@@ -190,7 +190,7 @@ def test_dropping(text: str, kind: str, if_exists: bool) -> None:
 )
 def test_settings_and_parameters_are_words_numbers_or_durations(text: str, value: object) -> None:
     [statement] = parse(text)
-    assert isinstance(statement, Set | Declare)
+    assert isinstance(statement, SetStatement | Declare)
     assert statement.value == value
 
 
@@ -235,7 +235,7 @@ def test_a_parameter_holds_from_its_declaration_on() -> None:
     assert isinstance(before, CreateStream)
     assert isinstance(after, CreateStream)
     assert isinstance(another, Declare)
-    assert isinstance(ets, Set)
+    assert isinstance(ets, SetStatement)
     assert (before.stream.slack, after.stream.slack) == (3_000_000, 5_000_000)
     assert another.value == Duration(5_000_000)
     assert ets.value == periodic(5_000_000)

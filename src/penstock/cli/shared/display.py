@@ -131,7 +131,7 @@ def stream_summary(stream: Stream, status: StreamStatus) -> dict[str, Any]:
     counts = status.counts
     return {
         "bound": status.bound,
-        "heard": status.heard,
+        "last_arrival": status.last_arrival,
         "rows": counts.rows,
         "late": counts.late,
         "late_passed": counts.passed,

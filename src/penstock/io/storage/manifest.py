@@ -33,7 +33,7 @@ LAST = 8
 
 
 @dataclass(frozen=True)
-class Part:
+class FileEntry:
     """One file of a folder."""
 
     number: int
@@ -63,7 +63,7 @@ class Manifest:
         """
         self._append([part_of(number, written, rows, name or written.name)])
 
-    def read(self) -> dict[int, Part]:
+    def read(self) -> dict[int, FileEntry]:
         """The files that should be there, by number; a line that was cut off is removed."""
         try:
             data = self.file.read_bytes() if self.file.exists() else b""
@@ -72,7 +72,7 @@ class Manifest:
                 os.truncate(self.file, whole)
         except OSError as cause:
             raise HostError(f"`{self.file}` cannot be read: {cause}", hint=START_ANEW) from cause
-        found: dict[int, Part] = {}
+        found: dict[int, FileEntry] = {}
         for place, line in enumerate(data[:whole].splitlines(), start=1):
             part = _read_line(line)
             if part is None:
@@ -86,7 +86,7 @@ class Manifest:
                 found[part.number] = part
         return found
 
-    def verify(self, through: int | None = None) -> dict[int, Part]:
+    def verify(self, through: int | None = None) -> dict[int, FileEntry]:
         """The files that should be there; raises unless they are, as they were written.
 
         Those numbered above `through` belong to something unfinished, which will write them again:
@@ -112,7 +112,7 @@ class Manifest:
             write_private(self.file, b"".join(map(_line, parts.values())))
         return parts
 
-    def _check(self, part: Part, is_last: bool) -> Part | None:
+    def _check(self, part: FileEntry, is_last: bool) -> FileEntry | None:
         """The part anew if its time is another one; raises if it is not what was written."""
         file = self.folder / part.name
         try:
@@ -134,7 +134,7 @@ class Manifest:
             return None
         return replace(part, written=found.st_mtime_ns)
 
-    def _stat(self, part: Part) -> os.stat_result:
+    def _stat(self, part: FileEntry) -> os.stat_result:
         """What the file system says of a part; one that was noted and has no name yet gets it."""
         file, hidden = self.folder / part.name, self.folder / f".{part.name}"
         try:
@@ -155,15 +155,17 @@ class Manifest:
         found = ((self._pattern.fullmatch(name), name) for name in names)
         return {int(match[1]): name for match, name in found if match is not None}
 
-    def _remove_above(self, through: int, parts: dict[int, Part], there: dict[int, str]) -> None:
+    def _remove_above(
+        self, through: int, parts: dict[int, FileEntry], there: dict[int, str]
+    ) -> None:
         for number in [number for number in there if number > through]:
             (self.folder / there.pop(number)).unlink(missing_ok=True)
         gone = [number for number in parts if number > through]
         for number in gone:
             del parts[number]
-        self._append(Part(number, "", 0, 0, 0, "") for number in gone)
+        self._append(FileEntry(number, "", 0, 0, 0, "") for number in gone)
 
-    def _append(self, parts: Iterable[Part]) -> None:
+    def _append(self, parts: Iterable[FileEntry]) -> None:
         lines = b"".join(map(_line, parts))
         if not lines:
             return
@@ -184,23 +186,23 @@ class Manifest:
             ) from cause
 
 
-def part_of(number: int, file: Path, rows: int, name: str) -> Part:
+def part_of(number: int, file: Path, rows: int, name: str) -> FileEntry:
     """What a file holds now."""
     found = file.stat()
-    return Part(number, name, rows, found.st_size, found.st_mtime_ns, digest_of_file(file))
+    return FileEntry(number, name, rows, found.st_size, found.st_mtime_ns, digest_of_file(file))
 
 
-def _line(part: Part) -> bytes:
+def _line(part: FileEntry) -> bytes:
     text = json.dumps(astuple(part)).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def _read_line(line: bytes) -> Part | None:
+def _read_line(line: bytes) -> FileEntry | None:
     """The part that a line tells of; None if it is not as it was written."""
     checksum, _, text = line.partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         return None
-    return Part(*json.loads(text))
+    return FileEntry(*json.loads(text))
 
 
 def _changed(file: Path, how: str) -> HostError:

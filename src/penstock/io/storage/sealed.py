@@ -19,7 +19,7 @@ import polars as pl
 
 from penstock.errors import HostError
 
-FORMAT = 1
+FORMAT = 2
 
 #: Only its owner reads and writes it; the second is for folders.
 PRIVATE = 0o600

@@ -40,7 +40,7 @@ class Carried:
         """What results call columns of this name, of whichever input."""
         return [name for name, (_, column) in self._columns.items() if column.column == own]
 
-    def hear(self, port: int, punctuation: Punctuation) -> bool:
+    def note(self, port: int, punctuation: Punctuation) -> bool:
         """Note the bound of an input; whether it was news."""
         name = self._name(port, punctuation.on)
         if name is None or punctuation.bound <= self._bound(name):

@@ -45,7 +45,7 @@ class KeyBounds:
             {spec.equalities[place][side]: place for place in reversed(places)} for side in (0, 1)
         ]
 
-    def hear(self, port: int, punctuation: Punctuation) -> Iterator[pl.DataFrame | Punctuation]:
+    def note(self, port: int, punctuation: Punctuation) -> Iterator[pl.DataFrame | Punctuation]:
         """A bound on some rows of an input; rows of their keys on the other can go earlier."""
         key = self._key(port, punctuation.where)
         if key is None or punctuation.on != self._inputs.on[port]:

@@ -6,7 +6,7 @@ That is a column of each side, or something computed from columns of one side al
 Equal keys have equal hashes, also where the sides' types differ: both are cast to the type they
 have in common first. A row with a NULL among its keys equals nothing.
 
-Polars promises stable hashes within one of its versions only, so whoever keeps codes in a state
+Polars guarantees stable hashes within one of its versions only, so whoever keeps codes in a state
 keeps `HASHED_BY` beside them.
 """
 

@@ -39,21 +39,21 @@ class Latest:
         own = map(self._sides[port].column, columns_of(on))
         return latest_of({*own, *(t for n, t in enumerate(self._inputs.times) if n != port)})
 
-    def hear(self, port: int, punctuation: Punctuation) -> bool:
+    def note(self, port: int, punctuation: Punctuation) -> bool:
         """Note what an input says of the latest of its times; whether it was news."""
-        heard = self._inputs.state.latest[port]
+        noted = self._inputs.state.latest[port]
         if not self._prompt or not is_latest(punctuation.on):
             return False
-        if punctuation.bound <= heard.get(punctuation.on, BEGINNING):
+        if punctuation.bound <= noted.get(punctuation.on, BEGINNING):
             return False
-        heard[punctuation.on] = punctuation.bound
+        noted[punctuation.on] = punctuation.bound
         return True
 
     def follow(self, complete: Sequence[int]) -> Iterator[Punctuation]:
         """The bounds that have risen, where results are all out by these bounds of the inputs."""
         yield from self._risen(self._times, min(complete))
-        for port, heard in enumerate(self._inputs.state.latest):
-            for on, bound in heard.items():
+        for port, noted in enumerate(self._inputs.state.latest):
+            for on, bound in noted.items():
                 others = (each for other, each in enumerate(complete) if other != port)
                 yield from self._risen(self._with_others(port, on), min(bound, *others))
 

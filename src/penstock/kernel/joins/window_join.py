@@ -108,13 +108,13 @@ class WindowJoin(Operator):
             self.advance(port, punctuation.bound, out)
             return
         for each in self._further:
-            if each.hear(port, punctuation):
+            if each.note(port, punctuation):
                 self.put(each.follow(self.tactic.complete(self.inputs)), out)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         """A bound on rows of some keys: rows of these keys on the other side can go earlier."""
         if self._keys is not None:
-            self.put(self._keys.hear(port, punctuation), out)
+            self.put(self._keys.note(port, punctuation), out)
 
     def advance(self, port: int, reached: int, out: Output) -> None:
         """An input has come so far: let out what waited for it, forget, and punctuate."""

@@ -45,7 +45,7 @@ class InStep(Operator):
             self._next = self._holder(inputs)
         return self._next is not None
 
-    def hear(self, port: int, punctuation: Punctuation) -> None:
+    def set_register(self, port: int, punctuation: Punctuation) -> None:
         if punctuation.on == self.ordered_on[port]:
             self.registers[port] = max(self.registers[port], punctuation.bound)
 

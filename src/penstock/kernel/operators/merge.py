@@ -73,7 +73,7 @@ class Merge(InStep):
             bounds = state.others.setdefault(on, [BEGINNING] * self.ports)
             pass_least(bounds, port, punctuation, state.others_sent, out)
             return
-        self.hear(port, punctuation)
+        self.set_register(port, punctuation)
         low = min(state.registers)
         if low > state.sent:
             state.sent = low

@@ -46,7 +46,7 @@ class Arc:
         target = self.target
         for new in messages:
             if target.operator is not None:
-                target.operator.hear(self.port, new)
+                target.operator.set_register(self.port, new)
             others = [(p, old) for p, old in target.active if (p, old.on) != (self.port, new.on)]
             target.active = [*others, (self.port, new)]
 

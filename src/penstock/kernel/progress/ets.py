@@ -7,6 +7,8 @@
                  the clock less the LULL, once the stream has been silent in its own time for longer
     latent       none, and none is needed
 
+Columns that are stamped beside an external timestamp follow the clock as internal ones do.
+
 An external stream that declares neither has no such bound: its rows might be a replay,
 whose time has nothing to do with the clock.  Spec: timestamps 2; window-queries 1.4.
 """
@@ -38,6 +40,19 @@ def enabling_timestamp(stream: Stream, *, now: int, newest: int, arrived: int) -
     if lull is not None and (not spoken or now - newest > lull):
         bounds.append(now - lull)
     return max(bounds, default=None)
+
+
+def enabling_bounds(stream: Stream, *, now: int, newest: int, arrived: int) -> dict[str, int]:
+    """By column, all bounds that the stream can give at `now`, stamps included."""
+    own = enabling_timestamp(stream, now=now, newest=newest, arrived=arrived)
+    found = dict.fromkeys(stream.stamped, now)
+    return found if own is None or stream.timestamp is None else {**found, stream.timestamp: own}
+
+
+def can_be_enabled(stream: Stream, ets: Ets) -> bool:
+    """Whether it can give any bound by the clock, and is ever asked or due to."""
+    is_asked = ets.kind is EtsKind.ON_DEMAND or period(stream, ets) is not None
+    return is_asked and bool(enabling_bounds(stream, now=0, newest=BEGINNING, arrived=0))
 
 
 def period(stream: Stream, ets: Ets) -> int | None:

@@ -29,10 +29,9 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import BadPunctuation, LateRow
-from penstock.kernel.conform import conform_values
-from penstock.kernel.progress.ets import enabling_timestamp
+from penstock.kernel.progress.ets import enabling_bounds
 from penstock.kernel.progress.late import Split, is_in_place, is_on_time, sort_out
-from penstock.kernel.progress.patterns import below
+from penstock.kernel.progress.patterns import below, conformed
 from penstock.kernel.state import State
 from penstock.model.punctuation import Punctuation, Where, from_json, to_json, where_of
 from penstock.model.schema import ROW_NUM
@@ -55,7 +54,7 @@ class GeneratorState(State):
     ended: bool = False
     newest: int = BEGINNING  # the largest timestamp so far
     arrived: int = 0  # when it came, by the clock
-    heard: int | None = None  # when any row last came
+    last_arrival: int | None = None  # when any row last came
     patterns: list[tuple[list[Any], int]] = field(default_factory=list)  # about some rows only
     # Of further columns that progress: the largest values so far, and what ends of runs closed.
     newest_of: dict[str, int] = field(default_factory=dict)
@@ -197,7 +196,7 @@ class Generator:
             highest = {t.column: came.get_column(t.column).max() for t in self.stream.further}
             messages += self._raise_further(highest)
         if rows.height:
-            self.state.heard = now
+            self.state.last_arrival = now
             messages.append(Punctuation(ROW_NUM, self.state.numbered + 1))
         return messages
 
@@ -269,11 +268,11 @@ class Generator:
         """An enabling timestamp, if the stream can give one that says something new."""
         if self.state.ended:
             return []
-        state = self.state
-        bound = enabling_timestamp(self.stream, now=now, newest=state.newest, arrived=state.arrived)
-        messages = self._raise(bound)
-        for time in self.stream.further:
-            messages += self.close(now, time.column) if time.stamped else []
+        newest, arrived = self.state.newest, self.state.arrived
+        bounds = enabling_bounds(self.stream, now=now, newest=newest, arrived=arrived)
+        messages = self._raise(bounds.pop(str(self._on), None))
+        for on, bound in bounds.items():
+            messages += self.close(bound, on)
         return messages
 
     def punctuate(self, bound: int, where: Where = ()) -> list[Punctuation]:
@@ -309,7 +308,10 @@ class Generator:
                 raise self._bad(
                     f"cannot be punctuated by `{column}`", f"patterns can name: {', '.join(known)}"
                 )
-        where = self._fitting(where)
+        try:
+            where = conformed(where, self.stream.schema)
+        except ValueError as cause:
+            raise self._bad(f"cannot be punctuated {cause}", _PATTERN) from None
         made = dict(self._patterns())
         if bound < made.get(where, BEGINNING):
             raise self._bad(
@@ -352,22 +354,6 @@ class Generator:
         is_closed: pl.Series = reduce(and_, kept)
         return is_closed
 
-    def _fitting(self, where: Where) -> Where:
-        """A pattern with values of its columns' types; one that is none would match nothing."""
-        found = []
-        for column, pattern in where:
-            of, rows = self.stream.schema[column].type, f"for rows whose `{column}` is"
-            if len(pattern) not in (1, 2):
-                wrong = f"{pattern!r}: these are {len(pattern)} values"
-                raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
-            values = tuple(conform_values(list(pattern), of).to_list())
-            for given, conformed in zip(pattern, values, strict=True):
-                if conformed is None and (given is not None or len(pattern) == 1):
-                    wrong = f"{given!r}: that is not a valid {of}"
-                    raise self._bad(f"cannot be punctuated {rows} {wrong}", _PATTERN)
-            found.append((column, values))
-        return tuple(found)
-
     def end(self) -> list[Punctuation]:
         """The punctuation that says that nothing comes any more."""
         if self.state.ended:
@@ -377,7 +363,7 @@ class Generator:
         return [*self._raise(END), *further, Punctuation(ROW_NUM, END)]
 
     def standing(self) -> list[Punctuation]:
-        """All punctuation that holds now, for a reader who has heard none of it."""
+        """All punctuation that holds now, for a new reader."""
         state, on = self.state, self._on
         messages = []
         if on is not None:

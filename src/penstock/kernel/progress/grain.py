@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.model.monotone import Computed, Monotone, Passed, Step
+from penstock.model.monotone import Computed, Monotone, MonotoneStep, Passed
 from penstock.model.timestamps import BEGINNING, DAY, END, EVEN_UNITS
 
 
@@ -74,7 +74,7 @@ def grain_before(computed: Monotone, behind: Grain) -> Grain:
     return behind if behind == UNUSED or isinstance(computed, Passed) else None
 
 
-def _before(step: Step, behind: Grain) -> Grain:
+def _before(step: MonotoneStep, behind: Grain) -> Grain:
     by = step.by
     match step.how:
         case "shift" if behind is not None:

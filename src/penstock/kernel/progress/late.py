@@ -24,7 +24,7 @@ from penstock.model.timestamps import BEGINNING, END
 class LatePolicy(Enum):
     """What happens to a late row; it is never dropped silently."""
 
-    KEEP = "keep"  # counted, and handed to whoever collects rows set aside
+    KEEP = "keep"  # counted, and handed to whoever collects rejected rows
     DROP = "drop"  # counted
     FAIL = "fail"  # an error
     # Counted, and still used by windows that are not closed: of each row all windows or none …

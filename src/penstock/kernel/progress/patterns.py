@@ -1,4 +1,4 @@
-"""Which rows a pattern of punctuation matches, and which rows are late by it.
+"""Patterns of punctuation: what they may say, which rows they match, and which are late by them.
 
 Bounds on single groups may be many, one per key. Those about constants of the same attributes
 are looked up by a join, all at once; ranges are compared one by one.  Spec: window-queries 1.2.
@@ -12,9 +12,32 @@ from operator import and_
 
 import polars as pl
 
+from penstock.kernel.conform import conform_values
 from penstock.model.punctuation import Pattern, Where
+from penstock.model.schema import Schema
 
 _BOUND = "__bound"
+
+
+def conformed(where: Where, schema: Schema) -> Where:
+    """A pattern with values of its columns' types; ValueError if one is none: it matches nothing.
+
+    >>> from penstock.model.schema import Column
+    >>> from penstock.model.types import Type
+    >>> conformed((("k", ("7",)),), Schema((Column("k", Type.INT),)))
+    (('k', (7,)),)
+    """
+    found = []
+    for column, pattern in where:
+        of, rows = schema[column].type, f"for rows whose `{column}` is"
+        if len(pattern) not in (1, 2):
+            raise ValueError(f"{rows} {pattern!r}: these are {len(pattern)} values")
+        values = tuple(conform_values(list(pattern), of).to_list())
+        for given, value in zip(pattern, values, strict=True):
+            if value is None and (given is not None or len(pattern) == 1):
+                raise ValueError(f"{rows} {given!r}: that is not a valid {of}")
+        found.append((column, values))
+    return tuple(found)
 
 
 def matching(where: Where) -> pl.Expr:

@@ -56,7 +56,7 @@ class Result:
 
 
 def measure(case: Case, watch: Callable[[int, int], None] = lambda run, of: None) -> Result:
-    """Run a case. `watch(run, of)` hears of every pair of runs before it begins."""
+    """Run a case. `watch(run, of)` is told of every pair of runs before it begins."""
     ours_runs: list[float] = []
     rival_runs: list[float] = []
     difference: str | None = None

@@ -1,1 +1,1 @@
-"""What the driver tells a running pipeline, and hears of it."""
+"""What the driver tells a running pipeline, and learns of it."""

@@ -101,7 +101,7 @@ class Attempts:
                 left -= 1
                 self._again()
         except (PySparkException, Py4JError):
-            pass  # whoever uses the query hears of it
+            pass  # whoever uses the query sees it
         except Exception:
             _LOG.exception("%s: the query could not be started again", self._name)
         finally:

@@ -127,6 +127,20 @@ class ControlStream:
         )
 
 
+def is_read_first(sources: Sequence[str], folder: str) -> bool:
+    """Whether Spark looks into this folder before the streams, given its sources in their order.
+
+    It must stand once before all of them, or before each.
+
+    >>> is_read_first(["FileStreamSource[file:/x/pulse]", "Kafka[a]", "Kafka[b]"], "/x/pulse")
+    True
+    >>> is_read_first(["Kafka[a]", "FileStreamSource[file:/x/pulse]"], "/x/pulse")
+    False
+    """
+    places = [place for place, source in enumerate(sources) if folder in source]
+    return places in ([0], list(range(0, len(sources), 2)))
+
+
 def key_of(stream: str, column: str) -> str:
     """How a message calls the bound of a column that is stamped beside a stream's own time."""
     return f"{stream}.{column}"

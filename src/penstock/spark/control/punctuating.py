@@ -1,4 +1,4 @@
-"""Punctuation that the program gives a running pipeline: checked here, heard with the next batch.
+"""Punctuation that the program gives a running pipeline: checked here, read by the next batch.
 
 The driver knows of a stream's bounds what batches have reported and what it has sent itself; a
 `Generator` of its own judges by that whether a bound is one, and whether it says anything new.

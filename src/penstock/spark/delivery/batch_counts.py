@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from penstock.runtime.counts import Tally
 
 #: Batches that may still be counted again. Spark repeats the last one only; with native lowering, a
-#: batch is heard of when the next has begun.
+#: batch is known when the next has begun.
 KEPT = 100
 
 T = TypeVar("T")

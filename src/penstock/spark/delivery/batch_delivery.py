@@ -24,7 +24,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
 from penstock.spark.delivery.batch_sink import BatchSink, Staged
-from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, Line
+from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
 from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
@@ -91,7 +91,7 @@ class BatchDelivery:
         for query in self._queries.values():
             query.forget()
         for stream in self._program.streams:
-            self._engine.tallies(stream.name).forget(self._pipeline)
+            self._engine._tallies_of(stream.name).forget(self._pipeline)
 
     def release(self) -> None:
         """Leave the directories to others."""
@@ -112,7 +112,7 @@ class BatchDelivery:
             if not isinstance(query.plan, Ordered)
         }
 
-    def deliver(self, batch: int, lines: Sequence[Line]) -> None:
+    def deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
         """Hand on what a batch put out."""
         together: dict[tuple[str, str], list[pl.DataFrame]] = {}
         staged: dict[str, list[Staged]] = {}
@@ -133,7 +133,7 @@ class BatchDelivery:
                 for _ in step("deliver.query"):
                     self._queries[name].receive(batch, answer, into, staged.get(name, ()))
         for rejects in rejected:
-            self._engine._keep_rejected(rejects, self._pipeline, batch)
+            self._engine._rejected.put(rejects, self._pipeline, batch)
         self._write_late(batch, rejected)
         for each in chain.from_iterable(staged.values()):
             each.file.unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class BatchDelivery:
         counts = {}
         for stream in (each.name for each in self._program.streams):
             tally = report.tallies.get(stream, Tally())
-            self._engine.tallies(stream).of(self._pipeline, self.totals)[report.batch] = tally
+            self._engine._tallies_of(stream).of(self._pipeline, self.totals)[report.batch] = tally
             counts[stream_counts(stream)] = tally.for_totals()
         for name in sorted(self.wanted):  # which another thread may change
             counts[query_rows(name)] = {"rows": self._queries[name].rows_of(report.batch)}

@@ -18,7 +18,7 @@ RESULT, STAGED, PROGRESS = "result", "staged", "progress"
 
 
 #: Rows that a micro-batch put out: (group, query or stream, kind, rows).
-Line: TypeAlias = tuple[int, str, str, pl.DataFrame]
+OutputRows: TypeAlias = tuple[int, str, str, pl.DataFrame]
 
 
 @dataclass(frozen=True)

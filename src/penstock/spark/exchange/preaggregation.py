@@ -188,8 +188,9 @@ def preaggregations(
             else:
                 specs = tuple(step.spec for step in steps)
                 aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, mine))
-        when = {"sample": SAMPLE, "least": LEAST, "gain": GAIN, "gain_of_sets": GAIN_OF_SETS}
-        found[stream.name] = Preaggregation(tuple(aggregates), tuple(queries), **when)
+        found[stream.name] = Preaggregation(
+            tuple(aggregates), tuple(queries), SAMPLE, LEAST, GAIN, GAIN_OF_SETS
+        )
     return found
 
 

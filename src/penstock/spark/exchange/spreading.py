@@ -2,8 +2,8 @@
 
 A number is made of the key's values and the group found by its remainder. State lies with its
 group, so the number must come out the same for ever: in another process, on another machine, after
-an update of every library. Hashes of dataframe libraries do not promise that, so this one is plain
-arithmetic on 64 bits, and CRC-32 for text, taken once per distinct value.
+an update of every library. Hashes of dataframe libraries do not guarantee that, so this one is
+plain arithmetic on 64 bits, and CRC-32 for text, taken once per distinct value.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from penstock.spark.exchange.preaggregation import (
     preaggregations,
 )
 from penstock.spark.faults import InjectedFault
-from penstock.spark.in_memory.state_store import Store
+from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.processor import GroupProcessor
 from penstock.spark.rows.choice import row_queries
@@ -136,12 +136,14 @@ class Worker:
         self.alive: dict[Any, Any] = {}
         self.caches = {"": SegmentCache(self.folder)}
 
-    def run(self, program: Program, group: int, store: Store, lines: Sequence[Line]) -> Output:
+    def run(
+        self, program: Program, group: int, store: FakeStateStore, lines: Sequence[Line]
+    ) -> GroupOutput:
         """Attempt a batch of one group; what it keeps goes to `store`."""
         with self._at_work():
             operator = GroupProcessor(program)
             operator.init(store.handle())
-            return Output(list(operator.handleInputRows((group,), iter(lines), None)))
+            return GroupOutput(list(operator.handleInputRows((group,), iter(lines), None)))
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -155,7 +157,7 @@ class Worker:
 
 
 @dataclass
-class Output:
+class GroupOutput:
     """What a processor handed out."""
 
     lines: list[SparkRow]
@@ -197,8 +199,8 @@ class FakePipeline:
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
-        self.stores = {group: Store() for group in exchange.groups}
-        self.outputs: list[dict[int, Output]] = []
+        self.stores = {group: FakeStateStore() for group in exchange.groups}
+        self.outputs: list[dict[int, GroupOutput]] = []
 
     def process(
         self,
@@ -228,7 +230,9 @@ class FakePipeline:
         is_new = not any(store.maps.get("state") for store in self.stores.values())
         return {s.name: BEGINNING for s in self.exchange.program.streams} if is_new else {}
 
-    def _attempt(self, group: int, worker: Callable[[int], Worker], lines: list[Line]) -> Output:
+    def _attempt(
+        self, group: int, worker: Callable[[int], Worker], lines: list[Line]
+    ) -> GroupOutput:
         """One group's batch; its state counts only if the worker gets to the end."""
         attempt, chosen = self.stores[group].copy(), worker(group)
         try:

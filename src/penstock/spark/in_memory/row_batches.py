@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.spark.delivery.delivery import RESULT, Line
+from penstock.spark.delivery.delivery import RESULT, OutputRows
 from penstock.spark.exchange import exchange
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -30,7 +30,7 @@ class FakeRowPipeline:
     def __init__(self, exchange: Exchange, folder: Path) -> None:
         self.exchange = exchange
         self._folder = folder
-        self.outputs: list[list[Line]] = []
+        self.outputs: list[list[OutputRows]] = []
         self.progress: list[dict[str, Any]] = []
         self.restart()
 
@@ -54,7 +54,7 @@ class FakeRowPipeline:
         batch: MicroBatch,
         shuffled: Callable[[list[exchange.Line]], list[exchange.Line]],
         sinks: Mapping[str, Sequence[str]],
-    ) -> list[Line]:
+    ) -> list[OutputRows]:
         number = len(self.outputs)
         try:
             told = self._host.open(number, sinks)

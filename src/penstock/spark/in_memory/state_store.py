@@ -1,7 +1,7 @@
 """Spark's state store as dicts, with what pyspark's own handle hands out: tuples of binary values.
 
-A `Store` is what is committed for one group. An attempt at a batch works on a `copy` of it, which
-takes its place when the batch is committed and is thrown away when it failed.
+A `FakeStateStore` is what is committed for one group. An attempt at a batch works on a `copy` of
+it, which takes its place when the batch is committed and is thrown away when it failed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.spark.state.spark_state_store import DIRECTORY
 
 
 @dataclass
-class Store:
+class FakeStateStore:
     """One group's state variables, and how often each segment was written and read."""
 
     maps: dict[str, dict[int, bytes]] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Store:
     bytes_written: int = 0
     bytes_read: int = 0
 
-    def copy(self) -> Store:
+    def copy(self) -> FakeStateStore:
         maps = {name: dict(entries) for name, entries in self.maps.items()}
         return replace(self, maps=maps, writes=Counter(self.writes))
 
@@ -48,7 +48,7 @@ class Store:
 class FakeHandle:
     """What `StatefulProcessor.init` gets."""
 
-    store: Store
+    store: FakeStateStore
 
     def getMapState(self, name: str, key_schema: Any, value_schema: Any) -> MapState:
         return self.store.map(name)
@@ -56,7 +56,7 @@ class FakeHandle:
 
 @dataclass
 class FakeMap:
-    store: Store
+    store: FakeStateStore
     entries: dict[int, bytes]
 
     def getValue(self, key: tuple[int]) -> tuple[bytearray] | None:

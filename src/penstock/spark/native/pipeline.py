@@ -34,7 +34,7 @@ from penstock.runtime.counts import Tally
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.control.spark_progress import reports_behind
-from penstock.spark.delivery.delivery import RESULT, BatchReport, Line
+from penstock.spark.delivery.delivery import RESULT, BatchReport, OutputRows
 from penstock.spark.native import sliding
 from penstock.spark.native.books import Books, Note, Standing, lateness_after, standing_after
 from penstock.spark.native.folding import folded, source_of
@@ -142,16 +142,16 @@ class NativePipeline(BasePipeline):
             self._books.open(batch)
         super()._hand_out(frame, batch)
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[Line]:
+    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         rows = pl.from_arrow(computed)
         assert isinstance(rows, pl.DataFrame)
-        lines: list[Line] = []
+        lines: list[OutputRows] = []
         if rows.height:
             typed = rows.select(pl.col(c.name).cast(polars_type(c.type)) for c in self._plan.schema)
             lines.append((0, self._name, RESULT, typed))
         return lines if self._books is None else lines + self._rejected(batch, self._books)
 
-    def _rejected(self, batch: int, books: Books) -> list[Line]:
+    def _rejected(self, batch: int, books: Books) -> list[OutputRows]:
         """Rows that tasks of a batch have rejected; what they noted is counted."""
         (stream,), note, before = self.program.streams, books.noted(batch), books.before(batch)
         tally = Tally(note.rows, lateness=lateness_after(before, note, stream))
@@ -172,7 +172,7 @@ class NativePipeline(BasePipeline):
 
     def _aside(
         self, stream: Stream, reason: Reason, rows: pl.DataFrame, before: Standing
-    ) -> list[Line]:
+    ) -> list[OutputRows]:
         """Rows that did not go in; late ones apart that are so only since a run has ended."""
         closed = self._closed.get(stream.name, BEGINNING)
         if reason is not Reason.LATE or closed <= BEGINNING or stream.slack is None:

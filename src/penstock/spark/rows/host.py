@@ -27,7 +27,7 @@ from penstock.optimizer.physical import Program
 from penstock.runtime.snapshot import describe, restore
 from penstock.spark.control import told
 from penstock.spark.control.told import Told
-from penstock.spark.delivery.delivery import RESULT, STAGED, Line
+from penstock.spark.delivery.delivery import RESULT, STAGED, OutputRows
 from penstock.spark.exchange import exchange
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.faults import reach, step
@@ -62,7 +62,7 @@ class RowHost:
         host = self._host
         return Told(host.on_time_from(), sinks, told.STAGED_FROM, host.pass_late())
 
-    def process(self, batch: int, lines: Sequence[exchange.Line]) -> list[Line]:
+    def process(self, batch: int, lines: Sequence[exchange.Line]) -> list[OutputRows]:
         """Carry a batch through; gives everything that is to be delivered."""
         host, self._host = self._host, None  # another attempt must not find it half way
         if host is None or self._next != batch:
@@ -111,9 +111,9 @@ class RowHost:
     def _file(self, batch: int) -> Path:
         return self._folder / f"{batch}.json"
 
-    def _served(self, lines: Sequence[exchange.Line]) -> list[Line]:
+    def _served(self, lines: Sequence[exchange.Line]) -> list[OutputRows]:
         """The results that tasks have sent, and the files of those that they have written."""
-        found: list[Line] = []
+        found: list[OutputRows] = []
         for line in lines:
             if line.seq == exchange.STAGED_RESULTS:
                 staged = from_ipc(line.payload)
@@ -134,9 +134,11 @@ class RowHost:
                     figures[2] += rows_out
 
 
-def _answered(answers: Answers) -> list[Line]:
+def _answered(answers: Answers) -> list[OutputRows]:
     """What came of rows that the graph has seen."""
-    found: list[Line] = [(GROUP, name, RESULT, rows) for name, rows in answers.results.items()]
+    found: list[OutputRows] = [
+        (GROUP, name, RESULT, rows) for name, rows in answers.results.items()
+    ]
     found += [
         (GROUP, name, reason.value, rows) for (name, reason), rows in answers.rejected.items()
     ]

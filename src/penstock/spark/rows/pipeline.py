@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.control.told import TOLD
-from penstock.spark.delivery.delivery import Line
+from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
-from penstock.spark.exchange.exchange import Line as ExchangeLine
+from penstock.spark.exchange.exchange import Line
 from penstock.spark.pipeline import TASKS_TOGETHER, forget_now_and_then, tasks_of
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.rows.host import GROUP, RowHost
@@ -56,8 +56,8 @@ class RowPipeline(BasePipeline):
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[Line]:
-        lines = [ExchangeLine(**line) for line in computed.to_pylist()]
+    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+        lines = [Line(**line) for line in computed.to_pylist()]
         return self._host.process(batch, lines)
 
     def _finish(self, batch: int) -> None:

@@ -45,7 +45,7 @@ def sets_rows_aside(stream: Stream) -> bool:
 
 
 def read_text_files(spark: SparkSession, stream: Stream) -> DataFrame:
-    """The stream's columns, and what does not fit set aside."""
+    """The stream's columns, and what does not conform rejected."""
     origin = stream.origin
     options = reading_options(stream, origin.format)
     names = [column.name for column in stream.arriving]
@@ -61,7 +61,7 @@ def text_columns(names: Iterable[str]) -> str:
 
 
 def conform_text(rows: DataFrame, stream: Stream, format_: str) -> DataFrame:
-    """Columns of text in the stream's types, and what does not fit set aside."""
+    """Columns of text in the stream's types, and what does not conform rejected."""
     given = lowered(stream)
     named = {Type.TIMESTAMP: "timestampformat", Type.DATE: "dateformat"}
     formats = {of: given[option] for of, option in named.items() if option in given}

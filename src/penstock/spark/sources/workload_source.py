@@ -22,7 +22,7 @@ from penstock.errors import BadSetting
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
 from penstock.workloads import Workload, workload
-from penstock.workloads.options import Options
+from penstock.workloads.options import WorkloadOptions
 
 NAME = "penstock_workload"
 #: Rows that one task makes.
@@ -97,7 +97,7 @@ def made_of(options: Mapping[str, str]) -> Workload:
 
 def pacing_of(options: Mapping[str, str]) -> tuple[int, float]:
     """How far a trigger moves on, in ticks, and how fast the clock does; 0: not by the clock."""
-    own = Options(options["workload"], options)
+    own = WorkloadOptions(options["workload"], options)
     step, pace = own.length("step", SECOND), own.number("pace", 0.0)
     if step <= 0:
         raise BadSetting(

@@ -32,7 +32,7 @@ from penstock.sql.parse.statements import (
     Drop,
     Explain,
     ParsedQuery,
-    Set,
+    SetStatement,
     Statement,
 )
 from penstock.sql.parse.syntax import DEEPEST, EmitClause, Parameter, Span, depth
@@ -188,7 +188,7 @@ class StatementParser(StreamParser):
             hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
         )
 
-    def _set(self, start: Token) -> Set:
+    def _set(self, start: Token) -> SetStatement:
         # Names of settings may be words of the language: SET union = merge.
         name = self._curr.text
         if not self._curr or not name.isidentifier():
@@ -196,7 +196,7 @@ class StatementParser(StreamParser):
         self._advance()
         self.expect("=")
         value = self._value_for(name)
-        return Set(self.position_since(start), name, value)
+        return SetStatement(self.position_since(start), name, value)
 
     def _declare(self, start: Token) -> Declare:
         replace = self._match_text_seq("OR", "REPLACE")

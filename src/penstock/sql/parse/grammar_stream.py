@@ -281,7 +281,7 @@ class StreamParser(FromParser):
         return Length(0, "time", self.span_since(clause))
 
     def _fixed_length(self) -> Length:
-        """A length outside of queries, which is had at once."""
+        """A length outside of queries, which is a constant."""
         length = self.length()
         with located(self.sql, length.span):
             return declared_length(length, self.parameters)

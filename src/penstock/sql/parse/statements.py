@@ -1,6 +1,6 @@
 """The statements there are, as the parser hands them over.
 
-    CREATE STREAM   CreateStream        SET              Set
+    CREATE STREAM   CreateStream        SET              SetStatement
     CREATE TABLE    CreateTable         EXPLAIN          Explain
     CREATE QUERY    CreateQuery         SELECT …         BareSelect
     CREATE VIEW     CreateView
@@ -110,7 +110,7 @@ class Drop(Statement):
 
 
 @dataclass(frozen=True)
-class Set(Statement):
+class SetStatement(Statement):
     """Change a setting."""
 
     name: str

@@ -101,7 +101,7 @@ class PanedWid(IdDriver):
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         super().on_punctuation(port, punctuation, out)
         if punctuation.is_final:
-            self._store.purge()  # it hears of nothing after this
+            self._store.purge()  # nothing comes after this
 
     def begin_anew(self) -> None:
         """Panes will change: the next window does not follow from the one before."""

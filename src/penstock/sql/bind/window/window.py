@@ -254,7 +254,7 @@ def default_attribute(unit: Unit, scope: Scope, context: Context, *, within: boo
     numbers = [field for field in scope.fields if field.progresses and _measures("number", field)]
     if unit == "time" and (mine := [field for field in numbers if field.name != ROW_NUM]):
         raise CannotWindow(
-            f"a length of time cannot measure `{mine[0].name}`, which is {mine[0].type}",
+            f"a duration cannot measure `{mine[0].name}`, which is {mine[0].type}",
             hint="write a length in its unit, such as 10",
         )
     raise CannotWindow(

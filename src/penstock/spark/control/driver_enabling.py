@@ -1,12 +1,16 @@
-"""Enabling on Spark: silent streams get bounds from the clock, over the control stream (the pulse).
+"""DriverEnabling: silent streams on Spark get bounds from the clock, over the control stream.
 
-The driver knows after every micro-batch how far each stream has come and which of them something is
-held for. If the clock gives one of those a higher bound (`kernel/progress/ets.py`), that bound goes
-out on the pulse, and the batch that it causes releases what has waited: results are at most one
-batch later than if no stream were silent, two where Spark's own watermark is in between.
+Which streams something waits for, each group's graph says (`runtime/enabling.py`), and what bounds
+the clock gives them is decided as in this process (`kernel/progress/ets.py`). What only the driver
+of a pipeline decides is whether a bound is worth a batch, and what may be taken for the present.
+
+After every micro-batch it knows how far each stream has come. If the clock gives a stream that is
+waited for a higher bound, that bound goes out on the pulse, and the batch that it causes releases
+what has waited: results are at most one batch later than if no stream were silent, two where
+Spark's own watermark is in between.
 
 A bound T is sound only if the batch that receives it reads all rows that came before T. Where Spark
-looks at the pulse before it looks for rows, the present will do for T (`pulse_is_first`). Else what
+looks at the pulse before it looks for rows, the present will do for T (`is_read_first`). Else what
 the driver takes for the present is the beginning of the last batch that is over. That stands still
 while nothing comes; when the clock alone would release something, an empty file makes a batch,
 whose beginning is a new present.
@@ -21,30 +25,21 @@ Spec: timestamps 1, 2; execution-model 5.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JError
-
-from penstock.errors import HostError
-from penstock.kernel.progress.ets import enabling_timestamp, period
+from penstock.kernel.progress.ets import can_be_enabled, enabling_bounds, period
 from penstock.model.ets import Ets, EtsKind
 from penstock.model.releases import Releases
 from penstock.model.streams import Stream
-from penstock.model.timestamps import BEGINNING, END, SECOND
+from penstock.model.timestamps import BEGINNING, END
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.plan.releasing import forgets, lets_out
-from penstock.spark.control.control_stream import ControlStream, key_of
+from penstock.spark.control.control_stream import key_of
 from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport
-
-#: Seconds between two looks at the clock while nothing comes.
-PAUSE = 0.25
-#: Seconds between two looks whether a batch is over that has put out its results.
-POLL = 0.02
 
 
 @dataclass
@@ -54,11 +49,11 @@ class _Known:
     newest: int = BEGINNING
     batch: int = -1  # that brought it
     arrived: int = 0  # when it came, at the latest
-    heard: int | None = None  # when any row last came
+    last_arrival: int | None = None  # when any row last came
     due: int = 0  # when it gets a bound unasked, if it does
 
 
-class Enabling:
+class DriverEnabling:
     """Decides which bounds to send; knows no clock and no Spark."""
 
     def __init__(
@@ -90,18 +85,13 @@ class Enabling:
     @property
     def can_help(self) -> bool:
         """Whether any stream can say what time it is, and may be asked."""
-        return any(
-            self.ets.kind is EtsKind.ON_DEMAND or period(stream, self.ets) is not None
-            for stream in self._streams.values()
-            if stream.stamped
-            or enabling_timestamp(stream, now=0, newest=BEGINNING, arrived=0) is not None
-        )
+        return any(can_be_enabled(stream, self.ets) for stream in self._streams.values())
 
-    def heard(self, report: BatchReport, now: int) -> None:
+    def take_report(self, report: BatchReport, now: int) -> None:
         """Take note of what a batch came to, at `now`."""
         self._awaited = frozenset(report.awaited)
         self._brought_rows = any(report.rows.values())
-        # A batch that no group has heard of changes nothing.
+        # A batch that reached no group changes nothing.
         self.releases = {**self.releases, **report.releases}
         for name, known in self._known.items():
             newest = report.newest.get(name, BEGINNING)
@@ -109,7 +99,7 @@ class Enabling:
                 known.newest, known.batch, known.arrived = newest, report.batch, now
             self._bounds[name] = max(self._bounds[name], report.bounds.get(name, BEGINNING))
             if report.rows.get(name):
-                known.heard = now
+                known.last_arrival = now
 
     def over(self, times: BatchTimes) -> None:
         """Take note of when a batch was that is over."""
@@ -120,7 +110,7 @@ class Enabling:
 
     def progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
-        return {n: StreamProgress(self._bounds[n], k.heard) for n, k in self._known.items()}
+        return {n: StreamProgress(self._bounds[n], k.last_arrival) for n, k in self._known.items()}
 
     def bounds_at(self, now: int) -> dict[str, int] | None:
         """The bounds to send at `now`; nothing but a batch, if it is empty; None: not even that."""
@@ -144,16 +134,20 @@ class Enabling:
 
     def _enabled(self, asked: Collection[str], present: int) -> dict[str, int]:
         """The bounds that these streams can get, where they are higher than those they have."""
+        if present <= BEGINNING:
+            return {}
         found = {}
-        for key in (key for key, (name, _) in self._times.items() if name in asked):
-            bound: int | None = present
-            if key in self._streams:
-                newest, arrived = self._known[key].newest, self._known[key].arrived
-                stream = self._streams[key]
-                bound = enabling_timestamp(stream, now=present, newest=newest, arrived=arrived)
-            if bound is not None and present > BEGINNING and self._bounds[key] < min(bound, END):
-                found[key] = bound
+        for key, (name, on) in self._times.items():
+            if name in asked and on is not None:
+                bound = self._bounds_by_clock(name, present).get(on, BEGINNING)
+                if self._bounds[key] < min(bound, END):
+                    found[key] = bound
         return found
+
+    def _bounds_by_clock(self, name: str, present: int) -> dict[str, int]:
+        known = self._known[name]
+        newest, arrived = known.newest, known.arrived
+        return enabling_bounds(self._streams[name], now=present, newest=newest, arrived=arrived)
 
     def _sets_free(self, made: Mapping[str, int]) -> bool:
         """Whether these bounds would let out results; or rows of joins, if new ones came."""
@@ -176,96 +170,3 @@ class Enabling:
             ):
                 return True
         return False
-
-
-class EnablingTimer:
-    """Asks the streams of one pipeline, after each batch and while nothing comes.
-
-    `look` has the pipeline report what Spark has told about it; `over` gives the last batch that is
-    over.
-    """
-
-    def __init__(
-        self,
-        enabling: Enabling,
-        pulse: ControlStream,
-        look: Callable[[], None],
-        over: Callable[[], BatchTimes | None],
-        clock: Callable[[], int],
-    ) -> None:
-        self._enabling = enabling
-        self._pulse = pulse
-        self._look = look
-        self._over = over
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._reported = self._known_over = -1
-        self._failure: Exception | None = None
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="penstock-enabling", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def report(self, report: BatchReport) -> None:
-        """Hear what a batch came to; new bounds are on the pulse before the next one begins."""
-        with self._lock:
-            self._reported = report.batch
-            self._enabling.heard(report, self._clock())
-            if self._enabling.is_prompt:
-                self._ask()
-
-    def check(self) -> None:
-        """Raise what has ended it before its time: silent streams would hold results for ever."""
-        if self._failure is not None:
-            raise HostError(
-                f"enabling timestamps for silent streams cannot be written: {self._failure}",
-                hint="fix that and start again: a restart continues where it stopped",
-            ) from self._failure
-
-    def stop(self) -> None:
-        """Ask nobody any more."""
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(POLL if self._known_over < self._reported else PAUSE):
-            try:
-                self._look()
-                with self._lock:
-                    self._step()
-            except Py4JError:
-                return  # the session is gone, and whoever uses the query hears of it
-            except Exception as cause:
-                self._failure = cause  # nobody waits for this thread: `check` tells of it
-                return
-
-    def _step(self) -> None:
-        if self._known_over < self._reported:
-            times = self._over()
-            if times is None or times.batch < self._reported:
-                return
-            self._known_over = times.batch
-            self._enabling.over(times)
-            self._pulse.forget(times.began / SECOND)
-        self._ask()
-
-    def _ask(self) -> None:
-        made = None if self._stopped.is_set() else self._enabling.bounds_at(self._clock())
-        if made is not None:
-            self._pulse.send(made)
-
-
-def pulse_is_first(sources: Sequence[str], pulse: str) -> bool:
-    """Whether Spark looks at the pulse before the streams, given its sources in their order.
-
-    One pulse must stand before all of them, or one before each.
-
-    >>> pulse_is_first(["FileStreamSource[file:/x/pulse]", "Kafka[a]", "Kafka[b]"], "/x/pulse")
-    True
-    >>> pulse_is_first(["Kafka[a]", "FileStreamSource[file:/x/pulse]"], "/x/pulse")
-    False
-    """
-    places = [place for place, source in enumerate(sources) if pulse in source]
-    return places in ([0], list(range(0, len(sources), 2)))

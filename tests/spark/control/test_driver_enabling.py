@@ -23,7 +23,8 @@ from penstock.model.timestamps import BEGINNING, SECOND
 from penstock.optimizer.optimize import optimize
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark.control.control_stream import ControlStream
-from penstock.spark.control.enabling import Enabling, EnablingTimer
+from penstock.spark.control.driver_enabling import DriverEnabling
+from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.spark_progress import BatchTimes
 from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.delivery.group_reports import releases_of
@@ -63,7 +64,7 @@ class Driver:
         self.program = optimize(share.queries)
         self.pipeline = FakePipeline(Exchange(self.program, share.keys, (2, 0)))
         streams = {stream.name: stream for stream in self.program.streams}
-        self.enabling = Enabling(streams, share.queries, ets, False)
+        self.enabling = DriverEnabling(streams, share.queries, ets, False)
         self.enabling.is_prompt = is_prompt
         self.now = START
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
@@ -122,7 +123,7 @@ class Driver:
             {name for group in facts for name in group["awaited"]},
             releases_of(group["releases"] for group in facts),
         )
-        self.enabling.heard(report, self.now)
+        self.enabling.take_report(report, self.now)
         self.enabling.over(BatchTimes(self.batches, began, listed))
         self.batches += 1
         self.ask()
@@ -235,10 +236,10 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     engine.sql("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND")
     plan = engine.sql("SELECT count(*) [RANGE 1 SECOND] AS n FROM s").plan
     stream = engine.declared_stream("s").stream
-    enabling = Enabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
+    enabling = DriverEnabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
     assert not enabling.can_help
     enabling.is_prompt = True
-    enabling.heard(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
+    enabling.take_report(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)
     assert enabling.bounds_at(START + 60 * SECOND) is None
     assert enabling.progress()["s"].bound == START
 
@@ -249,14 +250,14 @@ def test_a_bound_that_cannot_be_written_is_told_to_whoever_uses_the_query(
     driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
     monkeypatch.setattr(driver.enabling, "bounds_at", lambda now: {"busy": now})
     pulse = ControlStream(tmp_path / "pulse")
-    beat = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
-    beat.check()
+    timer = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
+    timer.check()
     (tmp_path / "pulse").rmdir()
-    beat.start()
-    beat._thread.join()
-    assert not beat._thread.is_alive()
+    timer.start()
+    timer._thread.join()
+    assert not timer._thread.is_alive()
     with pytest.raises(HostError, match=r"for silent streams cannot be written: .*No such file"):
-        beat.check()
+        timer.check()
 
 
 def test_groups_report_what_lets_the_next_row_out_and_nothing_less_does() -> None:
