@@ -22,11 +22,11 @@ from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate
 from penstock.plan.nodes import Node
 from penstock.spark.faults import (
+    IN_CONTROL,
     IN_DRIVER,
     IN_EXCHANGE,
     IN_FOLDING,
     IN_GROUP,
-    IN_PULSE,
     IN_ROWS,
 )
 from tests.engine.running import rows_of
@@ -66,10 +66,10 @@ class Shape:
     def points(self) -> list[str]:
         """The fault points that a run comes by."""
         if self.lowering == "native":
-            found = [*IN_FOLDING, *IN_DRIVER, *IN_PULSE]
+            found = [*IN_FOLDING, *IN_DRIVER, *IN_CONTROL]
         else:
             found = [*IN_EXCHANGE, *(IN_GROUP if self.has_groups else IN_ROWS)]
-            found += [*IN_DRIVER, *IN_PULSE]
+            found += [*IN_DRIVER, *IN_CONTROL]
         return [point for point in found if self.has_late or point != "deliver.late"]
 
     def script(self, folder: Path) -> str:

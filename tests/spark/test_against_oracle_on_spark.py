@@ -164,7 +164,7 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
     attempts.begin()
     try:
         attempts.process_available()
-        pipeline.pulse.send({stream.name: END for stream in program.streams})
+        pipeline.control.send({stream.name: END for stream in program.streams})
         attempts.process_available()
     finally:
         attempts.settle()

@@ -193,7 +193,7 @@ ROOT = Path(__file__).parents[2]
 
 def occurrence_of(point: str) -> int:
     """When a point is hit: in the second batch or the third, where state is there already."""
-    if point in faults.IN_PULSE or point == "deliver.late":
+    if point in faults.IN_CONTROL or point == "deliver.late":
         return 1
     return 4 if point in faults.IN_GROUP else 2
 

@@ -32,7 +32,7 @@ class FakeSparkQuery:
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
     """An engine whose pipelines are not Spark's."""
     pipeline = SimpleNamespace(
-        pulse=ControlStream(tmp_path / "pulse"), start=lambda interval: FakeSparkQuery()
+        control=ControlStream(tmp_path / "control"), start=lambda interval: FakeSparkQuery()
     )
     monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
     monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, frames: pipeline)
@@ -101,10 +101,10 @@ def test_messages_before_batches_that_are_over_are_forgotten_though_nobody_asks_
     spark_query: Any = running.query
     for began, left in ((LONG_AGO, 3 * KEPT), (LATER, KEPT)):
         spark_query.lastProgress = {"batchId": 0, "timestamp": began, "durationMs": {"addBatch": 1}}
-        while len(list((tmp_path / "pulse").iterdir())) < 3 * KEPT - 1:
-            running.pipeline.pulse.send({"s": 1})
+        while len(list((tmp_path / "control").iterdir())) < 3 * KEPT - 1:
+            running.pipeline.control.send({"s": 1})
         running.punctuate("s", to_ticks(datetime.fromisoformat(began)), ())
-        assert len(list((tmp_path / "pulse").iterdir())) == left
+        assert len(list((tmp_path / "control").iterdir())) == left
     running._attempts.settle()
     running._let_go()
 

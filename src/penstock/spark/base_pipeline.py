@@ -46,7 +46,7 @@ class BasePipeline(ABC):
     settings: ClassVar[Mapping[str, str]]
 
     def __post_init__(self) -> None:
-        self.pulse = ControlStream(self.checkpoint.pulse)
+        self.control = ControlStream(self.checkpoint.control)
         self.query: StreamingQuery | None = None
         self._answers = self._computed()
 

@@ -62,11 +62,11 @@ IN_ROWS = {
     "rows.kept": "the state after the batch is there; the batch is not reported",
 }
 #: The driver, when it sends punctuation:
-IN_PULSE = {
-    "pulse.send": "(repeatable) punctuation is about to be written",
-    "pulse.written": "it is, under a name that nobody reads",
+IN_CONTROL = {
+    "control.send": "(repeatable) punctuation is about to be written",
+    "control.written": "it is, under a name that nobody reads",
 }
-POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_ROWS, **IN_PULSE}
+POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_ROWS, **IN_CONTROL}
 #: Points that Python workers reach; the driver reaches the others.
 IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})
 #: Points that begin a step which may be done twice.

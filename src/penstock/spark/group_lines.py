@@ -14,7 +14,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program, walk
 from penstock.runtime.arrivals import Arrivals, Folded
-from penstock.spark.control.control_stream import ABOUT, END_OF_RUN, PULSE, key_of
+from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
@@ -33,7 +33,7 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
     for line in sorted(
         lines, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
     ):
-        if line.stream == PULSE:
+        if line.stream == CONTROL:
             _take_punctuation(program, found, json.loads(line.payload))
             continue
         arrived = found[line.stream]
@@ -68,7 +68,7 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
 
 
 def _take_punctuation(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:
-    """Take a line of the pulse, which is about all streams."""
+    """Take a line of the control stream, which is about all streams."""
     for declared, arrived in zip(program.streams, found, strict=True):
         arrived.bound = max(arrived.bound, message.get(declared.name, BEGINNING))
         arrived.ends |= message.get(END_OF_RUN) == 1
@@ -83,7 +83,7 @@ def _clocks(message: dict[str, Any], stream: Stream) -> dict[str, int]:
 
 
 def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
-    """The bounds on some rows of a stream, out of a line of the pulse."""
+    """The bounds on some rows of a stream, out of a line of the control stream."""
     about = message.get(ABOUT, [])
     return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
 

@@ -1,7 +1,7 @@
 """Pipeline: the queries that share their streams and partitioning, as one Spark streaming query.
 
     sources ─► exchange ─┐
-    pulse ───────────────┴─ union ─► one kernel graph per group ─► deliver
+    control ─────────────┴─ union ─► one kernel graph per group ─► deliver
 
 Spark owns offsets, scheduling, state and recovery; what is ours is in the functions it calls.
 """
@@ -64,7 +64,7 @@ class Pipeline(BasePipeline):
             )
             for number, s in enumerate(streams)
         ]
-        lines = reduce(DataFrame.union, legs, self.pulse.lines(spark, groups))
+        lines = reduce(DataFrame.union, legs, self.control.lines(spark, groups))
         return lines.groupBy("g").transformWithState(
             GroupProcessor(self.program), OUTPUT_DDL, "append", "none"
         )
@@ -75,7 +75,7 @@ class Pipeline(BasePipeline):
         self.spark.sparkContext.setLocalProperty(told.TOLD, text)
 
     def end_run(self) -> None:
-        self.pulse.send({END_OF_RUN: 1})
+        self.control.send({END_OF_RUN: 1})
 
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""

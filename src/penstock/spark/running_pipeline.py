@@ -93,7 +93,7 @@ class RunningPipeline:
         self.enabling = DriverEnabling(streams, self.program.queries, ets, merges)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
-        self._punctuating = Punctuating(streams.values(), self.pipeline.pulse)
+        self._punctuating = Punctuating(streams.values(), self.pipeline.control)
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
@@ -129,13 +129,13 @@ class RunningPipeline:
             raise
         if self._has_ended or not self.enabling.can_help:
             return
-        pulse, pipeline = self.pipeline.pulse, self.pipeline
+        control, pipeline = self.pipeline.control, self.pipeline
         self._timer = EnablingTimer(
-            self.enabling, pulse, pipeline.refresh, self._over, self._engine.now
+            self.enabling, control, pipeline.refresh, self._over, self._engine.now
         )
         self._timer.start()
         if is_continued:
-            pulse.send({})  # what has waited since the last run may leave
+            control.send({})  # what has waited since the last run may leave
 
     def _can_end_at_once(self) -> bool:
         """Whether the first batch may end the run.
@@ -245,7 +245,7 @@ class RunningPipeline:
         # Where a timer asks the streams, that sees to it.
         times = self._over() if is_new and self._timer is None else None
         if times is not None:
-            self.pipeline.pulse.forget(times.began / SECOND)
+            self.pipeline.control.forget(times.began / SECOND)
 
     def end_run(self) -> None:
         """Have the next batch answer whatever waits, unless that was said before."""
@@ -291,7 +291,7 @@ class RunningPipeline:
 
     @cached_property
     def _control_is_first(self) -> bool:
-        """Whether Spark looks at the pulse before the streams; it keeps its sources in a map."""
+        """Whether Spark reads the control stream before all others; its sources are a map."""
         try:
             sources = self.query._jsq.streamingQuery().uniqueSources().keysIterator()
             found = []
@@ -299,7 +299,7 @@ class RunningPipeline:
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
             return False  # another Spark; then bounds are chosen more carefully
-        return is_read_first(found, place_of(self.checkpoint.pulse.resolve().as_posix()))
+        return is_read_first(found, place_of(self.checkpoint.control.resolve().as_posix()))
 
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""

@@ -1,4 +1,4 @@
-"""The pulse: what the driver sends reaches every group, each message once."""
+"""The control stream: what the driver sends reaches every group, each message once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.model.timestamps import BEGINNING, END
-from penstock.spark.control.control_stream import END_OF_RUN, KEPT, PULSE, ControlStream, about
+from penstock.spark.control.control_stream import CONTROL, END_OF_RUN, KEPT, ControlStream, about
 from penstock.spark.exchange.exchange import SCHEMA
 
 if TYPE_CHECKING:
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 
 def test_each_message_is_a_file_of_its_own(tmp_path: Path) -> None:
-    first = ControlStream(tmp_path / "pulse").send({"a": 5, "b": END})
-    second = ControlStream(tmp_path / "pulse").send({"a": 7})  # also after a restart
+    first = ControlStream(tmp_path / "control").send({"a": 5, "b": END})
+    second = ControlStream(tmp_path / "control").send({"a": 7})  # also after a restart
     assert (first.name[:7], second.name[:7]) == ("000001-", "000002-")
     assert json.loads(first.read_text()).items() >= {"a": 5, "b": END}.items()
     assert sorted(file.name for file in first.parent.iterdir()) == [first.name, second.name]
 
 
 def test_the_latest_messages_stay_however_many_were_sent(tmp_path: Path) -> None:
-    pulse = ControlStream(tmp_path)
-    pulse.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
-    sent = [pulse.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
+    control = ControlStream(tmp_path)
+    control.send({"a": 1}).rename(tmp_path / "999990-00000000.json")
+    sent = [control.send({"a": bound, END_OF_RUN: 1}).name for bound in range(2, 12 + KEPT)]
     assert sent[-1].startswith("1000016-")  # which sorts before the others as text
-    assert pulse.closed() == {"a": 11 + KEPT}
-    pulse.forget(time.time() + 60)
+    assert control.closed() == {"a": 11 + KEPT}
+    control.forget(time.time() + 60)
     assert {file.name for file in tmp_path.iterdir()} == set(sent[-KEPT:])
 
 
 def test_messages_are_not_forgotten_while_another_one_is_sent(tmp_path: Path) -> None:
-    pulse = ControlStream(tmp_path)
+    control = ControlStream(tmp_path)
     for bound in range(2 * KEPT):
-        pulse.send({"a": bound})
-    forgetting = Thread(target=pulse.forget, args=(time.time() + 60,))
-    with pulse._writing:  # it looks at each of them
+        control.send({"a": bound})
+    forgetting = Thread(target=control.forget, args=(time.time() + 60,))
+    with control._writing:  # it looks at each of them
         forgetting.start()
         forgetting.join(0.05)
         assert len(list(tmp_path.iterdir())) == 2 * KEPT
@@ -68,33 +68,33 @@ def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) 
 
 
 def test_a_clock_that_is_set_back_makes_no_message_look_old(tmp_path: Path) -> None:
-    first = ControlStream(tmp_path / "pulse").send({"a": 5})
+    first = ControlStream(tmp_path / "control").send({"a": 5})
     ahead = time.time() + 1_000_000  # the clock was wrong then
     os.utime(first, (ahead, ahead))
-    second = ControlStream(tmp_path / "pulse").send({"a": 7})
+    second = ControlStream(tmp_path / "control").send({"a": 7})
     assert second.stat().st_mtime_ns >= first.stat().st_mtime_ns
 
 
 def test_the_end_of_a_run_says_how_far_it_went(tmp_path: Path) -> None:
-    pulse = ControlStream(tmp_path / "pulse")
-    assert pulse.closed() == {}
-    pulse.send({"a": 5, END_OF_RUN: 1})
-    pulse.send(about("a", 9, (("k", (1,)),)))
-    pulse.send({"a": 7})
-    assert pulse.closed() == {"a": 5}
+    control = ControlStream(tmp_path / "control")
+    assert control.closed() == {}
+    control.send({"a": 5, END_OF_RUN: 1})
+    control.send(about("a", 9, (("k", (1,)),)))
+    control.send({"a": 7})
+    assert control.closed() == {"a": 5}
 
 
 def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) -> None:
-    pulse = ControlStream(tmp_path / "pulse")
+    control = ControlStream(tmp_path / "control")
     heard: list[dict[str, Any]] = []
     query = (
-        pulse.lines(spark, [2, 0])
+        control.lines(spark, [2, 0])
         .writeStream.foreachBatch(lambda frame, _: heard.extend(frame.toArrow().to_pylist()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()
     )
-    pulse.send({"a": 5})
-    pulse.send({"b": END})
+    control.send({"a": 5})
+    control.send({"b": END})
     query.processAllAvailable()
     query.stop()
     messages = [(line["g"], json.loads(line["payload"])) for line in heard]
@@ -106,4 +106,4 @@ def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) ->
     ]
     for line in heard:
         assert list(line) == SCHEMA.names
-        assert (line["stream"], line["newest"], line["rows"]) == (PULSE, BEGINNING, 0)
+        assert (line["stream"], line["newest"], line["rows"]) == (CONTROL, BEGINNING, 0)

@@ -249,10 +249,10 @@ def test_a_bound_that_cannot_be_written_is_told_to_whoever_uses_the_query(
 ) -> None:
     driver = Driver(QUERIES["union"], ON_DEMAND, is_prompt=True, seed=3)
     monkeypatch.setattr(driver.enabling, "bounds_at", lambda now: {"busy": now})
-    pulse = ControlStream(tmp_path / "pulse")
-    timer = EnablingTimer(driver.enabling, pulse, lambda: None, lambda: None, lambda: START)
+    control = ControlStream(tmp_path / "control")
+    timer = EnablingTimer(driver.enabling, control, lambda: None, lambda: None, lambda: START)
     timer.check()
-    (tmp_path / "pulse").rmdir()
+    (tmp_path / "control").rmdir()
     timer.start()
     timer._thread.join()
     assert not timer._thread.is_alive()

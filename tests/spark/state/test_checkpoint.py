@@ -250,7 +250,7 @@ def test_it_is_new_until_spark_has_written_offsets(tmp_path: Path) -> None:
     seen = [checkpoint.is_new]
     (checkpoint.spark / "offsets").mkdir(parents=True)
     assert [*seen, checkpoint.is_new] == [True, False]
-    assert checkpoint.pulse.parent == checkpoint.spark.parent == tmp_path
+    assert checkpoint.control.parent == checkpoint.spark.parent == tmp_path
 
 
 def test_groups_stay_as_they_were_at_the_beginning(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ Punctuation is a file of one line of JSON, `{"stream": bound}`, written once und
 bounds on some rows only are under a name that no stream has (ABOUT).
 Spark logs which files belong to a batch before it runs, and reads the same ones when it repeats the
 batch; so a bound from outside, or the end of the input, comes at the same place after a
-crash. Nothing of it runs in Python: while there is no new file, the pulse costs the listing of a
-folder.
+crash. Nothing of it runs in Python: while there is no new file, this costs the listing of a folder.
 
 A line also has a checksum, under a name that no stream has; files that are found again after a
 restart are checked by it. No two files ever have the same name, not even if the last one was
@@ -15,7 +14,7 @@ The end of a run is such a file as well, under no stream's name: whatever waits 
 bounds that each group finds for itself, and all of them the same (`optimizer/closing.py`). For
 native pipelines these bounds are written here.
 
-Every group gets all punctuation, in the shape of the exchange: `stream` is PULSE, the line is the
+Every group gets all punctuation, in the shape of the exchange: `stream` is CONTROL, the line is the
 payload.
 """
 
@@ -39,8 +38,8 @@ from penstock.spark.faults import reach, step
 from penstock.spark.sources.directories import own_folder
 from penstock.spark.state.spark_files import damaged
 
-#: Number of the pulse where a stream has its number.
-PULSE = -1
+#: Number of the control stream where a stream has its number.
+CONTROL = -1
 
 #: The name under which a line's checksum stands.
 CHECKSUM = ""
@@ -64,7 +63,7 @@ class ControlStream:
     def send(self, message: Mapping[str, Any]) -> Path:
         """Send a bound for each stream named, or what `about` says of some rows."""
         with self._writing:  # the program and whoever asks silent streams may send at once
-            for _ in step("pulse.send"):
+            for _ in step("control.send"):
                 file = self._write(message)
         return file
 
@@ -78,7 +77,7 @@ class ControlStream:
         latest = max((f.stat().st_mtime_ns for f in files), default=0)
         if hidden.stat().st_mtime_ns < latest:
             os.utime(hidden, ns=(latest, latest))
-        reach("pulse.written")
+        reach("control.written")
         hidden.rename(file)
         return file
 
@@ -118,7 +117,7 @@ class ControlStream:
         files = reader.text(place)
         return files.select(
             F.explode(F.array(*(F.lit(group).cast("bigint") for group in groups))).alias("g"),
-            F.lit(PULSE).alias("stream"),
+            F.lit(CONTROL).alias("stream"),
             F.lit(0).alias("task"),
             F.lit(0).alias("seq"),
             F.lit(BEGINNING).alias("newest"),
@@ -132,9 +131,9 @@ def is_read_first(sources: Sequence[str], folder: str) -> bool:
 
     It must stand once before all of them, or before each.
 
-    >>> is_read_first(["FileStreamSource[file:/x/pulse]", "Kafka[a]", "Kafka[b]"], "/x/pulse")
+    >>> is_read_first(["FileStreamSource[file:/x/control]", "Kafka[a]", "Kafka[b]"], "/x/control")
     True
-    >>> is_read_first(["Kafka[a]", "FileStreamSource[file:/x/pulse]"], "/x/pulse")
+    >>> is_read_first(["Kafka[a]", "FileStreamSource[file:/x/control]"], "/x/control")
     False
     """
     places = [place for place, source in enumerate(sources) if folder in source]

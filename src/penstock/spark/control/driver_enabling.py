@@ -5,15 +5,15 @@ the clock gives them is decided as in this process (`kernel/progress/ets.py`). W
 of a pipeline decides is whether a bound is worth a batch, and what may be taken for the present.
 
 After every micro-batch it knows how far each stream has come. If the clock gives a stream that is
-waited for a higher bound, that bound goes out on the pulse, and the batch that it causes releases
-what has waited: results are at most one batch later than if no stream were silent, two where
-Spark's own watermark is in between.
+waited for a higher bound, that bound goes out on the control stream, and the batch that it causes
+releases what has waited: results are at most one batch later than if no stream were silent, two
+where Spark's own watermark is in between.
 
 A bound T is sound only if the batch that receives it reads all rows that came before T. Where Spark
-looks at the pulse before it looks for rows, the present will do for T (`is_read_first`). Else what
-the driver takes for the present is the beginning of the last batch that is over. That stands still
-while nothing comes; when the clock alone would release something, an empty file makes a batch,
-whose beginning is a new present.
+reads the control stream before it looks for rows, the present will do for T (`is_read_first`). Else
+what the driver takes for the present is the beginning of the last batch that is over. That stands
+still while nothing comes; when the clock alone would release something, an empty file makes a
+batch, whose beginning is a new present.
 
     on demand   what releases results; after a batch with rows, also what lets joins purge
     periodic    every so often, if it says anything new; so do streams that declare a HEARTBEAT

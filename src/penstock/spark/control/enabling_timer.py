@@ -30,13 +30,13 @@ class EnablingTimer:
     def __init__(
         self,
         enabling: DriverEnabling,
-        pulse: ControlStream,
+        control: ControlStream,
         look: Callable[[], None],
         over: Callable[[], BatchTimes | None],
         clock: Callable[[], int],
     ) -> None:
         self._enabling = enabling
-        self._pulse = pulse
+        self._control = control
         self._look = look
         self._over = over
         self._clock = clock
@@ -90,10 +90,10 @@ class EnablingTimer:
                 return
             self._known_over = times.batch
             self._enabling.over(times)
-            self._pulse.forget(times.began / SECOND)
+            self._control.forget(times.began / SECOND)
         self._ask()
 
     def _ask(self) -> None:
         made = None if self._stopped.is_set() else self._enabling.bounds_at(self._clock())
         if made is not None:
-            self._pulse.send(made)
+            self._control.send(made)

@@ -2,7 +2,7 @@
 
 Events are cut into micro-batches, the rows of each stream in one into tasks, those of a task into
 blocks. Where Spark would hash the partitioning keys, any function of them will do. A batch brings
-first its rows, then punctuation from outside, on the pulse.
+first its rows, then punctuation from outside, on the control stream.
 
 Groups run on workers that come and go. Each keeps graphs and segments of its own, all share one
 folder; an attempt that failed has run on one of them, and only its state is thrown away. So it is
@@ -30,7 +30,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
-from penstock.spark.control.control_stream import PULSE
+from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
@@ -92,7 +92,7 @@ class Exchange:
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
             for line in self._packed(number, stream, task, blocks, told.as_text())
         ]
-        return found + (pulse_lines(self.groups, batch.bounds) if batch.bounds else [])
+        return found + (control_lines(self.groups, batch.bounds) if batch.bounds else [])
 
     def _packed(
         self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]], told: str
@@ -116,10 +116,10 @@ def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def pulse_lines(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Line]:
-    """What the pulse hands over when these bounds are new."""
+def control_lines(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Line]:
+    """What the control stream hands over when these bounds are new."""
     payload = json.dumps(dict(bounds)).encode()
-    return [Line(g, PULSE, 0, 0, BEGINNING, 0, payload) for g in groups]
+    return [Line(g, CONTROL, 0, 0, BEGINNING, 0, payload) for g in groups]
 
 
 @dataclass

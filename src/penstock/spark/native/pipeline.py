@@ -1,7 +1,7 @@
 """NativePipeline: one query as a Spark streaming query of Spark's own operators.
 
     sources ─┬─ watermark ─► select, project, aggregate ─► deliver
-    pulse ───┘
+    control ─┘
 
 Files that we can read ourselves come folded: what is below the aggregate is done then (`folding`).
 
@@ -64,13 +64,13 @@ class NativePipeline(BasePipeline):
         #: How far each stream is that Spark reads itself.
         self._standings = {stream.name: Standing() for stream in self.program.streams}
         super().__post_init__()
-        self._closed = self.pulse.closed()
+        self._closed = self.control.closed()
 
     def _computed(self) -> DataFrame:
         """The aggregate over files folded as they are read; else over rows that Spark reads."""
         node = aggregate_of(self._plan)
         source, place = source_of(node), self._place_of_books()
-        bounds = {s.name: self.pulse.bounds(self.spark, s.name) for s in self.program.streams}
+        bounds = {s.name: self.control.bounds(self.spark, s.name) for s in self.program.streams}
         if source is not None:
             self._books = Books(str(place))
             lines = folded(self.spark, node, source, bounds[source.name], self._books)
@@ -106,7 +106,7 @@ class NativePipeline(BasePipeline):
         bounds = closing_bounds([self._plan], times, before, Options())
         # Its times are milliseconds.
         whole = {name: -(-b // MILLISECOND) * MILLISECOND for (name, _), b in bounds.items()}
-        self.pulse.send({**whole, END_OF_RUN: 1})
+        self.control.send({**whole, END_OF_RUN: 1})
 
     def _reached(self) -> tuple[dict[str, int], dict[str, int]]:
         """The newest time of each stream, and its bound, earlier runs included."""

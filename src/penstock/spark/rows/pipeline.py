@@ -1,7 +1,7 @@
 """RowPipeline: queries that look at single rows, as one Spark streaming query without state.
 
     sources ─► exchange ─┐
-    pulse ───────────────┴─ union ─► deliver, with one kernel graph
+    control ───────────────┴─ union ─► deliver, with one kernel graph
 
 It has the face of `Pipeline`. What tasks of the exchange do not serve comes to the driver, where
 the graph of a `RowHost` looks at it before results are delivered.
@@ -43,7 +43,7 @@ class RowPipeline(BasePipeline):
             exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
             for number, s in enumerate(streams)
         ]
-        return reduce(DataFrame.union, legs, self.pulse.lines(self.spark, [GROUP]))
+        return reduce(DataFrame.union, legs, self.control.lines(self.spark, [GROUP]))
 
     def _begin(self, batch: int) -> None:
         """Tell tasks which rows are surely on time, and where results go."""
@@ -51,7 +51,7 @@ class RowPipeline(BasePipeline):
         self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
 
     def end_run(self) -> None:
-        self.pulse.send({END_OF_RUN: 1})
+        self.control.send({END_OF_RUN: 1})
 
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""

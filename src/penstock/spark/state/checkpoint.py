@@ -6,7 +6,7 @@
     sinks.json          where each query's results go
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
     rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
-    pulse/, streams/    punctuation, and rows of iterables
+    control/, streams/  punctuation, and rows of iterables
     spark/              Spark's own
 
 State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is
@@ -138,9 +138,9 @@ class Checkpoint:
         return self.folder / "spark"
 
     @property
-    def pulse(self) -> Path:
+    def control(self) -> Path:
         """The folder through which punctuation reaches the running query."""
-        return self.folder / "pulse"
+        return self.folder / "control"
 
     @property
     def is_new(self) -> bool:
