@@ -155,9 +155,9 @@ def load_of(engine: LocalEngine) -> Load | None:
 def test_a_query_is_computed_as_its_rows_want_it_and_explain_shows_the_numbers() -> None:
     # When it is declared, nothing is known of how many groups there are.
     window = "[RANGE 10 SECONDS, SLIDE 100 MILLISECONDS]"
-    _, by = engine_over(1000, window, "avg(v)", 40)
+    _, by = engine_over(1000, window, "sum(v)", 40)
     assert by == ["WidAggregate"]
-    engine, by = engine_over(100, window, "avg(v)", 60)
+    engine, by = engine_over(100, window, "sum(v)", 60)
     assert by == ["WidAggregate", "Handover", "PanedWid"]
     seen = r"seen: [\d.]+ rows per slide in blocks of 1,000, [\d.]+ groups"
     assert re.search(seen, str(engine.sql("EXPLAIN q")))
