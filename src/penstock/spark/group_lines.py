@@ -21,6 +21,7 @@ from penstock.spark.exchange import exchange
 from penstock.spark.exchange.exchange import ROWS_PER_LINE
 from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
+from penstock.spark.sources.narrow_reading import whole
 
 _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 
@@ -63,7 +64,8 @@ def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]
                     foremost = from_ipc(line.payload).get_column(exchange.FOREMOST)
                     arrived.foremost += foremost.to_list()
             case _:
-                arrived.blocks.append(from_ipc(line.payload))
+                stream = program.streams[line.stream]
+                arrived.blocks.append(whole(from_ipc(line.payload), stream))
     return found
 
 

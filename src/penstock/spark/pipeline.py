@@ -22,11 +22,7 @@ from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows
 from penstock.spark.delivery.group_reports import report_of
-from penstock.spark.exchange.preaggregation import (
-    Preaggregation,
-    on_time_in,
-    preaggregations,
-)
+from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
 from penstock.spark.jvm import forget_sockets
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
@@ -49,9 +45,10 @@ class Pipeline(BasePipeline):
         partitions = self.groups or int(str(spark.conf.get(PARTITIONS)))
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
         tasks = tasks_of(spark, len(streams))
-        early = preaggregations(self.program, self.keys)
+        early = for_streams(self.program, self.keys)
         # Until a batch has told, only the first of all knows what was before it: nothing.
         self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
+        self._folds = True
         legs = [
             exchange(
                 self.frames[s.name],
@@ -60,7 +57,7 @@ class Pipeline(BasePipeline):
                 self.keys[s.name],
                 groups,
                 tasks,
-                early.get(s.name, Preaggregation()),
+                early[s.name],
             )
             for number, s in enumerate(streams)
         ]
@@ -71,7 +68,8 @@ class Pipeline(BasePipeline):
 
     def _begin(self, batch: int) -> None:
         """Tell tasks which rows are surely on time, and where results go."""
-        text = told.Told(self._on_time_from, self.sinks(), told.STAGED_FROM).as_text()
+        known = told.Told(self._on_time_from, self.sinks(), told.STAGED_FROM, folds=self._folds)
+        text = known.as_text()
         self.spark.sparkContext.setLocalProperty(told.TOLD, text)
 
     def end_run(self) -> None:
@@ -94,6 +92,7 @@ class Pipeline(BasePipeline):
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)
         self._on_time_from = on_time_in(self._progress)
+        self._folds = folds_for(self._progress)
         self.report(report_of(batch, self._progress))
 
 

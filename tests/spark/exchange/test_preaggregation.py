@@ -32,6 +32,7 @@ from penstock.spark.exchange.exchange import (
     Packer,
 )
 from penstock.spark.exchange.preaggregation import (
+    folds_for,
     on_time_in,
     preaggregations,
 )
@@ -180,8 +181,13 @@ def test_sets_are_sent_where_they_hold_fewer_values_than_the_rows() -> None:
 def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:
     report = {"changed": {}, "on_time_from": {"a": 7}}
     assert on_time_in([report, {**report, "on_time_from": {"a": 9}}]) == {"a": 9}
-    assert on_time_in([report, {**report, "changed": {"operators": {}}}]) == {}
     assert on_time_in([]) == {}
+    assert folds_for([report, report])
+    assert not folds_for([report, {**report, "changed": {"operators": {}}}])
+    [share] = assign_pipelines(plans_of([Declared("a", 0)], [TUMBLING]))
+    [how] = preaggregations(optimize(share.queries), share.keys).values()
+    assert how.on_time_from(Told({"a": 7}), "a") == 7
+    assert how.on_time_from(Told({"a": 7}, folds=False), "a") == END
 
 
 def test_groups_report_from_when_on_rows_are_on_time_and_count_those_that_came_folded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from penstock.spark.exchange.exchange import RESULTS, SCHEMA, Packer
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.sources.direct_files import PATH, read_file
-from penstock.spark.sources.narrow_reading import Needed
+from penstock.spark.sources.narrow_reading import Needed, columns_needed, whole
 from tests.engine.random_streams import Declared
 from tests.spark.group_pipelines import plans_of
 
@@ -76,6 +77,36 @@ def test_all_are_where_a_row_may_be_handed_on(tmp_path: Path, other: dict[str, A
 
 def test_all_are_where_nothing_is_known_of_times(tmp_path: Path) -> None:
     assert columns_read(tmp_path, frame(), statistics=False) == list(COLUMNS)
+
+
+def test_other_times_are_no_reason_to_read_all(tmp_path: Path) -> None:
+    stream = replace(STREAM, columns=(*STREAM.columns, Column("until", Type.TIMESTAMP)))
+    for unit, found in {"us": ["v", "ts"], "ns": [*COLUMNS, "until"]}.items():
+        until = pl.Series([END, None]).cast(pl.Datetime(unit))
+        frame(until=until).write_parquet(tmp_path / f"{unit}.parquet")
+        [block] = read_file(str(tmp_path / f"{unit}.parquet"), stream, NEEDED)
+        assert block.rows.columns == found, unit
+
+
+@pytest.mark.parametrize(
+    ("times", "is_narrow"),
+    [([10, 30], True), ([9, 30], False), ([10, None], False), ([10, END], False)],
+)
+def test_rows_go_to_groups_without_columns_that_nobody_uses(
+    times: list[int | None], is_narrow: bool
+) -> None:
+    rows = frame(ts=pl.Series(times, dtype=pl.Int64))
+    sent = NEEDED.of(rows, STREAM)
+    assert sent.columns == (["v", "ts"] if is_narrow else list(COLUMNS))
+    there = whole(sent, STREAM)
+    assert there.schema == rows.schema
+    assert there.equals(rows.with_columns(k=None, d=None) if is_narrow else rows)
+
+
+def test_columns_are_needed_that_any_query_uses() -> None:
+    text = "SELECT k, max(v) AS m FROM a [RANGE 10 MICROSECONDS] GROUP BY k"
+    [share] = assign_pipelines(plans_of([Declared("a", 0)], [text]))
+    assert columns_needed(share.program()) == {"a": frozenset({"k", "v", "ts"})}
 
 
 @pytest.mark.parametrize("late", [True, False])

@@ -22,13 +22,15 @@ class Told:
 
     From which time on rows of streams are surely on time, and the sinks (format, folder) of queries
     whose results tasks may write; a group writes its own if there are as many as `staged_from`.
-    Late rows of the streams that `pass_late` names go in like others, and are counted.
+    Late rows of the streams that `pass_late` names go in like others, and are counted. With `folds`
+    tasks may aggregate for the groups.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
     sinks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     staged_from: int = STAGED_FROM
     pass_late: Sequence[str] = ()
+    folds: bool = True
 
     @classmethod
     def of(cls, text: str | None) -> Told:

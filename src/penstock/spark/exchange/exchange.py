@@ -134,7 +134,8 @@ class Packer:
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
         newest_of = dict.fromkeys(further, BEGINNING)
         count = seq = 0
-        needed = how.needed(BEGINNING if results.passes_late else since, self.stream)
+        all_from = told.on_time_from.get(self.stream.name, END)
+        needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
         for rows, bad in (block for batch in batches for block in self._blocks(batch, needed)):
             count += rows.height
             if bad is not None and bad.height:
@@ -158,7 +159,8 @@ class Packer:
                 # Where a task's rows do not become fewer, those that follow will not either.
                 since = END if folded is None else since
                 yield from folded or ()
-            for group, part in self._parts(rows, task, self.keys):
+            sent = rows if needed is None else needed.of(rows, self.stream)
+            for group, part in self._parts(sent, task, self.keys):
                 yield _line(group, self.number, task, seq, part)
                 seq += 1
         reach("exchange.packed")
@@ -238,7 +240,7 @@ class Packer:
         lines: list[pa.RecordBatch] = []
         for number, piece in enumerate(how.pieces(ready)):
             found = [aggregate.fold(piece) for aggregate in how.aggregates]
-            if not number and not how.pays(piece, found):
+            if not number and not how.pays(piece.height, len(self.stream.arriving), found):
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
                 lines += self._shared_out(aggregate, partials, piece.height, task)

@@ -18,7 +18,7 @@ as groups have reported it after the batch before; told nothing, it sends all ro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -47,7 +47,7 @@ from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
 from penstock.spark.exchange.row_query import RowQuery, Step, through
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.sources.narrow_reading import Needed
+from penstock.spark.sources.narrow_reading import Needed, columns_needed
 from penstock.windows import Session, Sliding
 
 Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
@@ -108,15 +108,15 @@ class Preaggregation:
 
     def on_time_from(self, told: Told, stream: str) -> int:
         """From which time on rows are served here; END: groups need all of them."""
-        served = bool(self.aggregates or self.queries)
+        served = bool(self.aggregates or self.queries) and (told.folds or not self.aggregates)
         if self.has_groups:
             served = served and all(query.name in told.sinks for query in self.queries)
         return told.on_time_from.get(stream, END) if served else END
 
     def needed(self, since: int, stream: Stream) -> Needed | None:
-        """What is needed of rows that are served, which all from a time on are; None: all."""
+        """What is needed of rows that are surely on time, as all from `since` on; None: all."""
         looks_at_all = stream.timing.marker is not None or stream.timing.max_ahead is not None
-        if self.columns is None or since >= END or looks_at_all:
+        if self.columns is None or since >= END or looks_at_all or not has_one_time(stream):
             return None
         return Needed(self.columns, since)
 
@@ -126,12 +126,12 @@ class Preaggregation:
             return [rows] if rows.height else []
         return [part for part in (rows[: self.sample], rows[self.sample :]) if part.height]
 
-    def pays(self, rows: pl.DataFrame, folded: Iterable[pl.DataFrame | None]) -> bool:
-        """Whether it was worth while to aggregate these rows."""
+    def pays(self, rows: int, width: int, folded: Iterable[pl.DataFrame | None]) -> bool:
+        """Whether it was worth while to aggregate so many rows of so many columns."""
         sent = [partials for partials in folded if partials is not None]
         of_rows = sum(partials.height for partials in sent) * self.gain
         of_sets = sum(map(_values_in_lists, sent)) * self.gain_of_sets
-        return of_rows <= rows.height and of_sets <= rows.height * rows.width
+        return of_rows <= rows and of_sets <= rows * width
 
 
 def _values_in_lists(partials: pl.DataFrame) -> int:
@@ -140,14 +140,23 @@ def _values_in_lists(partials: pl.DataFrame) -> int:
 
 
 def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """From which time on rows are on time after a batch, by what groups report of it.
-
-    Nothing if one of them runs other aggregates by now than those that the exchange would fold for.
-    """
-    if any(group["changed"] for group in groups):
-        return {}
+    """From which time on rows are on time after a batch, by what groups report of it."""
     streams = {stream for group in groups for stream in group["on_time_from"]}
     return {s: max(group["on_time_from"].get(s, END) for group in groups) for s in streams}
+
+
+def folds_for(groups: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all groups still run the aggregates that the exchange would fold rows for."""
+    return not any(group["changed"] for group in groups)
+
+
+def for_streams(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str, Preaggregation]:
+    """For every stream what tasks compute themselves, and the columns that they need."""
+    found, columns = preaggregations(program, keys), columns_needed(program)
+    return {
+        name: replace(found.get(name, Preaggregation()), columns=used)
+        for name, used in columns.items()
+    }
 
 
 def preaggregations(

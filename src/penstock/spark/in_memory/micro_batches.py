@@ -34,12 +34,7 @@ from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
 from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
-from penstock.spark.exchange.preaggregation import (
-    SAMPLE,
-    Preaggregation,
-    on_time_in,
-    preaggregations,
-)
+from penstock.spark.exchange.preaggregation import SAMPLE, folds_for, for_streams, on_time_in
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.placement.partitioning import PartitionKeys
@@ -81,7 +76,7 @@ class Exchange:
     has_groups: bool = True
 
     def __post_init__(self) -> None:
-        queries = preaggregations if self.has_groups else row_queries
+        queries = for_streams if self.has_groups else row_queries
         self.early = queries(self.program, self.keys)
 
     def lines(self, batch: MicroBatch, told: Told) -> list[Line]:
@@ -101,7 +96,7 @@ class Exchange:
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
         sample = 2 if self.salt % 2 else SAMPLE
-        early = self.early.get(stream.name, Preaggregation())
+        early = self.early[stream.name]
         early = replace(early, sample=sample, least=1, gain=0, gain_of_sets=0)
         packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
@@ -210,8 +205,8 @@ class FakePipeline:
         shuffled: Callable[[list[Line]], list[Line]] = lambda lines: lines,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
-        told = self._on_time_from()
-        lines = until_it_works(lambda: self.exchange.lines(batch, Told(told)))
+        told = self.told()
+        lines = until_it_works(lambda: self.exchange.lines(batch, told))
         outputs = {}
         for group in self.exchange.groups:
             mine = shuffled([line for line in lines if line.g == group])
@@ -223,12 +218,13 @@ class FakePipeline:
             outputs[group] = until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
 
-    def _on_time_from(self) -> dict[str, int]:
+    def told(self) -> Told:
         """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
         if self.outputs:
-            return on_time_in([output.progress() for output in self.outputs[-1].values()])
+            groups = [output.progress() for output in self.outputs[-1].values()]
+            return Told(on_time_in(groups), folds=folds_for(groups))
         is_new = not any(store.maps.get("state") for store in self.stores.values())
-        return {s.name: BEGINNING for s in self.exchange.program.streams} if is_new else {}
+        return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})
 
     def _attempt(
         self, group: int, worker: Callable[[int], Worker], lines: list[Line]

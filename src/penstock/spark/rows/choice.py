@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.optimizer.physical import Program
-from penstock.optimizer.specs import StaticJoinSpec
-from penstock.plan import nodes
-from penstock.plan.graph import columns_used
 from penstock.spark.exchange.preaggregation import (
     Preaggregation,
+    for_streams,
     has_one_time,
     preaggregations,
 )
@@ -50,24 +48,5 @@ def form_of(
 
 def row_queries(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str, Preaggregation]:
     """By stream, the queries that tasks compute, however few rows there are."""
-    found = preaggregations(program, keys)
-    times = {stream.name: str(stream.timestamp) for stream in program.streams}
-    used = {name: {times[name]} for name in found}
-    for node, columns in columns_used(program.queries.values()).items():
-        if isinstance(node, nodes.Source):
-            used[node.stream.name] |= columns
-    return {
-        name: replace(
-            each,
-            least=1,
-            has_groups=False,
-            columns=None if _joins(each) else frozenset(used[name]),
-        )
-        for name, each in found.items()
-    }
-
-
-def _joins(queries: Preaggregation) -> bool:
-    """Whether any of the queries joins a table, which takes all columns of a stream."""
-    steps = (step.spec for query in queries.queries for step in query.steps)
-    return any(isinstance(spec, StaticJoinSpec) for spec in steps)
+    found = for_streams(program, keys)
+    return {name: replace(each, least=1, has_groups=False) for name, each in found.items()}
