@@ -17,6 +17,9 @@ from tests.spark.packets import write_file
 
 STREAM = "CREATE STREAM s (k BIGINT, v BIGINT, ts TIMESTAMP) {} TIMESTAMP BY ts {}"
 SELECT = "SELECT k, v * 2 AS w, ts FROM s WHERE v > 2"
+TABLE = "CREATE TABLE t (k BIGINT, times BIGINT) FROM csv '{}'"
+#: Of all files but one no row has a partner.
+JOIN = "SELECT s.k, s.v * t.times AS w, s.ts FROM s JOIN t ON s.k = t.k"
 FILES = 3
 
 
@@ -52,15 +55,20 @@ def figures(engine: Engine | LocalEngine) -> dict[str, tuple[int, int]]:
     return {each.name.split("-")[0]: (each.rows_in, each.rows_out) for each in operators}
 
 
-@pytest.mark.parametrize("late", ["keep", "drop"])
+@pytest.mark.parametrize(
+    ("late", "select"), [("keep", SELECT), ("drop", SELECT), ("keep", JOIN)], ids=str
+)
 def test_results_and_counts_are_those_of_this_process_without_any_state(
-    spark: SparkSession, tmp_path: Path, late: str
+    spark: SparkSession, tmp_path: Path, late: str, select: str
 ) -> None:
     source = write(tmp_path / "in", range(FILES))
+    (tmp_path / "t.csv").write_text("k,times\n1,2\n")
+    table = TABLE.format(tmp_path / "t.csv")
     local = LocalEngine()
     with Engine(spark) as engine:
         for each, where in ((local, ""), (engine, source)):
-            each.sql(f"SET late = {late}; {STREAM.format(where, '')}; CREATE QUERY q AS {SELECT}")
+            stream = STREAM.format(where, "")
+            each.sql(f"SET late = {late}; {stream}; {table}; CREATE QUERY q AS {select}")
         told = engine.query("q").explain()
         engine.start()
         engine.process_available()

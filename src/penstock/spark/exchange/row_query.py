@@ -126,6 +126,8 @@ def stage(query: str, results: pl.DataFrame, schema: Schema, sink: Sequence[str]
 def through(operators: Iterable[Operator], rows: pl.DataFrame) -> pl.DataFrame:
     """What operators make of a block of rows, one behind the other."""
     for operator in operators:
+        if not rows.height:
+            break  # what puts nothing out does not say which columns it would have
         out = _Collected(rows.clear())
         operator.on_batch(0, Block(rows), out)
         rows = out.rows
