@@ -231,7 +231,7 @@ def test_a_group_without_rows_in_a_batch_closes_its_windows_all_the_same() -> No
     worker = Worker(None)
     keys = dict.fromkeys(pipeline.exchange.groups, "")
     for k in "abcdefgh":
-        lines = pipeline.exchange.lines(MicroBatch({"a": [[[row(k, 1)]]]}), Told())
+        lines = pipeline.exchange.messages(MicroBatch({"a": [[[row(k, 1)]]]}), Told())
         keys[next(line.g for line in lines if line.seq >= 0)] = k
     one, other = keys.values()
     pipeline.process(MicroBatch({"a": [[[row(one, 1), row(other, 2)]]]}), lambda group: worker)

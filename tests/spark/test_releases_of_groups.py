@@ -63,7 +63,7 @@ def reported(pipeline: FakePipeline) -> Releases:
     facts = [
         json.loads(line.payload)
         for output in pipeline.outputs[-1].values()
-        for line in output.lines
+        for line in output.messages
         if line.kind == "progress"
     ]
     return releases_of(group["releases"] for group in facts)["q"]

@@ -78,7 +78,7 @@ class BasePipeline(ABC):
         self._begin(batch)
         computed = frame.toArrow()
         reach("deliver.computed")
-        self.deliver(batch, self._lines(batch, computed))
+        self.deliver(batch, self._output_rows(batch, computed))
         reach("deliver.over")
         self._finish(batch)
         reach("batch.over")
@@ -88,7 +88,7 @@ class BasePipeline(ABC):
         """Tell the tasks of a batch what they need to know."""
 
     @abstractmethod
-    def _lines(self, batch: int, computed: pa.Table) -> Sequence[OutputRows]:
+    def _output_rows(self, batch: int, computed: pa.Table) -> Sequence[OutputRows]:
         """The rows to be delivered out of what Spark has computed."""
 
     @abstractmethod

@@ -27,16 +27,16 @@ VARIABLE = "PENSTOCK_FAULT"
 #: In the order in which a batch comes by. Tasks of the exchange, or of the native lowering:
 IN_EXCHANGE = {
     "exchange.begin": "a task of the exchange has started, and read nothing",
-    "exchange.packed": "its blocks have gone out, its line of progress has not",
+    "exchange.packed": "its blocks have gone out, its message of progress has not",
     "exchange.over": "everything has gone out",
 }
 IN_FOLDING = {
     "fold.begin": "a task that folds files has started, and read nothing",
-    "fold.over": "its lines have gone out",
+    "fold.over": "its messages have gone out",
 }
 #: Tasks of the groups, up to where Spark commits their state:
 IN_GROUP = {
-    "group.begin": "a group's lines are there; its state has not been read",
+    "group.begin": "a group's messages are there; its state has not been read",
     "group.restored": "its graph stands as the last batch left it",
     "group.processed": "the batch has been carried through; nothing of it is kept",
     "state.segment": "(repeatable) a new segment is about to be written; some may be",

@@ -61,8 +61,8 @@ class Pipeline(BasePipeline):
             )
             for number, s in enumerate(streams)
         ]
-        lines = reduce(DataFrame.union, legs, self.control.lines(spark, groups))
-        return lines.groupBy("g").transformWithState(
+        messages = reduce(DataFrame.union, legs, self.control.messages(spark, groups))
+        return messages.groupBy("g").transformWithState(
             GroupProcessor(self.program), OUTPUT_DDL, "append", "none"
         )
 
@@ -78,16 +78,16 @@ class Pipeline(BasePipeline):
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
-        lines: list[OutputRows] = []
+    def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+        messages: list[OutputRows] = []
         self._progress: list[dict[str, Any]] = []  # of each group
-        for line in computed.to_pylist():
-            if line["kind"] == PROGRESS:
-                self._progress.append(json.loads(line["payload"]))
+        for message in computed.to_pylist():
+            if message["kind"] == PROGRESS:
+                self._progress.append(json.loads(message["payload"]))
             else:
-                rows = from_ipc(line["payload"])
-                lines.append((line["g"], line["name"], line["kind"], rows))
-        return lines
+                rows = from_ipc(message["payload"])
+                messages.append((message["g"], message["name"], message["kind"], rows))
+        return messages
 
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)

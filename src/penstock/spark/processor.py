@@ -1,9 +1,9 @@
 """The stateful operator that Spark runs: one kernel graph per partition group.
 
-Each micro-batch, `handleInputRows` gets the exchange's lines of one group, restores the group's
+Each micro-batch, `handleInputRows` gets the exchange's messages of one group, restores the group's
 graph, carries the rows through, keeps the new state and hands out what came of it, packed as
 (query, kind, Arrow IPC): queries have different columns, and packed they can come and go without a
-change of schema (`group_lines`).
+change of schema (`group_messages`).
 
 A graph stays alive in its worker between batches. It is used again only if the token it was left
 with is the one in the committed state; any other attempt's graph is thrown away.
@@ -72,7 +72,7 @@ class GroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         from penstock.spark.faults import reach
-        from penstock.spark.group_lines import arrivals, handed_on, packed
+        from penstock.spark.group_messages import arrivals, handed_on, packed
         from penstock.spark.worker import leave_out_modules
 
         if not _ALIVE:
@@ -82,14 +82,14 @@ class GroupProcessor(StatefulProcessor):
         before = self._kept.read()
         host = self._host(group, before)
         reach("group.restored")
-        lines = list(rows)
-        answers = host.process(arrivals(self._program, lines))
+        messages = list(rows)
+        answers = host.process(arrivals(self._program, messages))
         reach("group.processed")
         token = uuid.uuid4().hex
         self._kept.write(host, token, before)
         _ALIVE[self._query, group] = (token, host)
         reach("group.kept")
-        yield from handed_on(group, lines)
+        yield from handed_on(group, messages)
         yield from packed(group, host, answers, self._told)
         reach("group.over")
 

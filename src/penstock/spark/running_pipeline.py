@@ -306,9 +306,9 @@ class RunningPipeline:
         latest = self.query.lastProgress
         return None if latest is None else times_of(latest)
 
-    def _deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
+    def _deliver(self, batch: int, messages: Sequence[OutputRows]) -> None:
         self._attempts.settle()
-        self.delivery.deliver(batch, lines)
+        self.delivery.deliver(batch, messages)
 
     def _report(self, report: BatchReport) -> None:
         self.rows_read.update(report.rows)

@@ -15,7 +15,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import END
 from penstock.plan.nodes import Node, Ordered
 from penstock.spark import faults
-from penstock.spark.exchange.exchange import Line
+from penstock.spark.exchange.exchange import Message
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,
@@ -152,7 +152,7 @@ def _process_with_losses(
     def failed(group: int) -> Sequence[Worker]:
         return chance.sample(workers, chance.choice((0, 0, 0, 1, 2)))
 
-    def shuffled(lines: list[Line]) -> list[Line]:
+    def shuffled(lines: list[Message]) -> list[Message]:
         return chance.sample(lines, len(lines))
 
     for batch in batches:

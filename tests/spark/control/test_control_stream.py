@@ -88,7 +88,7 @@ def test_every_group_hears_every_message(spark: SparkSession, tmp_path: Path) ->
     control = ControlStream(tmp_path / "control")
     heard: list[dict[str, Any]] = []
     query = (
-        control.lines(spark, [2, 0])
+        control.messages(spark, [2, 0])
         .writeStream.foreachBatch(lambda frame, _: heard.extend(frame.toArrow().to_pylist()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()

@@ -137,7 +137,7 @@ class Driver:
         return [
             json.loads(line.payload)
             for output in self.pipeline.outputs[-1].values()
-            for line in output.lines
+            for line in output.messages
             if line.kind == "progress"
         ]
 

@@ -97,7 +97,7 @@ def rows_at(*times: int) -> list[dict[str, Any]]:
 def test_rows_between_pieces_make_one_session_of_them(restarts: bool) -> None:
     pipeline, worker = pipeline_of(QUERY, Declared("a", 20)), Worker(None)
     first = MicroBatch({"a": [[rows_at(0, 2), rows_at(10, 18)]]})
-    sent = {line.seq for line in pipeline.exchange.lines(first, pipeline.told())}
+    sent = {line.seq for line in pipeline.exchange.messages(first, pipeline.told())}
     assert sent == {FOLDED, STREAM_PROGRESS}
     pipeline.process(first, lambda group: worker)
     assert pipeline.rows("result", "q0") == []
@@ -105,7 +105,7 @@ def test_rows_between_pieces_make_one_session_of_them(restarts: bool) -> None:
         worker.forget()
         pipeline.outputs = []
     between = MicroBatch({"a": [[rows_at(14), rows_at(6, -3)]]})
-    sent = {line.seq for line in pipeline.exchange.lines(between, pipeline.told())}
+    sent = {line.seq for line in pipeline.exchange.messages(between, pipeline.told())}
     assert (FOLDED in sent) is not restarts
     pipeline.process(between, lambda group: worker)
     pipeline.process(MicroBatch(bounds={"a": END}), lambda group: worker)

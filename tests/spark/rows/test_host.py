@@ -24,7 +24,7 @@ from penstock.optimizer.options import Options
 from penstock.spark import faults
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import about
-from penstock.spark.group_lines import arrivals
+from penstock.spark.group_messages import arrivals
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
     FakePipeline,

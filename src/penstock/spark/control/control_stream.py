@@ -6,7 +6,7 @@ Spark logs which files belong to a batch before it runs, and reads the same ones
 batch; so a bound from outside, or the end of the input, comes at the same place after a
 crash. Nothing of it runs in Python: while there is no new file, this costs the listing of a folder.
 
-A line also has a checksum, under a name that no stream has; files that are found again after a
+The line also has a checksum, under a name that no stream has; files that are found again after a
 restart are checked by it. No two files ever have the same name, not even if the last one was
 deleted: Spark would take the second for one that it has read.
 
@@ -111,8 +111,8 @@ class ControlStream:
         bound = F.from_json("value", "map<string, bigint>").getItem(stream)
         return files.select(bound.alias("bound")).where(F.col("bound").isNotNull())
 
-    def lines(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
-        """Messages as lines of the exchange, one per group."""
+    def messages(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
+        """Punctuation as messages of the exchange, one per group."""
         reader, place = own_folder(spark, self._folder)
         files = reader.text(place)
         return files.select(

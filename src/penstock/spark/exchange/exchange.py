@@ -2,11 +2,11 @@
 
 Rows are cut apart by the group their partitioning key belongs to (`spreading`) and packed as Arrow
 IPC; they come from Spark, or straight from files that Spark has named (`direct_files`). At its end
-every task sends a *progress* line to every group, with the newest timestamp it saw, so that each
+every task sends a *progress* message to every group, with the newest timestamp it saw, so that each
 group learns in the same micro-batch how far the whole stream has come, even if none of its own keys
 was there.
 
-Lines of the exchange have one shape, whatever the stream:
+Messages of the exchange have one shape, whatever the stream:
 
     column   a block           progress                   malformed rows       punctuation
     g        the group's key   the group's key            some group's key     the group's key
@@ -24,11 +24,11 @@ Lines of the exchange have one shape, whatever the stream:
 `conforming`; they belong to no group, and one carries them to where they are handed out. Rows that
 are punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
 
-Rows may be aggregated here already (`preaggregation`). Then a line is like that of a block, with
+Rows may be aggregated here already (`preaggregation`). Then a message is like that of a block, with
 FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload;
 `rows` is how many rows are in them, shared out to the groups. Results of queries that look at
-single rows may even be written here; STAGED_RESULTS says to which files. Where the driver takes the
-lines, since there are only such queries (`spark/rows/`), RESULTS are results themselves, with the
+single rows may even be written here; STAGED_RESULTS says to which files. Where messages go to the
+driver, since there are only such queries (`spark/rows/`), RESULTS are results themselves, with the
 query's place among those of the stream as `newest`, and FIGURES is JSON: how many late rows went in
 here and the oldest of them, and the rows that each operator has read and put out.
 """
@@ -66,8 +66,8 @@ NOW = "penstock_now"
 #: Where a block has its number.
 STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
 FOLDED, STAGED_RESULTS, RESULTS, FIGURES = -5, -6, -7, -8
-#: Spark handles many lines of a few megabytes better than one of hundreds.
-ROWS_PER_LINE = 1 << 18
+#: Spark handles many messages of a few megabytes better than one of hundreds.
+ROWS_PER_MESSAGE = 1 << 18
 #: The column of the foremost timestamps.
 FOREMOST = "foremost"
 
@@ -89,8 +89,8 @@ Batches = Iterator[pa.RecordBatch]
 _NONE = Preaggregation()
 
 
-class Line(NamedTuple):
-    """A line as groups get it: a row of Spark's has the same names."""
+class Message(NamedTuple):
+    """A message as groups get it: a row of Spark's has the same names."""
 
     g: int
     stream: int
@@ -122,7 +122,7 @@ class Packer:
         yield from self.run(batches, context.partitionId(), context.getLocalProperty(TOLD))
 
     def run(self, batches: Batches, task: int, text: str | None) -> Batches:
-        """The lines of one task; `text` is what it was told by the driver."""
+        """The messages of one task; `text` is what it was told by the driver."""
         reach("exchange.begin")
         told = Told.of(text)
         how = self.preaggregation
@@ -141,7 +141,7 @@ class Packer:
             if bad is not None and bad.height:
                 count += bad.height
                 group = self.groups[task % len(self.groups)]
-                yield _line(group, self.number, task, MALFORMED_ROWS, bad)
+                yield _message(group, self.number, task, MALFORMED_ROWS, bad)
             if marker is not None and rows.get_column(marker).any():
                 is_punctuation = rows.get_column(marker).fill_null(False)
                 yield from self._punctuation(task, rows.filter(is_punctuation))
@@ -161,7 +161,7 @@ class Packer:
                 yield from folded or ()
             sent = rows if needed is None else needed.of(rows, self.stream)
             for group, part in self._parts(sent, task, self.keys):
-                yield _line(group, self.number, task, seq, part)
+                yield _message(group, self.number, task, seq, part)
                 seq += 1
         reach("exchange.packed")
         if count:
@@ -226,7 +226,7 @@ class Packer:
     def _folded(
         self, rows: pl.DataFrame, task: int, since: int, results: RowResults
     ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
-        """Rows that are sent as they are, and lines of what the others come to; None: many."""
+        """Rows that are sent as they are, and messages of what the others come to; None: many."""
         times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
         times = times.cast(pl.Int64)  # which holds all bounds
         first = BEGINNING if results.passes_late else since
@@ -237,15 +237,15 @@ class Packer:
         left, ready = (
             (rows.clear(), rows) if whole else (rows.filter(~is_ready), rows.filter(is_ready))
         )
-        lines: list[pa.RecordBatch] = []
+        messages: list[pa.RecordBatch] = []
         for number, piece in enumerate(how.pieces(ready)):
             found = [aggregate.fold(piece) for aggregate in how.aggregates]
             if not number and not how.pays(piece.height, len(self.stream.arriving), found):
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
-                lines += self._shared_out(aggregate, partials, piece.height, task)
-            lines += self._served(results, piece, task)
-        return left, lines
+                messages += self._shared_out(aggregate, partials, piece.height, task)
+            messages += self._served(results, piece, task)
+        return left, messages
 
     def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Batches:
         """Results of queries that look at single rows, for some group or the driver to hand on."""
@@ -253,11 +253,11 @@ class Packer:
         group = self.groups[task % len(self.groups)]
         for query, is_staged, count, content in results.of(rows):
             if is_staged:
-                yield _line(group, self.number, task, STAGED_RESULTS, content, count)
+                yield _message(group, self.number, task, STAGED_RESULTS, content, count)
                 continue
-            for part in content.iter_slices(ROWS_PER_LINE):
+            for part in content.iter_slices(ROWS_PER_MESSAGE):
                 which = names.index(query)
-                yield _line(group, self.number, task, RESULTS, part, newest=which)
+                yield _message(group, self.number, task, RESULTS, part, newest=which)
 
     def _shared_out(
         self, aggregate: Preaggregate, partials: pl.DataFrame | None, rows: int, task: int
@@ -269,19 +269,21 @@ class Packer:
         for group, part in self._parts(partials, task, aggregate.keys):
             share = left if part.height == of else round(left * part.height / of)
             left, of = left - share, of - part.height
-            yield _line(group, self.number, task, FOLDED, part, share, aggregate.number)
+            yield _message(group, self.number, task, FOLDED, part, share, aggregate.number)
 
     def _told(
         self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
     ) -> pa.RecordBatch:
-        """A line of progress to every group."""
+        """A message of progress to every group."""
         values = (self.number, task, seq, newest, rows, payload)
-        lines = [dict(zip(SCHEMA.names, (group, *values), strict=True)) for group in self.groups]
-        return pa.RecordBatch.from_pylist(lines, schema=SCHEMA)
+        messages = [dict(zip(SCHEMA.names, (group, *values), strict=True)) for group in self.groups]
+        return pa.RecordBatch.from_pylist(messages, schema=SCHEMA)
 
     def _punctuation(self, task: int, rows: pl.DataFrame) -> Batches:
         for number, group in enumerate(self.groups):
-            yield _line(group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height)
+            yield _message(
+                group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height
+            )
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -308,7 +310,7 @@ def _foremost(before: pl.Series, times: pl.Series, number: int) -> pl.Series:
     return found
 
 
-def _line(
+def _message(
     group: int,
     stream: int,
     task: int,

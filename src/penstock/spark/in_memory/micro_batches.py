@@ -33,7 +33,7 @@ from penstock.spark import processor
 from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
-from penstock.spark.exchange.exchange import SCHEMA, Line, Packer
+from penstock.spark.exchange.exchange import SCHEMA, Message, Packer
 from penstock.spark.exchange.preaggregation import SAMPLE, folds_for, for_streams, on_time_in
 from penstock.spark.faults import InjectedFault
 from penstock.spark.in_memory.state_store import FakeStateStore
@@ -79,19 +79,19 @@ class Exchange:
         queries = for_streams if self.has_groups else row_queries
         self.early = queries(self.program, self.keys)
 
-    def lines(self, batch: MicroBatch, told: Told) -> list[Line]:
+    def messages(self, batch: MicroBatch, told: Told) -> list[Message]:
         """Everything that the exchange hands over in one micro-batch."""
         found = [
-            line
+            message
             for number, stream in enumerate(self.program.streams)
             for task, blocks in enumerate(batch.rows.get(stream.name, ()))
-            for line in self._packed(number, stream, task, blocks, told.as_text())
+            for message in self._packed(number, stream, task, blocks, told.as_text())
         ]
-        return found + (control_lines(self.groups, batch.bounds) if batch.bounds else [])
+        return found + (control_messages(self.groups, batch.bounds) if batch.bounds else [])
 
     def _packed(
         self, number: int, stream: Stream, task: int, blocks: Sequence[Sequence[Row]], told: str
-    ) -> list[Line]:
+    ) -> list[Message]:
         batches = (block_of(stream, block) for block in blocks)
         turn = self.salt % len(self.groups)
         groups = [*self.groups[turn:], *self.groups[:turn]]
@@ -100,7 +100,7 @@ class Exchange:
         early = replace(early, sample=sample, least=1, gain=0, gain_of_sets=0)
         packer = Packer(number, stream, self.keys[stream.name], groups, early)
         packed = pa.Table.from_batches(list(packer.run(batches, task, told)), schema=SCHEMA)
-        return [Line(**line) for line in packed.to_pylist()]
+        return [Message(**message) for message in packed.to_pylist()]
 
 
 def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
@@ -111,10 +111,10 @@ def block_of(stream: Stream, rows: Sequence[Row]) -> pa.RecordBatch:
     return table.to_batches()[0] if rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def control_lines(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Line]:
+def control_messages(groups: Iterable[int], bounds: Mapping[str, int]) -> list[Message]:
     """What the control stream hands over when these bounds are new."""
     payload = json.dumps(dict(bounds)).encode()
-    return [Line(g, CONTROL, 0, 0, BEGINNING, 0, payload) for g in groups]
+    return [Message(g, CONTROL, 0, 0, BEGINNING, 0, payload) for g in groups]
 
 
 @dataclass
@@ -132,13 +132,13 @@ class Worker:
         self.caches = {"": SegmentCache(self.folder)}
 
     def run(
-        self, program: Program, group: int, store: FakeStateStore, lines: Sequence[Line]
+        self, program: Program, group: int, store: FakeStateStore, messages: Sequence[Message]
     ) -> GroupOutput:
         """Attempt a batch of one group; what it keeps goes to `store`."""
         with self._at_work():
             operator = GroupProcessor(program)
             operator.init(store.handle())
-            return GroupOutput(list(operator.handleInputRows((group,), iter(lines), None)))
+            return GroupOutput(list(operator.handleInputRows((group,), iter(messages), None)))
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -155,19 +155,19 @@ class Worker:
 class GroupOutput:
     """What a processor handed out."""
 
-    lines: list[SparkRow]
+    messages: list[SparkRow]
 
     def blocks(self, kind: str, name: str) -> Iterator[pl.DataFrame]:
-        for line in self.lines:
-            if (line.kind, line.name) == (kind, name):
-                block = from_ipc(line.payload)
-                assert block.height == line.rows
+        for message in self.messages:
+            if (message.kind, message.name) == (kind, name):
+                block = from_ipc(message.payload)
+                assert block.height == message.rows
                 yield block
 
     def progress(self) -> dict[str, Any]:
         """What the group reports."""
-        (line,) = (line for line in self.lines if line.kind == PROGRESS)
-        return dict(json.loads(line.payload))
+        (message,) = (message for message in self.messages if message.kind == PROGRESS)
+        return dict(json.loads(message.payload))
 
     def rows(self, kind: str, name: str) -> list[Row]:
         return [row for block in self.blocks(kind, name) for row in block.to_dicts()]
@@ -202,14 +202,14 @@ class FakePipeline:
         batch: MicroBatch,
         worker: Callable[[int], Worker],
         failed: Callable[[int], Sequence[Worker]] = lambda group: (),
-        shuffled: Callable[[list[Line]], list[Line]] = lambda lines: lines,
+        shuffled: Callable[[list[Message]], list[Message]] = lambda messages: messages,
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
         told = self.told()
-        lines = until_it_works(lambda: self.exchange.lines(batch, told))
+        messages = until_it_works(lambda: self.exchange.messages(batch, told))
         outputs = {}
         for group in self.exchange.groups:
-            mine = shuffled([line for line in lines if line.g == group])
+            mine = shuffled([message for message in messages if message.g == group])
             if not mine:
                 continue
             for each in failed(group):
@@ -227,12 +227,12 @@ class FakePipeline:
         return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})
 
     def _attempt(
-        self, group: int, worker: Callable[[int], Worker], lines: list[Line]
+        self, group: int, worker: Callable[[int], Worker], messages: list[Message]
     ) -> GroupOutput:
         """One group's batch; its state counts only if the worker gets to the end."""
         attempt, chosen = self.stores[group].copy(), worker(group)
         try:
-            output = chosen.run(self.exchange.program, group, attempt, lines)
+            output = chosen.run(self.exchange.program, group, attempt, messages)
         except Killed:
             chosen.forget()
             raise

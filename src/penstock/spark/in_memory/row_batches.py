@@ -41,7 +41,9 @@ class FakeRowPipeline:
     def process(
         self,
         batch: MicroBatch,
-        shuffled: Callable[[list[exchange.Line]], list[exchange.Line]] = lambda lines: lines,
+        shuffled: Callable[[list[exchange.Message]], list[exchange.Message]] = lambda messages: (
+            messages
+        ),
         sinks: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """A batch, as often as it takes; tasks may write to `sinks`."""
@@ -52,14 +54,14 @@ class FakeRowPipeline:
     def _attempt(
         self,
         batch: MicroBatch,
-        shuffled: Callable[[list[exchange.Line]], list[exchange.Line]],
+        shuffled: Callable[[list[exchange.Message]], list[exchange.Message]],
         sinks: Mapping[str, Sequence[str]],
     ) -> list[OutputRows]:
         number = len(self.outputs)
         try:
             told = self._host.open(number, sinks)
-            lines = self.exchange.lines(batch, told)
-            output = self._host.process(number, shuffled(lines))
+            messages = self.exchange.messages(batch, told)
+            output = self._host.process(number, shuffled(messages))
             self._host.keep(number)
         except Killed:
             self.restart()

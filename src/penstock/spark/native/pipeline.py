@@ -142,7 +142,7 @@ class NativePipeline(BasePipeline):
             self._books.open(batch)
         super()._hand_out(frame, batch)
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+    def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         rows = pl.from_arrow(computed)
         assert isinstance(rows, pl.DataFrame)
         lines: list[OutputRows] = []

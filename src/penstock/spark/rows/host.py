@@ -1,6 +1,6 @@
 """RowHost: the kernel graph of a pipeline without groups, which the driver runs.
 
-It is a `GroupHost` that gets the lines of all tasks: how far streams have come, punctuation, and
+It is a `GroupHost` that gets the messages of all tasks: how far streams have come, punctuation, and
 the rows that tasks did not serve, because these have no time, or are late and do not go in like
 others. What it knows then is small, and lies in the checkpoint, a file for each of the last
 batches:
@@ -32,7 +32,7 @@ from penstock.spark.exchange import exchange
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import Answers, GroupHost
-from penstock.spark.group_lines import arrivals, progress_of
+from penstock.spark.group_messages import arrivals, progress_of
 from penstock.spark.state.spark_files import damaged
 
 FORMAT = 1
@@ -62,15 +62,15 @@ class RowHost:
         host = self._host
         return Told(host.on_time_from(), sinks, told.STAGED_FROM, host.pass_late())
 
-    def process(self, batch: int, lines: Sequence[exchange.Line]) -> list[OutputRows]:
+    def process(self, batch: int, messages: Sequence[exchange.Message]) -> list[OutputRows]:
         """Carry a batch through; gives everything that is to be delivered."""
         host, self._host = self._host, None  # another attempt must not find it half way
         if host is None or self._next != batch:
             raise PenstockBug(f"batch {batch} was not opened")
-        answers = host.process(arrivals(self._program, lines))
+        answers = host.process(arrivals(self._program, messages))
         self.progress = progress_of(host, answers)
-        # In one order, the same on every replay; the lines of a task are in theirs.
-        in_order = sorted(lines, key=lambda line: (line.stream, line.task))
+        # In one order, the same on every replay; the messages of a task are in theirs.
+        in_order = sorted(messages, key=lambda message: (message.stream, message.task))
         self._count(in_order)
         self._processed = host
         reach("rows.processed")
@@ -111,24 +111,24 @@ class RowHost:
     def _file(self, batch: int) -> Path:
         return self._folder / f"{batch}.json"
 
-    def _served(self, lines: Sequence[exchange.Line]) -> list[OutputRows]:
+    def _served(self, messages: Sequence[exchange.Message]) -> list[OutputRows]:
         """The results that tasks have sent, and the files of those that they have written."""
         found: list[OutputRows] = []
-        for line in lines:
-            if line.seq == exchange.STAGED_RESULTS:
-                staged = from_ipc(line.payload)
+        for message in messages:
+            if message.seq == exchange.STAGED_RESULTS:
+                staged = from_ipc(message.payload)
                 found.append((GROUP, staged.item(0, "query"), STAGED, staged))
-            elif line.seq == exchange.RESULTS:
-                queries = self._early[self._program.streams[line.stream].name].queries
-                results = from_ipc(line.payload)
-                found.append((GROUP, queries[line.newest].name, RESULT, results))
+            elif message.seq == exchange.RESULTS:
+                queries = self._early[self._program.streams[message.stream].name].queries
+                results = from_ipc(message.payload)
+                found.append((GROUP, queries[message.newest].name, RESULT, results))
         return found
 
-    def _count(self, lines: Sequence[exchange.Line]) -> None:
+    def _count(self, messages: Sequence[exchange.Message]) -> None:
         """Count rows that operators have read and put out in tasks with those of the graph."""
-        for line in lines:
-            if line.seq == exchange.FIGURES:
-                for name, (rows_in, rows_out) in json.loads(line.payload)["operators"].items():
+        for message in messages:
+            if message.seq == exchange.FIGURES:
+                for name, (rows_in, rows_out) in json.loads(message.payload)["operators"].items():
                     figures = self.progress["operators"][name]
                     figures[1] += rows_in
                     figures[2] += rows_out

@@ -1,7 +1,7 @@
 """RowPipeline: queries that look at single rows, as one Spark streaming query without state.
 
     sources ─► exchange ─┐
-    control ───────────────┴─ union ─► deliver, with one kernel graph
+    control ─────────────┴─ union ─► deliver, with one kernel graph
 
 It has the face of `Pipeline`. What tasks of the exchange do not serve comes to the driver, where
 the graph of a `RowHost` looks at it before results are delivered.
@@ -20,7 +20,7 @@ from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.control.told import TOLD
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
-from penstock.spark.exchange.exchange import Line
+from penstock.spark.exchange.exchange import Message
 from penstock.spark.pipeline import TASKS_TOGETHER, forget_now_and_then, tasks_of
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.rows.host import GROUP, RowHost
@@ -43,7 +43,7 @@ class RowPipeline(BasePipeline):
             exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
             for number, s in enumerate(streams)
         ]
-        return reduce(DataFrame.union, legs, self.control.lines(self.spark, [GROUP]))
+        return reduce(DataFrame.union, legs, self.control.messages(self.spark, [GROUP]))
 
     def _begin(self, batch: int) -> None:
         """Tell tasks which rows are surely on time, and where results go."""
@@ -56,9 +56,9 @@ class RowPipeline(BasePipeline):
     def refresh(self) -> None:
         """Nothing to do: a batch brings its report along."""
 
-    def _lines(self, batch: int, computed: pa.Table) -> list[OutputRows]:
-        lines = [Line(**line) for line in computed.to_pylist()]
-        return self._host.process(batch, lines)
+    def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
+        messages = [Message(**message) for message in computed.to_pylist()]
+        return self._host.process(batch, messages)
 
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)

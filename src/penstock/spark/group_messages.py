@@ -1,4 +1,4 @@
-"""Between the lines of the exchange and a group's graph: what a batch brings, and what it gives."""
+"""Between messages of the exchange and a group's graph: what a batch brings, and what it gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, ke
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
-from penstock.spark.exchange.exchange import ROWS_PER_LINE
+from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.sources.narrow_reading import whole
@@ -26,51 +26,51 @@ from penstock.spark.sources.narrow_reading import whole
 _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 
 
-def arrivals(program: Program, lines: Iterable[exchange.Line]) -> list[Arrivals]:
-    """The exchange's lines of one group and batch, by stream."""
+def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arrivals]:
+    """The exchange's messages of one group and batch, by stream."""
     found = [Arrivals() for _ in program.streams]
     operators = walk(program.plans.values())
     # In one order, the same on every replay, however Spark has mixed them.
-    for line in sorted(
-        lines, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
+    for message in sorted(
+        messages, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
     ):
-        if line.stream == CONTROL:
-            _take_punctuation(program, found, json.loads(line.payload))
+        if message.stream == CONTROL:
+            _take_punctuation(program, found, json.loads(message.payload))
             continue
-        arrived = found[line.stream]
-        match line.seq:
+        arrived = found[message.stream]
+        match message.seq:
             case exchange.MALFORMED_ROWS:
-                arrived.malformed.append(from_ipc(line.payload))
+                arrived.malformed.append(from_ipc(message.payload))
             case exchange.PUNCTUATION:
-                arrived.punctuation.append(from_ipc(line.payload))
-                arrived.answers_for_punctuation |= bool(line.rows)
+                arrived.punctuation.append(from_ipc(message.payload))
+                arrived.answers_for_punctuation |= bool(message.rows)
             case exchange.NEWEST_OF:
-                column = program.streams[line.stream].further[line.rows].column
+                column = program.streams[message.stream].further[message.rows].column
                 newest = arrived.highest.get(column, BEGINNING)
-                arrived.highest[column] = max(newest, int(line.newest))
+                arrived.highest[column] = max(newest, int(message.newest))
             case exchange.STAGED_RESULTS | exchange.RESULTS:
                 pass  # these only pass through (`handed_on`, `rows/host.py`)
             case exchange.FIGURES:
-                figures = json.loads(line.payload)
+                figures = json.loads(message.payload)
                 if figures["late"]:
                     arrived.passed.append((figures["late"], figures["oldest"]))
             case exchange.FOLDED:
-                target = operators[line.newest]
-                arrived.folded.append(Folded(target.id, from_ipc(line.payload), line.rows))
+                target = operators[message.newest]
+                arrived.folded.append(Folded(target.id, from_ipc(message.payload), message.rows))
             case exchange.STREAM_PROGRESS:
-                arrived.newest = max(arrived.newest, int(line.newest))
-                arrived.rows += int(line.rows)
-                if line.payload is not None:
-                    foremost = from_ipc(line.payload).get_column(exchange.FOREMOST)
+                arrived.newest = max(arrived.newest, int(message.newest))
+                arrived.rows += int(message.rows)
+                if message.payload is not None:
+                    foremost = from_ipc(message.payload).get_column(exchange.FOREMOST)
                     arrived.foremost += foremost.to_list()
             case _:
-                stream = program.streams[line.stream]
-                arrived.blocks.append(whole(from_ipc(line.payload), stream))
+                stream = program.streams[message.stream]
+                arrived.blocks.append(whole(from_ipc(message.payload), stream))
     return found
 
 
 def _take_punctuation(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:
-    """Take a line of the control stream, which is about all streams."""
+    """Take a message of the control stream, which is about all streams."""
     for declared, arrived in zip(program.streams, found, strict=True):
         arrived.bound = max(arrived.bound, message.get(declared.name, BEGINNING))
         arrived.ends |= message.get(END_OF_RUN) == 1
@@ -85,21 +85,21 @@ def _clocks(message: dict[str, Any], stream: Stream) -> dict[str, int]:
 
 
 def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
-    """The bounds on some rows of a stream, out of a line of the control stream."""
+    """The bounds on some rows of a stream, out of a message of the control stream."""
     about = message.get(ABOUT, [])
     return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
 
 
-def handed_on(group: int, lines: Iterable[exchange.Line]) -> Iterator[Row]:
+def handed_on(group: int, messages: Iterable[exchange.Message]) -> Iterator[Row]:
     """The results that tasks of the exchange have written, as the operator's output columns."""
-    for line in lines:
-        if line.seq == exchange.STAGED_RESULTS:
-            name = from_ipc(line.payload).item(0, "query")
-            yield _OUTPUT(group, name, STAGED, line.rows, line.payload)
+    for message in messages:
+        if message.seq == exchange.STAGED_RESULTS:
+            name = from_ipc(message.payload).item(0, "query")
+            yield _OUTPUT(group, name, STAGED, message.rows, message.payload)
 
 
 def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterator[Row]:
-    """Answers as the operator's output columns, with one line of progress.
+    """Answers as the operator's output columns, with one message of progress.
 
     Many results that go to files are written here, beside those of other groups.
     """
@@ -113,7 +113,7 @@ def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterato
         **{(name, RESULT): rows for name, rows in results.items()},
         **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},
     }.items():
-        for part in rows.iter_slices(ROWS_PER_LINE):
+        for part in rows.iter_slices(ROWS_PER_MESSAGE):
             yield _OUTPUT(group, name, kind, part.height, to_ipc(part))
     progress = json.dumps(progress_of(host, answers))
     yield _OUTPUT(group, "", PROGRESS, 0, progress.encode())
