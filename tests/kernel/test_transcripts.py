@@ -24,7 +24,8 @@ from tests.kernel.transcripts import (
 )
 
 #: Classes that others are made of.
-BASES = {"BehindWindows", "IdDriver", "WindowDriver", "ByLeft", "InOrder", "InStep", "Passing"}
+BASES = {"BehindWindows", "IdDriver", "WindowDriver", "Preaggregating"}
+BASES |= {"ByLeft", "InOrder", "InStep", "Passing"}
 #: Fork hands out no rows: it only says whose turn it is (tests/kernel/test_graph.py).
 WITHOUT = {"Fork"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -271,7 +272,8 @@ def test_groups_that_were_edited_are_refused(tmp_path: Path) -> None:
     first.groups([2, 0])
     first.release()
     file = tmp_path / "groups.json"
-    file.write_text(file.read_text().replace("2,", "14,"))
+    written = json.loads(file.read_text())
+    file.write_text(json.dumps({**written, "content": [14, 0]}))
     checkpoint = Checkpoint(tmp_path, ONE)
     with pytest.raises(HostError, match=r"groups\.json` was changed since it was written"):
         checkpoint.groups([2, 0])

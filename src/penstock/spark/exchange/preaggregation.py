@@ -45,12 +45,12 @@ from penstock.optimizer.specs import (
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
-from penstock.spark.exchange.row_query import RowQuery, Step, through
+from penstock.spark.exchange.row_query import RowQuery, RowStep, through
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.narrow_reading import Needed, columns_needed
 from penstock.windows import Session, Sliding
 
-Chain: TypeAlias = tuple[PhysicalPlan, tuple[Step, ...], tuple[str, ...]]
+Chain: TypeAlias = tuple[PhysicalPlan, tuple[RowStep, ...], tuple[str, ...]]
 """An aggregate, the operators in front of it, and what the keys are called there."""
 
 #: Rows by which a task finds out whether it pays; of fewer than LEAST, none are aggregated.
@@ -223,7 +223,7 @@ def _chains(
     """The aggregates and results behind a source; None where there is something else."""
     names = {name: name for name in (*(keys or ()), str(stream.timestamp))}
     # A plan, the operators up to it, and what keys and time are called behind it, if they are.
-    open_: list[tuple[PhysicalPlan, tuple[Step, ...], dict[str, str] | None]] = [
+    open_: list[tuple[PhysicalPlan, tuple[RowStep, ...], dict[str, str] | None]] = [
         (source, (), names)
     ]
     while open_:
@@ -235,7 +235,7 @@ def _chains(
             spec = reader.spec
             if isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec):
                 after = None if known is None else _renamed(spec, known)
-                open_.append((reader, (*steps, Step(reader.id, spec)), after))
+                open_.append((reader, (*steps, RowStep(reader.id, spec)), after))
             else:
                 yield None if known is None else _chain(reader, steps, known, stream, keys)
 
@@ -258,7 +258,7 @@ def _renamed(spec: Spec, known: Mapping[str, str]) -> dict[str, str] | None:
 
 def _chain(
     plan: PhysicalPlan,
-    steps: tuple[Step, ...],
+    steps: tuple[RowStep, ...],
     known: Mapping[str, str],
     stream: Stream,
     keys: PartitionKeys,

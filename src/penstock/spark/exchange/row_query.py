@@ -28,7 +28,7 @@ from penstock.optimizer.specs import Spec
 from penstock.spark.control.told import Told
 
 
-class Step(NamedTuple):
+class RowStep(NamedTuple):
     """An operator in front of a query's results, and its name in a graph."""
 
     id: str
@@ -41,7 +41,7 @@ class RowQuery:
 
     name: str
     schema: Schema
-    steps: tuple[Step, ...]
+    steps: tuple[RowStep, ...]
 
     @cached_property
     def operators(self) -> list[tuple[str, Operator]]:

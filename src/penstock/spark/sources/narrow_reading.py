@@ -43,14 +43,11 @@ def columns_needed(program: Program) -> dict[str, frozenset[str] | None]:
 
 def whole(rows: pl.DataFrame, stream: Stream) -> pl.DataFrame:
     """Rows of a stream with all its columns, NULL where one was left out."""
-    if len(stream.arriving) == rows.width:
+    missing = [column for column in stream.arriving if column.name not in rows.columns]
+    if not missing:
         return rows
-    return rows.select(
-        pl.col(column.name)
-        if column.name in rows.columns
-        else pl.lit(None, polars_type(column.type)).alias(column.name)
-        for column in stream.arriving
-    )
+    nulls = (pl.lit(None, polars_type(column.type)).alias(column.name) for column in missing)
+    return rows.with_columns(nulls).select(column.name for column in stream.arriving)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Text -> statements. The border at which sqlglot's exceptions become ours.
 
 >>> [type(statement).__name__ for statement in parse("SET union = merge; SELECT a FROM s")]
-['Set', 'BareSelect']
+['SetStatement', 'BareSelect']
 """
 
 from __future__ import annotations
