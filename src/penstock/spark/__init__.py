@@ -6,7 +6,8 @@ lies below the bound after the earlier micro-batches.
 
     session, working_session    ours, or the user's: queries run in one derived from it, with the
                                 settings they need; the user's own stays as it was
-    jvm                         how Java and the Python workers are started sooner
+    jvm, java_classes           how Java and the Python workers are started sooner; classes of
+                                ours for Java (`java/`)
     sources/                    any streaming format of Spark; JSON is read as text, and what does
                                 not conform is marked on the JVM and rejected with the reason;
                                 parquet and CSV are read by the exchange itself; rows made by
@@ -15,7 +16,7 @@ lies below the bound after the earlier micro-batches.
                                 group, and sends every group the newest time of the whole stream: a
                                 window closes in the batch that completes it, in every group,
                                 whether or not the group had rows
-    processor, group_messages,     one kernel graph per group, in transformWithState
+    processor, group_messages,  one kernel graph per group, in transformWithState
     group_host
     state/                      a directory and immutable segments in Spark's state store, each
                                 written once, under the fingerprints of operators; every attempt at
@@ -29,6 +30,7 @@ lies below the bound after the earlier micro-batches.
                                 a repeated batch replaces what it put out before; a directory
                                 belongs to one checkpoint, with a list of its parts and their
                                 digests
+    rows/                       pipelines without groups and state: queries over single rows
     native/                     queries that run as Spark SQL operators alone
     in_memory/                  micro-batches without Spark, for tests and `penstock verify`
     faults                      every step between reading offsets and committing a batch, which

@@ -120,17 +120,18 @@ def forget_sockets(spark: SparkSession) -> None:
 
 def start_java(conf: SparkConf, log: Path) -> Any:
     """Java, with a gateway to it; whatever it and its workers print goes to a file."""
-    before = dict(os.environ)
+    before = os.environ.get(CLASS_PATH)
     # An archive of classes that names a jar of ours would be void when that jar changes.
     if ARCHIVING not in str(conf.get("spark.driver.extraJavaOptions", "")):
-        os.environ.update(class_path(before))
+        os.environ.update(class_path(os.environ))
     try:
         with log.open("ab") as file:
             launch: Any = launch_gateway  # it has no types
             return launch(conf, {"stdout": file, "stderr": subprocess.STDOUT})
     finally:
         os.environ.pop(CLASS_PATH, None)
-        os.environ.update({k: v for k, v in before.items() if k == CLASS_PATH})
+        if before is not None:
+            os.environ[CLASS_PATH] = before
 
 
 def new_log() -> Path:

@@ -69,8 +69,7 @@ class Pipeline(BasePipeline):
     def _begin(self, batch: int) -> None:
         """Tell tasks which rows are surely on time, and where results go."""
         known = told.Told(self._on_time_from, self.sinks(), told.STAGED_FROM, folds=self._folds)
-        text = known.as_text()
-        self.spark.sparkContext.setLocalProperty(told.TOLD, text)
+        self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
 
     def end_run(self) -> None:
         self.control.send({END_OF_RUN: 1})
@@ -79,15 +78,14 @@ class Pipeline(BasePipeline):
         """Nothing to do: a batch brings its report along."""
 
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
-        messages: list[OutputRows] = []
+        found: list[OutputRows] = []
         self._progress: list[dict[str, Any]] = []  # of each group
-        for message in computed.to_pylist():
-            if message["kind"] == PROGRESS:
-                self._progress.append(json.loads(message["payload"]))
+        for row in computed.to_pylist():
+            if row["kind"] == PROGRESS:
+                self._progress.append(json.loads(row["payload"]))
             else:
-                rows = from_ipc(message["payload"])
-                messages.append((message["g"], message["name"], message["kind"], rows))
-        return messages
+                found.append((row["g"], row["name"], row["kind"], from_ipc(row["payload"])))
+        return found
 
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)
