@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from unittest.mock import patch
 
 import numpy as np
@@ -27,6 +28,8 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, from_json, to_json
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime import rechoosing
+from penstock.spark.exchange.preaggregation import Preaggregation
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.draw import Draw, Drawn, check_seeds, examples, several
 from tests.engine.random_queries import nested_queries, window_queries
@@ -45,6 +48,7 @@ def changing_all_the_time() -> Iterator[None]:
         patch.object(rechoose, "PAYS", 0),
         patch.object(rechoosing, "WINDOWS", 1),
         patch.object(rechoosing, "RANGES", 0),
+        patch.object(rechoosing, "ABSORBED", inf),
     ):
         yield
 
@@ -182,6 +186,28 @@ def test_what_was_asked_for_is_never_changed(restless: None) -> None:
         for second in range(30):
             engine.push("s", [{"v": second, "ts": second * 1_000_000}])
             assert names(engine._plans["q"])[-1] == name
+
+
+@pytest.mark.parametrize("aggregated", [False, True])
+def test_what_gets_its_rows_aggregated_stays_as_it_is(aggregated: bool) -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v BIGINT, ts BIGINT) TIMESTAMP BY ts")
+    query = engine.sql("SELECT max(v) AS m FROM s [RANGE 4, SLIDE 1]")
+    [group] = assign_pipelines({"q": query.plan})
+    pipeline = FakePipeline(Exchange(optimize(group.queries), group.keys, (0,)))
+    worker, early = Worker(None), pipeline.exchange.early
+    with (
+        changing_all_the_time(),
+        patch.object(rechoosing, "WINDOWS", 12),
+        patch.object(rechoosing, "ABSORBED", 1.0 if aggregated else inf),
+    ):
+        for time in range(0, 60, 6):
+            # Of the first rows, too few for the exchange, the aggregate reads every one itself.
+            pipeline.exchange.early = early if time else {"s": Preaggregation()}
+            rows = [{"v": 1, "ts": time + n} for n in range(6)]
+            pipeline.process(MicroBatch({"s": [[rows]]}), lambda group: worker)
+    progress = [outputs[0].progress() for outputs in pipeline.outputs]
+    assert any(batch["changed"] for batch in progress) is not aggregated
 
 
 def test_a_plan_in_change_goes_to_json_and_back() -> None:

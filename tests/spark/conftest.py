@@ -38,5 +38,6 @@ def however_few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         from penstock.spark.exchange import preaggregation
 
         monkeypatch.setattr(told, "STAGED_FROM", 1)
+        monkeypatch.setattr(told, "SHARED_FROM", 1)
         monkeypatch.setattr(preaggregation, "LEAST", 1)
         monkeypatch.setattr(preaggregation, "GAIN", 0)

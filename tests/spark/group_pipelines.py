@@ -71,12 +71,14 @@ def run(
     )
     program = optimize(share.queries, options)
     salt = data.draw(st.integers(0, 3))
-    pipeline = FakePipeline(Exchange(program, share.keys, GROUPS[:groups], salt))
+    exchange = Exchange(program, share.keys, GROUPS[:groups], salt)
     end = MicroBatch(bounds={stream.name: END for stream in program.streams})
     with (
         tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as memory,
         patch.object(segment_cache, "WORTH_SHARING", data.draw(st.sampled_from([0, 1 << 20]))),
     ):
+        pipeline = FakePipeline(exchange, Path(memory), data.draw(st.sampled_from([0, 1 << 20])))
         workers = [Worker(Path(folder)), Worker(Path(folder)), Worker(None)]
         some = st.sampled_from(workers)
         for batch in [*batches, end]:

@@ -80,7 +80,10 @@ def run_in_memory(shape: Shape, folder: Path) -> dict[str, list[dict[str, object
     """All batches on two workers that take turns."""
     answers: dict[str, list[dict[str, object]]] = {}
     for share in assign_pipelines(plans(shape)):
-        pipeline = FakePipeline(Exchange(optimize(share.queries), share.keys, GROUPS))
+        exchange = Exchange(optimize(share.queries), share.keys, GROUPS)
+        memory = folder / "exchange"
+        memory.mkdir(exist_ok=True)
+        pipeline = FakePipeline(exchange, memory)
         one, other = Worker(folder), Worker(folder)
         turns = cycle([one, other, one])
         for batch in batches(shape):

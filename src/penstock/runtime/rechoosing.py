@@ -5,6 +5,9 @@ costs with panes and without (`optimizer/rechoose.py`). Where the other way is f
 takes over at the next window to which no row has come. Both run until the windows before that are
 answered, which takes one RANGE; so an aggregate is looked at every two RANGEs at most. Answers are
 the same throughout, whatever is chosen when; so a host that repeats a batch may choose otherwise.
+
+An aggregate that gets its rows aggregated already stays as it is: little is left to do for it, and
+whoever aggregates them does so for the way that was chosen.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from penstock.windows import Sliding
 
 #: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
 WINDOWS, RANGES = 16, 2
+#: For each row that it has read itself, so many may have come aggregated.
+ABSORBED = 1.0
 
 
 class Rechoosing:
@@ -35,6 +40,7 @@ class Rechoosing:
         self.plans = plans
         self._changing = rechoose.is_changing(plans)
         self._watched = [(plan, self._operator(plan)) for plan in rechoose.aggregates(plans)]
+        self._absorbed = {plan.id: self._absorbed_by(plan) for plan, _ in self._watched}
 
     def look(self, costs: Costs) -> bool:
         """Let operators that suit better by now take over; whether any do.
@@ -53,11 +59,20 @@ class Rechoosing:
             load = seen_by(operator)
             if load is None:
                 continue
+            own, _ = operator.seen()
+            before, now = self._absorbed[plan.id], self._absorbed_by(plan)
             operator.look_anew()
+            self._absorbed[plan.id] = now
+            if now - before > ABSORBED * own:
+                continue
             other = rechoose.other_way(self.plans, plan, load, costs)
             if other is not None:
                 return rechoose.begin(self.plans, plan, other, operator.first_untouched())
         return None
+
+    def _absorbed_by(self, plan: PhysicalPlan) -> int:
+        """The rows that have come aggregated, to it or to its panes."""
+        return sum(self._host.graph.nodes[each.id].absorbed for each in (plan, *plan.inputs))
 
     def _ended(self) -> Change | None:
         return rechoose.end(self.plans, self._is_over)

@@ -16,6 +16,7 @@ lies below the bound after the earlier micro-batches.
                                 group, and sends every group the newest time of the whole stream: a
                                 window closes in the batch that completes it, in every group,
                                 whether or not the group had rows
+    shared_memory               where local tasks hand rows over, and share segments of state
     processor, group_messages,  one kernel graph per group, in transformWithState
     group_host
     state/                      a directory and immutable segments in Spark's state store, each

@@ -19,6 +19,7 @@ from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.exchange import exchange
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
+from penstock.spark.exchange.hand_over import taken
 from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.sources.narrow_reading import whole
@@ -56,7 +57,7 @@ def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arr
                     arrived.passed.append((figures["late"], figures["oldest"]))
             case exchange.FOLDED:
                 target = operators[message.newest]
-                arrived.folded.append(Folded(target.id, from_ipc(message.payload), message.rows))
+                arrived.folded.append(Folded(target.id, taken(message.payload), message.rows))
             case exchange.STREAM_PROGRESS:
                 arrived.newest = max(arrived.newest, int(message.newest))
                 arrived.rows += int(message.rows)
@@ -65,7 +66,7 @@ def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arr
                     arrived.foremost += foremost.to_list()
             case _:
                 stream = program.streams[message.stream]
-                arrived.blocks.append(whole(from_ipc(message.payload), stream))
+                arrived.blocks.append(whole(taken(message.payload), stream))
     return found
 
 

@@ -4,6 +4,8 @@ Java     starts with an archive of Spark's classes, which set-up has made (`pens
          of its first seconds goes into loading and checking them. RocksDB's library need not be
          unpacked from its jar. For a run that is over in seconds the optimising compiler is left
          out (SHORT): it would take half of the processor for code that hardly runs again.
+         An array of half a region of Java's heap takes regions of its own, and each has garbage
+         collected; segments of state are such arrays. So regions are large.
 Python   Spark puts its own package, zipped and not compiled, in front of all others, so that every
          worker compiles it anew, which takes a second. Where the package is installed, a worker
          does without the zip.
@@ -71,6 +73,15 @@ def java_options() -> list[str]:
     if any(made.glob("librocksdbjni.*")):
         options.append(f"-Djava.library.path={made}")
     return options
+
+
+def region_size(gigabytes: int) -> str:
+    """The option for large regions in a heap of so many gigabytes, which has 128 at the least.
+
+    >>> region_size(1), region_size(6), region_size(8)
+    ('-XX:G1HeapRegionSize=8m', '-XX:G1HeapRegionSize=32m', '-XX:G1HeapRegionSize=32m')
+    """
+    return f"-XX:G1HeapRegionSize={1 << min(5, (8 * gigabytes).bit_length() - 1)}m"
 
 
 @cache

@@ -22,11 +22,12 @@ from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows
 from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.exchange.hand_over import emptied_folder
 from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
 from penstock.spark.jvm import forget_sockets
 from penstock.spark.placement.groups import group_keys
-from penstock.spark.processor import OUTPUT_DDL, GroupProcessor
-from penstock.spark.session import PARTITIONS
+from penstock.spark.processor import OUTPUT_DDL, QUERY_ID, GroupProcessor
+from penstock.spark.session import PARTITIONS, is_one_process
 from penstock.spark.sources.sources import exchange
 
 #: After so many batches Java is told what it need not remember.
@@ -67,9 +68,22 @@ class Pipeline(BasePipeline):
         )
 
     def _begin(self, batch: int) -> None:
-        """Tell tasks which rows are surely on time, and where results go."""
-        known = told.Told(self._on_time_from, self.sinks(), told.STAGED_FROM, folds=self._folds)
+        """Tell tasks which rows are surely on time, and where rows and results go."""
+        known = told.Told(
+            self._on_time_from,
+            self.sinks(),
+            told.STAGED_FROM,
+            folds=self._folds,
+            memory=self._shared_memory(),
+            shared_from=told.SHARED_FROM,
+        )
         self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
+
+    def _shared_memory(self) -> str | None:
+        """Where tasks hand rows over; what an earlier batch has left there is gone."""
+        context = self.spark.sparkContext
+        query = context.getLocalProperty(QUERY_ID)
+        return emptied_folder(query) if query and is_one_process(context.master) else None
 
     def end_run(self) -> None:
         self.control.send({END_OF_RUN: 1})
@@ -89,6 +103,7 @@ class Pipeline(BasePipeline):
 
     def _finish(self, batch: int) -> None:
         forget_now_and_then(self.spark, batch)
+        self._shared_memory()
         self._on_time_from = on_time_in(self._progress)
         self._folds = folds_for(self._progress)
         self.report(report_of(batch, self._progress))

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from penstock.spark.state.segment_cache import SegmentCache
     from penstock.spark.state.spark_state_store import SparkStateStore
 
+#: A local property of a batch's thread, and of its tasks.
+QUERY_ID = "sql.streaming.queryId"
+
 OUTPUT_DDL = "g BIGINT, name STRING, kind STRING, rows BIGINT, payload BINARY"
 
 _BINARY = StructType([StructField("v", BinaryType())])
@@ -96,7 +99,7 @@ class GroupProcessor(StatefulProcessor):
     @cached_property
     def _query(self) -> str:
         context = TaskContext.get()
-        name = context.getLocalProperty("sql.streaming.queryId") if context else None
+        name = context.getLocalProperty(QUERY_ID) if context else None
         return name or ""
 
     @property
@@ -108,7 +111,8 @@ class GroupProcessor(StatefulProcessor):
 
     @cached_property
     def _kept(self) -> SparkStateStore:
-        from penstock.spark.state.segment_cache import SegmentCache, shared_folder
+        from penstock.spark.shared_memory import shared_folder
+        from penstock.spark.state.segment_cache import SegmentCache
         from penstock.spark.state.spark_state_store import SparkStateStore
 
         if self._query not in _CACHES:

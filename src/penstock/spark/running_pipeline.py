@@ -41,10 +41,10 @@ from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.rows.pipeline import RowPipeline
+from penstock.spark.shared_memory import forget_shared, forget_stale
 from penstock.spark.sources.directories import place_of
 from penstock.spark.sources.file_sizes import is_read_at_once
 from penstock.spark.state.checkpoint import Checkpoint
-from penstock.spark.state.segment_cache import forget_shared, forget_stale
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine

@@ -8,6 +8,8 @@ What is set and why:
     file-system checkpoint manager              local files only: half of a small batch's time; in
                                                 queries of ours one that starts no process for each
                                                 file (`java_classes`)
+    one checksum for a file                     Hadoop's local files have one; Spark's is a second
+    logs of files forgotten after 10 s          they are listed in every batch
     Arrow batches of up to 200 000 rows         few large blocks cross to Python, not many small
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
     tracebacks in full                          else both steps of a batch have their own workers
@@ -45,6 +47,7 @@ from penstock.spark.jvm import (
     SHORT,
     java_options,
     new_log,
+    region_size,
     socket_settings,
     start_java,
     worker_python,
@@ -85,6 +88,8 @@ FILE_MANAGER = _STREAMING + "checkpointFileManagerClass"
 LOCAL_TUNING = {
     FILE_MANAGER: "org.apache.spark.sql.execution.streaming."
     "checkpointing.FileSystemBasedCheckpointFileManager",
+    _STREAMING + "checkpoint.fileChecksum.enabled": "false",
+    _STREAMING + "fileSource.log.cleanupDelay": "10s",
 }
 
 
@@ -118,7 +123,8 @@ def settings_of(
 
 def _java(conf: Mapping[str, str]) -> dict[str, str]:
     """Options for Java: ours, and behind them the user's."""
-    return {_JAVA: " ".join([*java_options(), *filter(None, [conf.get(_JAVA)])])}
+    ours = [*java_options(), region_size(_driver_gigabytes())]
+    return {_JAVA: " ".join([*ours, *filter(None, [conf.get(_JAVA)])])}
 
 
 def local_session(

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 TOLD = "penstock.told"
 #: Fewer results may as well go to the driver, which writes them all at once.
 STAGED_FROM = 50_000
+#: Fewer bytes may as well travel in a message.
+SHARED_FROM = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Told:
     From which time on rows of streams are surely on time, and the sinks (format, folder) of queries
     whose results tasks may write; a group writes its own if there are as many as `staged_from`.
     Late rows of the streams that `pass_late` names go in like others, and are counted. With `folds`
-    tasks may aggregate for the groups.
+    tasks may aggregate for the groups. `memory` is the folder by which they hand blocks of
+    `shared_from` bytes over.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
@@ -31,6 +34,8 @@ class Told:
     staged_from: int = STAGED_FROM
     pass_late: Sequence[str] = ()
     folds: bool = True
+    memory: str | None = None
+    shared_from: int = SHARED_FROM
 
     @classmethod
     def of(cls, text: str | None) -> Told:

@@ -4,7 +4,7 @@ Rows are cut apart by the group their partitioning key belongs to (`spreading`) 
 IPC; they come from Spark, or straight from files that Spark has named (`direct_files`). At its end
 every task sends a *progress* message to every group, with the newest timestamp it saw, so that each
 group learns in the same micro-batch how far the whole stream has come, even if none of its own keys
-was there.
+was there. On one machine large blocks lie in shared memory, and payloads say where (`hand_over`).
 
 Messages of the exchange have one shape, whatever the stream:
 
@@ -36,7 +36,7 @@ here and the oldest of them, and the rows that each operator has read and put ou
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
+from penstock.spark.exchange.hand_over import HandOver
 from penstock.spark.exchange.preaggregation import Preaggregate, Preaggregation
 from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
@@ -85,6 +86,8 @@ SCHEMA = pa.schema(
 DDL = "g BIGINT, stream INT, task INT, seq INT, newest BIGINT, rows BIGINT, payload BINARY"
 
 Batches = Iterator[pa.RecordBatch]
+#: Rows as the payload of a message.
+Payload = Callable[[pl.DataFrame], bytes]
 
 _NONE = Preaggregation()
 
@@ -127,6 +130,7 @@ class Packer:
         told = Told.of(text)
         how = self.preaggregation
         since = how.on_time_from(told, self.stream.name)
+        hand_over = HandOver(told)
         results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
@@ -155,13 +159,13 @@ class Packer:
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
             if since < END and rows.height >= how.least:
-                rows, folded = self._folded(rows, task, since, results)
+                rows, folded = self._folded(rows, task, since, results, hand_over)
                 # Where a task's rows do not become fewer, those that follow will not either.
                 since = END if folded is None else since
                 yield from folded or ()
             sent = rows if needed is None else needed.of(rows, self.stream)
             for group, part in self._parts(sent, task, self.keys):
-                yield _message(group, self.number, task, seq, part)
+                yield _message(group, self.number, task, seq, part, payload=hand_over.payload)
                 seq += 1
         reach("exchange.packed")
         if count:
@@ -224,7 +228,12 @@ class Packer:
                 yield self.groups[place], part
 
     def _folded(
-        self, rows: pl.DataFrame, task: int, since: int, results: RowResults
+        self,
+        rows: pl.DataFrame,
+        task: int,
+        since: int,
+        results: RowResults,
+        hand_over: HandOver,
     ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
         """Rows that are sent as they are, and messages of what the others come to; None: many."""
         times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
@@ -243,7 +252,9 @@ class Packer:
             if not number and not how.pays(piece.height, len(self.stream.arriving), found):
                 return rows, None
             for aggregate, partials in zip(how.aggregates, found, strict=True):
-                messages += self._shared_out(aggregate, partials, piece.height, task)
+                messages += self._shared_out(
+                    aggregate, partials, piece.height, task, hand_over.payload
+                )
             messages += self._served(results, piece, task)
         return left, messages
 
@@ -260,7 +271,12 @@ class Packer:
                 yield _message(group, self.number, task, RESULTS, part, newest=which)
 
     def _shared_out(
-        self, aggregate: Preaggregate, partials: pl.DataFrame | None, rows: int, task: int
+        self,
+        aggregate: Preaggregate,
+        partials: pl.DataFrame | None,
+        rows: int,
+        task: int,
+        payload: Payload,
     ) -> Batches:
         """Partial aggregates of so many rows to the groups they belong to."""
         if partials is None:
@@ -269,7 +285,7 @@ class Packer:
         for group, part in self._parts(partials, task, aggregate.keys):
             share = left if part.height == of else round(left * part.height / of)
             left, of = left - share, of - part.height
-            yield _message(group, self.number, task, FOLDED, part, share, aggregate.number)
+            yield _message(group, self.number, task, FOLDED, part, share, aggregate.number, payload)
 
     def _told(
         self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
@@ -318,8 +334,9 @@ def _message(
     rows: pl.DataFrame,
     count: int | None = None,
     newest: int = BEGINNING,
+    payload: Payload = to_ipc,
 ) -> pa.RecordBatch:
     count = rows.height if count is None else count
-    values = (group, stream, task, seq, newest, count, to_ipc(rows))
+    values = (group, stream, task, seq, newest, count, payload(rows))
     arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -190,10 +190,16 @@ def until_it_works(attempt: Callable[[], T]) -> T:
 
 
 class FakePipeline:
-    """A program over its groups, batch for batch."""
+    """A program over its groups, batch for batch; rows go to them through `memory`, if given.
 
-    def __init__(self, exchange: Exchange) -> None:
+    Blocks of fewer bytes than `shared_from` travel in messages all the same.
+    """
+
+    def __init__(
+        self, exchange: Exchange, memory: Path | None = None, shared_from: int = 0
+    ) -> None:
         self.exchange = exchange
+        self._memory, self._shared_from = memory, shared_from
         self.stores = {group: FakeStateStore() for group in exchange.groups}
         self.outputs: list[dict[int, GroupOutput]] = []
 
@@ -206,6 +212,8 @@ class FakePipeline:
     ) -> None:
         """A batch, after attempts at it by the workers that `failed` names."""
         told = self.told()
+        if self._memory is not None:
+            told = replace(told, memory=str(self._memory), shared_from=self._shared_from)
         messages = until_it_works(lambda: self.exchange.messages(batch, told))
         outputs = {}
         for group in self.exchange.groups:
@@ -217,6 +225,8 @@ class FakePipeline:
                     each.run(self.exchange.program, group, self.stores[group].copy(), mine)
             outputs[group] = until_it_works(partial(self._attempt, group, worker, mine))
         self.outputs.append(outputs)
+        for file in () if self._memory is None else self._memory.iterdir():
+            file.unlink()
 
     def told(self) -> Told:
         """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
