@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -42,9 +41,6 @@ class BasePipeline(ABC):
     sinks: Callable[[], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
 
-    #: Spark's settings that it is started with.
-    settings: ClassVar[Mapping[str, str]]
-
     def __post_init__(self) -> None:
         self.control = ControlStream(self.checkpoint.control)
         self.query: StreamingQuery | None = None
@@ -52,7 +48,7 @@ class BasePipeline(ABC):
 
     def start(self, interval: str) -> StreamingQuery:
         groups = {} if self.groups is None else {PARTITIONS: str(self.groups)}
-        with changed(self.spark, {**self.settings, **groups}):
+        with changed(self.spark, {**self._settings(), **groups}):
             self.query = (
                 self._answers.writeStream.foreachBatch(self._hand_out)
                 .option("checkpointLocation", str(self.checkpoint.spark))
@@ -60,6 +56,10 @@ class BasePipeline(ABC):
                 .start()
             )
         return self.query
+
+    @abstractmethod
+    def _settings(self) -> Mapping[str, str]:
+        """Spark's settings that it is started with."""
 
     @abstractmethod
     def _computed(self) -> DataFrame:

@@ -9,13 +9,15 @@ Spark owns offsets, scheduling, state and recovery; what is ours is in the funct
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.kernel.state import from_ipc
+from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control import told
@@ -28,18 +30,22 @@ from penstock.spark.jvm import forget_sockets
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, QUERY_ID, GroupProcessor
 from penstock.spark.session import PARTITIONS, is_one_process
+from penstock.spark.sources.direct_files import is_direct
 from penstock.spark.sources.sources import exchange
 
 #: After so many batches Java is told what it need not remember.
 _MANY = 1000
 #: With this Spark gives streams that have one task each the same task, one after the other.
 TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
+#: Spark writes and compiles a program of its own for a plan; in every batch it is written again.
+WRITTEN_PROGRAMS = "spark.sql.codegen.wholeStage"
 
 
 class Pipeline(BasePipeline):
     """The pipeline of queries that the kernel computes."""
 
-    settings: ClassVar = {TASKS_TOGETHER: "false"}
+    def _settings(self) -> dict[str, str]:
+        return settings_for(self.program.streams)
 
     def _computed(self) -> DataFrame:
         spark, streams = self.spark, self.program.streams
@@ -107,6 +113,16 @@ class Pipeline(BasePipeline):
         self._on_time_from = on_time_in(self._progress)
         self._folds = folds_for(self._progress)
         self.report(report_of(batch, self._progress))
+
+
+def settings_for(streams: Iterable[Stream]) -> dict[str, str]:
+    """Spark's settings for a pipeline of the kernel.
+
+    Where only files are read, by ourselves, few rows pass through Spark's own operators: programs
+    for these take longer than they save.
+    """
+    own = {TASKS_TOGETHER: "false"}
+    return own | {WRITTEN_PROGRAMS: "false"} if all(map(is_direct, streams)) else own
 
 
 def tasks_of(spark: SparkSession, streams: int) -> int:

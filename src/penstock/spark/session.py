@@ -14,6 +14,7 @@ What is set and why:
     UTC, ANSI off                               times are ticks since 1970; a bad value is NULL
     tracebacks in full                          else both steps of a batch have their own workers
     local[N,4]                                  a failed task is tried again, as on a cluster
+    workers keep freed memory for a while       else the system clears it for every block
     127.0.0.1                                   a local Spark listens to this machine only
     sockets of the file system                  over TCP a step of a batch waits 40 ms for nothing
 
@@ -66,6 +67,14 @@ _JAVA = "spark.driver.extraJavaOptions"
 #: How many partition groups there are.
 PARTITIONS = "spark.sql.shuffle.partitions"
 
+#: What workers find in their environment. Columns of a block come and go: memory that is handed
+#: back to the system each time is cleared by it each time, which takes a third of some steps.
+WORKERS = {
+    "POLARS_MAX_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+}
+
 #: Settings that can be changed on a session that is already there.
 TUNING = {
     _STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
@@ -112,7 +121,7 @@ def settings_of(
         "spark.driver.maxResultSize": "4g",
         "spark.driver.memory": f"{_driver_gigabytes()}g",
         PARTITIONS: str(cores),
-        "spark.executorEnv.POLARS_MAX_THREADS": "1",
+        **{f"spark.executorEnv.{name}": value for name, value in WORKERS.items()},
         **TUNING,
         **({} if master else LOCAL_TUNING),
         **(LOOPBACK | socket_settings() if is_one_process(master) else {}),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -53,7 +53,8 @@ _EXTRA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 class NativePipeline(BasePipeline):
     """The pipeline of one query that Spark SQL computes."""
 
-    settings: ClassVar = {_EXTRA_BATCHES: "true"}
+    def _settings(self) -> dict[str, str]:
+        return {_EXTRA_BATCHES: "true"}
 
     def __post_init__(self) -> None:
         ((self._name, self._plan),) = self.program.queries.items()

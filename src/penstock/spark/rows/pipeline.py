@@ -10,7 +10,6 @@ the graph of a `RowHost` looks at it before results are delivered.
 from __future__ import annotations
 
 from functools import reduce
-from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -21,7 +20,7 @@ from penstock.spark.control.told import TOLD
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.exchange.exchange import Message
-from penstock.spark.pipeline import TASKS_TOGETHER, forget_now_and_then, tasks_of
+from penstock.spark.pipeline import forget_now_and_then, settings_for, tasks_of
 from penstock.spark.rows.choice import row_queries
 from penstock.spark.rows.host import GROUP, RowHost
 from penstock.spark.sources.sources import exchange
@@ -30,7 +29,8 @@ from penstock.spark.sources.sources import exchange
 class RowPipeline(BasePipeline):
     """The pipeline of queries that tasks compute as they read."""
 
-    settings: ClassVar = {TASKS_TOGETHER: "false"}
+    def _settings(self) -> dict[str, str]:
+        return settings_for(self.program.streams)
 
     def _computed(self) -> DataFrame:
         streams = self.program.streams

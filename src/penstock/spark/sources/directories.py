@@ -1,5 +1,7 @@
 """Directories that Spark reads as streams: every file in them, once.
 
+A batch takes at most as many bytes as memory allows (`file_sizes`), or what the stream says.
+
 Some habits of Spark's are not wanted. Files that are more than a week older than the newest it has
 seen are passed over without a word (`maxFileAge`): here age does not matter, unless the stream says
 so. A path is always taken for a pattern, in which `[ ] { } ? *` and `\\` have a meaning: here only
@@ -25,6 +27,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from penstock.errors import HostError
 from penstock.io.storage.hidden_files import is_hidden
 from penstock.model.streams import Stream
+from penstock.spark.sources import file_sizes
 
 #: Longer than any file is old.
 FOREVER = "36500d"
@@ -38,11 +41,15 @@ _IGNORED = rf"^[._]|{_PATTERN.pattern}"
 def reading_all(options: Mapping[str, str]) -> dict[str, str]:
     """Options of a stream of files; no file is too old, if they do not say how old.
 
-    >>> sorted(reading_all({"sep": ";"})), reading_all({"MAXFILEAGE": "7d"})["MAXFILEAGE"]
-    (['ignoredPathSegmentRegex', 'maxFileAge', 'sep'], '7d')
+    >>> sorted(reading_all({"sep": ";"}))
+    ['ignoredPathSegmentRegex', 'maxBytesPerTrigger', 'maxFileAge', 'sep']
+    >>> sorted(reading_all({"MAXFILEAGE": "7d", "maxFilesPerTrigger": "1"}))
+    ['MAXFILEAGE', 'ignoredPathSegmentRegex', 'maxFilesPerTrigger']
     """
     ours = {"maxFileAge": FOREVER, "ignoredPathSegmentRegex": _IGNORED}
     said = {name.lower() for name in options}
+    if not said.intersection(file_sizes.LIMITS):
+        ours["maxBytesPerTrigger"] = str(file_sizes.largest_batch())
     return {name: value for name, value in ours.items() if name.lower() not in said} | dict(options)
 
 

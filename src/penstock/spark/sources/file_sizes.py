@@ -1,8 +1,15 @@
-"""How much there is to read of streams that are files."""
+"""How much there is to read of streams that are files, and how much of it in one micro-batch.
+
+A batch takes all files that have come since the last one, so batches grow while a query falls
+behind, which makes it faster, and shrink when it has caught up. What bounds them is memory: a
+backlog of any size is read in batches of `largest_batch` bytes, unless the stream says how many.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import glob
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from penstock.model.streams import Stream
@@ -12,28 +19,47 @@ FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
 #: Bytes that one core reads sooner than two have been got to work.
 SMALL = 16 << 20
 
-_LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
+#: Options that limit a batch.
+LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
+#: Which part of the machine's memory a batch has in files: rows take several times as much as they
+#: do in compressed files, and are there several times while they are computed with.
+_PART, _LEAST = 32, 64 << 20
+
+
+def largest_batch() -> int:
+    """Bytes of files that one batch reads at the most."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(_LEAST, memory // _PART)
 
 
 def is_read_at_once(stream: Stream) -> bool:
     """Whether the first batch takes all files that are there."""
     options = (name.lower() for name, _ in stream.origin.options)
-    return stream.origin.format in FILE_FORMATS and not any(name in _LIMITS for name in options)
+    if stream.origin.format not in FILE_FORMATS or any(name in LIMITS for name in options):
+        return False
+    size = size_of(stream)
+    return size is not None and size <= largest_batch()
 
 
 def are_small(streams: Iterable[Stream]) -> bool:
     """Whether all streams are files of this machine, read at once, and small together."""
-    size = 0
-    for stream in streams:
-        path = stream.origin.path
-        if path is None or not is_read_at_once(stream):
-            return False
-        place = Path(local_path(path))
-        if not place.exists():
-            return False
-        files = place.rglob("*") if place.is_dir() else [place]
-        size += sum(file.stat().st_size for file in files if file.is_file())
-    return size <= SMALL
+    streams = list(streams)
+    if not all(map(is_read_at_once, streams)):
+        return False
+    return sum(size_of(stream) or 0 for stream in streams) <= SMALL
+
+
+def size_of(stream: Stream) -> int | None:
+    """Bytes of the files that are there now; None: they are not of this machine."""
+    path = stream.origin.path
+    files = [] if path is None else list(_files(local_path(path)))
+    return sum(file.stat().st_size for file in files) if files else None
+
+
+def _files(path: str) -> Iterator[Path]:
+    places = [path] if Path(path).exists() else glob.glob(path)
+    for place in map(Path, places):
+        yield from filter(Path.is_file, place.rglob("*") if place.is_dir() else [place])
 
 
 def local_path(path: str) -> str:
