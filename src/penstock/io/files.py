@@ -3,19 +3,16 @@
 A path is a file, a directory (all files of the format in it, by name) or a pattern with `*`. Files
 are read a block at a time. CSV is read as text and JSON as the values it holds; types come later,
 where a value that does not conform rejects one row instead of ending the file. A line that is not
-a row at all comes along as `rejected`. How CSV is written: see `csv_files`.
+a row at all comes along as `rejected`. See `csv_files` and `json_files`.
 
 Results of one run go to a directory of numbered parts.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -24,6 +21,7 @@ import pyarrow.parquet
 from penstock.errors import HostError, MalformedRow, NotExecutable
 from penstock.io.csv_files import OPTIONS as CSV_OPTIONS
 from penstock.io.csv_files import Style, cannot_be, names_in, read_csv, style_of
+from penstock.io.json_files import read_json
 from penstock.io.results import write_part
 from penstock.io.storage.hidden_files import files_of_format, is_empty, is_hidden
 from penstock.io.storage.output_folder import OutputFolder
@@ -70,11 +68,16 @@ def read_blocks(stream: Stream, rows_per_block: int) -> Iterator[FileBlock]:
         )
 
 
-def read_file(file: Path, stream: Stream, rows_per_block: int, hint: str) -> Iterator[FileBlock]:
-    """The rows of one file of a stream; `hint` says what to do if it cannot be read."""
+def read_file(
+    file: Path, stream: Stream, rows_per_block: int, hint: str, *, has_all: bool = True
+) -> Iterator[FileBlock]:
+    """The rows of one file of a stream; `hint` says what to do if it cannot be read.
+
+    Where a file need not have all columns, those that no object has are NULL.
+    """
     try:
-        for block in _reader(stream)(file, rows_per_block):
-            yield FileBlock(_columns(block.rows, stream, file), block.rejected)
+        for block in _reader(stream, has_all)(file, rows_per_block):
+            yield FileBlock(_columns(block.rows, stream, file, has_all), block.rejected)
     except (pa.ArrowInvalid, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as cause:
         raise HostError(
             f"cannot read `{file}` as {stream.origin.format}: {cause}", hint=hint
@@ -87,7 +90,7 @@ def csv_header(file: Path, stream: Stream) -> list[str] | None:
     return (names_in(file, style) or None) if style.names is None else None
 
 
-def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
+def _columns(rows: Rows, stream: Stream, file: Path, has_all: bool) -> Rows:
     """The stream's columns only."""
     wanted = [column.name for column in stream.arriving]
     if isinstance(rows, pl.DataFrame):
@@ -96,7 +99,7 @@ def _columns(rows: Rows, stream: Stream, file: Path) -> Rows:
         found = {n: n if n in rows.columns else by_case.get(n.lower(), n) for n in wanted}
         _check_present(list(found.values()), rows.columns, stream, file)
         return rows.select(pl.col(there).alias(name) for name, there in found.items())
-    if rows:
+    if rows and has_all:
         _check_present(wanted, {name: None for row in rows for name in row}, stream, file)
     # What an object leaves out is NULL.
     return [{name: row.get(name) for name in wanted} for row in rows]
@@ -121,30 +124,15 @@ def _read_parquet(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
             yield FileBlock(pl.DataFrame(pa.Table.from_batches([batch])))
 
 
-def _read_json(file: Path, rows_per_block: int) -> Iterator[FileBlock]:
-    # Line by line: read as one table, a value of another type in one row would change the others.
-    with file.open("rb") as lines:
-        while part := list(islice(lines, rows_per_block)):
-            objects = {place: _object(line) for place, line in enumerate(part) if line.strip()}
-            bad = [part[place] for place, value in objects.items() if value is None]
-            yield FileBlock(
-                [value for value in objects.values() if value is not None],
-                tuple(line.decode(errors="replace").strip() for line in bad),
-            )
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _reader(stream: Stream) -> Callable[[Path, int], Iterator[FileBlock]]:
+def _reader(stream: Stream, has_all: bool) -> Callable[[Path, int], Iterator[FileBlock]]:
     """What reads files as the stream's options say."""
-    if stream.origin.format != "csv":
-        return _read_parquet if stream.origin.format == "parquet" else _read_json
+    if stream.origin.format == "parquet":
+        return _read_parquet
+    if stream.origin.format == "json":
+        columns = stream.arriving
+        return lambda file, rows: (
+            FileBlock(*part) for part in read_json(file, rows, columns, has_all=has_all)
+        )
     style = _style(stream)
     return lambda file, rows: (FileBlock(*part) for part in read_csv(file, rows, style))
 

@@ -8,10 +8,10 @@ lies below the bound after the earlier micro-batches.
                                 settings they need; the user's own stays as it was
     jvm, java_classes           how Java and the Python workers are started sooner; classes of
                                 ours for Java (`java/`)
-    sources/                    any streaming format of Spark; JSON is read as text, and what does
+    sources/                    any streaming format of Spark; text is read as such, and what does
                                 not conform is marked on the JVM and rejected with the reason;
-                                parquet and CSV are read by the exchange itself; rows made by
-                                the program are spooled as files in the checkpoint
+                                parquet, CSV and JSON files are read by the exchange itself; rows
+                                made by the program are spooled as files in the checkpoint
     exchange/                   splits rows by a hash of the partitioning key, one Arrow block per
                                 group, and sends every group the newest time of the whole stream: a
                                 window closes in the batch that completes it, in every group,

@@ -25,12 +25,25 @@ TS = "2026-01-01 00:00:00"
         ("csv 'in' OPTIONS (timestampFormat 'dd.MM.yyyy')", False),
         ("csv 'in' OPTIONS (sep '||')", False),
         ("csv 's3://bucket/in'", False),
-        ("json 'in'", False),
+        ("json 'in'", True),
+        ("json 'in' OPTIONS (maxFilesPerTrigger '2')", True),
+        ("json 'in' OPTIONS (multiLine 'true')", False),
         ("parquet 'in' OPTIONS (mergeSchema 'true')", False),
     ],
 )
 def test_files_are_read_here_if_every_option_is_known(source: str, direct: bool) -> None:
     assert is_direct(declared(source)) is direct
+
+
+def test_objects_may_leave_out_what_they_like(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(f'{{"ts": "{TS}"}}\n{{"ts": "{TS}", "k": "x"}}\n[]\n')
+    [block] = read_file(str(tmp_path / "1.json"), declared(f"json '{tmp_path}'"))
+    assert block.rows.get_column("k").to_list() == [None]
+    assert block.rejected is not None
+    assert sorted(block.rejected.get_column("reason")) == [
+        "k: 'x' is not a valid INT",
+        "no row: []",
+    ]
 
 
 def test_lines_that_are_no_rows_and_values_that_do_not_conform_are_rejected(

@@ -1,9 +1,9 @@
-"""Parquet and CSV files read by ourselves.
+"""Parquet, CSV and JSON files read by ourselves.
 
 A row that Spark reads and hands to Python costs some 0.4 microseconds for the hop alone. Read here,
-one of three columns costs 0.03 in all from parquet, and 0.3 from CSV, values checked. So Spark only
-says which files are new, and keeps the books on them as on any file source; the task that packs
-rows reads them, or the one that folds them.
+one of three columns costs 0.03 in all from parquet, 0.3 from CSV and 0.6 from JSON, values checked.
+So Spark only says which files are new, and keeps the books on them as on any file source; the task
+that packs rows reads them, or the one that folds them.
 
 Only where both would see the same: files that lie in the file system, no options about what is in
 them but those that we know (`io/csv_files.py`), no columns that are names of directories.
@@ -62,7 +62,7 @@ def is_direct(stream: Stream) -> bool:
     """Whether the stream's files may be read without Spark."""
     origin = stream.origin
     return (
-        origin.format in ("parquet", "csv")
+        origin.format in ("parquet", "csv", "json")
         and origin.path is not None
         and bool(stream.arriving)
         and not stream.stamped
@@ -105,7 +105,7 @@ def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterat
     place = Path(local_path(path))
     if stream.origin.format == "parquet":
         return _read_parquet(place, stream, needed)
-    return _read_csv(place, stream)
+    return _read_text(place, stream)
 
 
 def _read_parquet(file: Path, stream: Stream, needed: Needed | None) -> Iterator[Conformed]:
@@ -125,8 +125,10 @@ def _read_parquet(file: Path, stream: Stream, needed: Needed | None) -> Iterator
         raise HostError(f"cannot read `{file}` as parquet: {cause}", hint=_UNREADABLE) from cause
 
 
-def _read_csv(file: Path, stream: Stream) -> Iterator[Conformed]:
-    for block in read_text_file(file, stream, ROWS, hint=_UNREADABLE):
+def _read_text(file: Path, stream: Stream) -> Iterator[Conformed]:
+    # Objects may leave out what they like, and a small file may have none with some column.
+    has_all = stream.origin.format == "csv"
+    for block in read_text_file(file, stream, ROWS, hint=_UNREADABLE, has_all=has_all):
         found = conform(stream, block.rows)
         if block.rejected:
             lines = lines_as_text(block.rejected, stream.arriving)

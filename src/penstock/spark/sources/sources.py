@@ -2,7 +2,7 @@
 
 Any streaming format Spark knows is a source: its name and options reach Spark unchanged. Spark
 reads, gives every column its declared type and turns times into ticks; only then do rows cross to
-Python. Parquet and CSV files are read there, without that crossing (`direct_files`).
+Python. Parquet, CSV and JSON files are read there, without that crossing (`direct_files`).
 """
 
 from __future__ import annotations
