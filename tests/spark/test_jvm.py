@@ -34,6 +34,11 @@ def test_options_of_the_users_come_last_and_count() -> None:
     assert settings_of(2, "spark://host:7077", {JAVA: "-Xss8m"})[JAVA] == "-Xss8m"
 
 
+def test_regions_are_large_unless_the_user_has_sized_the_heap() -> None:
+    assert "-XX:G1HeapRegionSize=" in settings_of(2)[JAVA]
+    assert "-XX:G1HeapRegionSize=" not in settings_of(2, conf={"spark.driver.memory": "1g"})[JAVA]
+
+
 def test_a_worker_does_without_sparks_zip_and_with_everything_else() -> None:
     paths = "/spark/python/lib/pyspark.zip:/spark/python/lib/py4j-0.10-src.zip:/my own:/src"
     told = subprocess.run(

@@ -63,7 +63,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 ARCHIVE = "penstock.zip"
 
 _STREAMING = "spark.sql.streaming."
-_JAVA = "spark.driver.extraJavaOptions"
+_JAVA, _MEMORY = "spark.driver.extraJavaOptions", "spark.driver.memory"
 #: How many partition groups there are.
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -119,7 +119,7 @@ def settings_of(
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "4g",
-        "spark.driver.memory": f"{_driver_gigabytes()}g",
+        _MEMORY: f"{_driver_gigabytes()}g",
         PARTITIONS: str(cores),
         **{f"spark.executorEnv.{name}": value for name, value in WORKERS.items()},
         **TUNING,
@@ -132,7 +132,9 @@ def settings_of(
 
 def _java(conf: Mapping[str, str]) -> dict[str, str]:
     """Options for Java: ours, and behind them the user's."""
-    ours = [*java_options(), region_size(_driver_gigabytes())]
+    # A heap that the user has sized may be too small for them.
+    regions = [] if _MEMORY in conf else [region_size(_driver_gigabytes())]
+    ours = [*java_options(), *regions]
     return {_JAVA: " ".join([*ours, *filter(None, [conf.get(_JAVA)])])}
 
 

@@ -34,6 +34,7 @@ def test_what_is_not_here_is_not_small(source: str) -> None:
 
 
 def test_a_limit_per_batch_may_leave_files_for_the_next(tmp_path: Path) -> None:
+    assert is_read_at_once(declared(f"csv '{tmp_path}'"))
     (tmp_path / "1.csv").write_text("123456")
     assert is_read_at_once(declared(f"csv '{tmp_path}'"))
     assert is_read_at_once(declared(f"csv '{tmp_path}/*.csv'"))

@@ -51,15 +51,14 @@ def are_small(streams: Iterable[Stream]) -> bool:
 
 def size_of(stream: Stream) -> int | None:
     """Bytes of the files that are there now; None: they are not of this machine."""
-    path = stream.origin.path
-    files = [] if path is None else list(_files(local_path(path)))
-    return sum(file.stat().st_size for file in files) if files else None
+    path = local_path(stream.origin.path or "")
+    places = [Path(path)] if path and Path(path).exists() else list(map(Path, glob.glob(path)))
+    files = (file for place in places for file in _files(place))
+    return sum(file.stat().st_size for file in files) if places else None
 
 
-def _files(path: str) -> Iterator[Path]:
-    places = [path] if Path(path).exists() else glob.glob(path)
-    for place in map(Path, places):
-        yield from filter(Path.is_file, place.rglob("*") if place.is_dir() else [place])
+def _files(place: Path) -> Iterator[Path]:
+    return filter(Path.is_file, place.rglob("*") if place.is_dir() else [place])
 
 
 def local_path(path: str) -> str:
