@@ -62,10 +62,10 @@ class HandOver:
         return file
 
 
-def taken(payload: bytes) -> pl.DataFrame:
+def taken(payload: bytes | bytearray) -> pl.DataFrame:
     """The rows of a payload, wherever they are."""
     if not payload.startswith(_NAMED):
-        return from_ipc(payload)
+        return from_ipc(bytes(payload))
     file = Path(os.fsdecode(bytes(payload[len(_NAMED) :])))
     rows = map_rows(file)
     if rows is None:
