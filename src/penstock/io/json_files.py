@@ -1,9 +1,9 @@
 """JSON files, an object a line, a block at a time.
 
 Nearly always all lines of a block have the types that are declared; then Arrow reads the block as a
-whole, some seven times as fast as line by line. Where it is in any doubt about a line, all lines of the
-block are read one by one, as the values they hold: then a value of another type, or a line that is
-no object, concerns its row and no other. Both give the same rows.
+whole, some seven times as fast as line by line. Where it is in any doubt about a line, all lines of
+the block are read one by one, as the values they hold: then a value of another type, or a line that
+is no object, concerns its row and no other. Both give the same rows.
 """
 
 from __future__ import annotations
