@@ -20,7 +20,6 @@ from penstock.kernel.joins.keyed import KeyBounds
 from penstock.kernel.joins.pairs import Pairing, Pairs
 from penstock.kernel.joins.purge import goes_at
 from penstock.kernel.joins.reach import Reach
-from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.side import NAMES, Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
@@ -43,25 +42,19 @@ class PairInputs(Inputs):
         self.keys = KeyBounds(spec, self)
         self.band = spec.band
         self._kind = spec.kind
-        self._unmatched = [Unmatched(side.on) for side in self.sides]
+        self._unmatched = [Unmatched(side.on, side.store) for side in self.sides]
         self.pairing = Pairing(spec, self.sides)
 
     def tables(self) -> dict[str, str]:
         told_apart = [side for side in (0, 1) if self._kind.tells_apart(side)]
-        waiting = {
-            f"{NAMES[side]}_{role}": self.times[side]
-            for side in told_apart
-            for role in ("waiting", "met")
-        }
-        return super().tables() | waiting
+        return super().tables() | {f"{NAMES[side]}_met": self.times[side] for side in told_apart}
 
     def stored(self, side: int) -> SegmentTable:
         return self.state.table(NAMES[side])
 
-    def _waiting(self, side: int) -> tuple[SegmentTable, SegmentTable]:
-        """Rows without a partner so far, and numbers of those that have met one."""
-        name = NAMES[side]
-        return self.state.table(f"{name}_waiting"), self.state.table(f"{name}_met")
+    def _met(self, side: int) -> SegmentTable:
+        """Numbers of stored rows that came without a partner and have met one since."""
+        return self.state.table(f"{NAMES[side]}_met")
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -83,8 +76,7 @@ class PairInputs(Inputs):
         other, first = 1 - port, None
         if self._kind.tells_apart(other):
             times = pairs.rows.get_column(self.times[other]).to_numpy()
-            _, met = self._waiting(other)
-            first = self._unmatched[other].meet(met, pairs.numbers, times)
+            first = self._unmatched[other].meet(self._met(other), pairs.numbers, times)
         if not self._kind.is_one_sided:
             yield pairs.rows
         elif self._kind is JoinKind.SEMI:
@@ -104,7 +96,7 @@ class PairInputs(Inputs):
             lone = np.ones(len(times), np.bool_)
             if pairs is not None:
                 lone[pairs.new] = False
-            rows = self._number(port, rows, lone & needed)
+            rows = self._numbered(rows, lone & needed)
             if not needed.all():
                 yield from self._alone(port, rows.filter(lone & ~needed))
             if self._kind.is_one_sided:
@@ -113,18 +105,15 @@ class PairInputs(Inputs):
             rows, times = rows.filter(needed), times[needed]
         self.sides[port].store.add(self.stored(port), rows, times)
 
-    def _number(self, port: int, rows: pl.DataFrame, lone: Mask) -> pl.DataFrame:
-        """Number the lone rows, and let them wait where they come out in the end."""
+    def _numbered(self, rows: pl.DataFrame, lone: Mask) -> pl.DataFrame:
+        """The rows, of which the lone ones get a number."""
         numbers = np.where(lone, self.state.numbered + np.cumsum(lone), NOBODY)
         self.state.numbered += int(lone.sum())
-        rows = rows.with_columns(pl.Series(NUMBER, numbers))
-        if self._kind.keeps_alone(port):
-            self._waiting(port)[0].append_sorted(rows.filter(lone).drop(CODE))
-        return rows
+        return rows.with_columns(pl.Series(NUMBER, numbers))
 
-    def _alone(self, port: int, rows: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
+    def _alone(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Rows that have no partner, if the kind wants them."""
-        if rows is not None and rows.height and self._kind.keeps_alone(port):
+        if rows.height and self._kind.keeps_alone(port):
             yield self.pairing.alone(port, rows)
 
     # -- the same in parts --------------------------------------------------------------------
@@ -147,23 +136,29 @@ class PairInputs(Inputs):
     # -- forgetting ---------------------------------------------------------------------------
 
     def purge(self, port: int, keep_from: int) -> Iterator[pl.DataFrame]:
-        super().purge(port, keep_from)
+        if self._kind.keeps_alone(port):
+            since = self.state.left_below[port]
+            stored, met = self.stored(port), self._met(port)
+            for alone in self._unmatched[port].leave(stored, met, since, keep_from):
+                yield self.pairing.alone(port, alone)
+            self.state.left_below[port] = max(since, keep_from)
         if self._kind.tells_apart(port):
-            alone = self._unmatched[port].leave(*self._waiting(port), keep_from)
-            yield from self._alone(port, alone)
+            self._unmatched[port].forget(self._met(port), keep_from)
+        super().purge(port, keep_from)
 
     def purge_where(
         self, port: int, over: Callable[[pl.DataFrame], Mask], *, much: int | None
     ) -> Iterator[pl.DataFrame] | None:
         """Forget rows that are over before their time; None: more than `much` would be looked at
         and nobody waits for it."""
-        if self._kind.tells_apart(port):
-            alone = self._unmatched[port].leave_where(*self._waiting(port), over)
-        elif much is not None and self.stored(port).rows > much:
+        told_apart = self._kind.tells_apart(port)
+        if not told_apart and much is not None and self.stored(port).rows > much:
             return None
-        else:
-            alone = None
-        self.stored(port).take_where(over)
+        forgotten = self.stored(port).take_where(over)
+        if not told_apart or not forgotten:
+            return iter(())
+        met, since = self._met(port), self.state.left_below[port]
+        alone = self._unmatched[port].alone(pl.concat(forgotten), met, since)
         return self._alone(port, alone)
 
     # -- what waits ---------------------------------------------------------------------------
@@ -172,7 +167,8 @@ class PairInputs(Inputs):
         """Rows that may turn out to have no partner; others wait only for those to come."""
         for side, unmatched in enumerate(self._unmatched):
             if self._kind.keeps_alone(side):
-                first = unmatched.first(*self._waiting(side))
+                since = self.state.left_below[side]
+                first = unmatched.first(self.stored(side), self._met(side), since)
                 if first is not None:
                     time, certain = first
                     yield replace(self._leaving_alone(side, time), certain=certain)

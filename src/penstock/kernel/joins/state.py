@@ -26,6 +26,7 @@ class JoinState(State):
     # bounds on single keys, by key pattern: what came, and what was sent on
     keyed: list[dict[str, int]]
     keyed_sent: list[dict[str, int]]
+    left_below: list[int]  # rows without a partner below have left
     numbered: int = 0  # rows that it must be known of whether they have met a partner
     hashed_by: str = HASHED_BY
     noted: dict[str, Any] = field(default_factory=dict)  # by the tactic
@@ -50,7 +51,9 @@ def join_state(ports: int, tables: Mapping[str, str]) -> JoinState:
     """A state with these tables: name -> the column that tells its rows' time."""
     fields = [(name, SegmentTable, table(on)) for name, on in tables.items()]
     made: JoinState = make_dataclass("JoinState", fields, bases=(JoinState,))(
-        *([BEGINNING] * ports for _ in range(3)), *([{} for _ in range(ports)] for _ in range(2))
+        *([BEGINNING] * ports for _ in range(3)),
+        *([{} for _ in range(ports)] for _ in range(2)),
+        [BEGINNING] * ports,
     )
     made.latest = [{} for _ in range(ports)]
     return made

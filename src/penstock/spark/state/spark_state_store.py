@@ -36,7 +36,7 @@ from penstock.spark.group_host import GroupHost
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
-FORMAT = 4
+FORMAT = 5
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
