@@ -96,7 +96,7 @@ def a_query_that_asks_what_is_already_computed_joins_in(draw: Draw) -> None:
     first = engine.sql(text)
     feed(engine, events[:comes])
     early = rows_of(first.fetch())
-    second = engine.sql(text)
+    second = engine.sql(f"CREATE QUERY second FROM STATE AS {text}")
     feed(engine, events[comes:])
     engine.finish()
     # It shares the state, so windows that began before it came are whole.

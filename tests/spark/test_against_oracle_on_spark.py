@@ -158,7 +158,7 @@ def run(spark: SparkSession, program: Program, folder: Path) -> dict[str, list[d
         checkpoint,
         batches.__setitem__,
         lambda report: None,
-        dict,
+        lambda batch: {},
     )
     attempts = Attempts("test", lambda: pipeline.start("0 seconds"))
     attempts.begin()

@@ -15,6 +15,7 @@ from penstock.optimizer.physical import Program, from_json, to_json, walk
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.nodes import Node
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.rows.choice import GROUPS
 from penstock.spark.state.checkpoint import Continued
@@ -55,7 +56,8 @@ def left_by(program: Program) -> Continued:
     written = json.loads(json.dumps(to_json(program.plans)))
     streams = tuple(stream.name for stream in program.streams)
     plans = from_json(written)
-    return Continued(Path(), plans, program.asked, streams, program.options, GROUPS)
+    keys = partitioning(*program.queries.values())
+    return Continued(Path(), plans, program.asked, streams, program.options, GROUPS, keys, {})
 
 
 class Runs:

@@ -32,10 +32,12 @@ class FakeSparkQuery:
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
     """An engine whose pipelines are not Spark's."""
     pipeline = SimpleNamespace(
-        control=ControlStream(tmp_path / "control"), start=lambda interval: FakeSparkQuery()
+        control=ControlStream(tmp_path / "control"),
+        start=lambda interval: FakeSparkQuery(),
+        epochs=None,
     )
     monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
-    monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, frames: pipeline)
+    monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, program, frames: pipeline)
     engine = Engine()
     engine.sql(
         "SET ets = none;"

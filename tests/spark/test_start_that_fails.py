@@ -17,7 +17,7 @@ class FakeRunning:
     made = 0
     query = object()
 
-    def __init__(self, engine: Engine, group: Any) -> None:
+    def __init__(self, engine: Engine, group: Any, *, accept_changes: bool = False) -> None:
         FakeRunning.made += 1
         self.number, self.group = FakeRunning.made, group
 

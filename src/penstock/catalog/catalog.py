@@ -20,6 +20,7 @@ from penstock.errors import (
     UnknownName,
     positioned,
 )
+from penstock.model.begin import Begin
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
@@ -97,6 +98,7 @@ class QueryEntry:
     sql: str
     options: Options
     sink: Sink | None = None
+    begin: Begin | None = None  # from when on it sees rows; None: as it does unless told
     kind = "query"
 
 
@@ -191,6 +193,7 @@ class Catalog:
                 statement.sql,
                 self.settings.options,
                 statement.sink,
+                statement.begin,
             )
 
     def named(self, statement: BareSelect) -> CreateQuery:

@@ -52,6 +52,16 @@ def run(
     follow: Annotated[
         bool, typer.Option("--follow", help="Keep reading new files until Ctrl-C.")
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Only say which queries go on, come, change and go, and run nothing."
+        ),
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Forget what queries have kept that changed or are gone."),
+    ] = False,
     packages: Annotated[
         str | None,
         typer.Option(
@@ -69,6 +79,9 @@ def run(
     At the end of finite inputs all windows that have rows are closed. The same command, called
     again, reads the files that were added since: closed windows stay closed, and rows for them are
     late. --keep-open leaves the last windows open for the next run.
+
+    The file may have been edited in between: queries that are the same go on, new ones begin, and
+    for those that changed or are gone --yes is needed, because what they kept is forgotten.
     """
     from penstock.plan.notices import notices
     from penstock.sql.parse.parser import parse
@@ -79,7 +92,7 @@ def run(
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if local:
             given = master or checkpoint or seconds or keep_open or follow or packages or conf
-            if given:
+            if given or dry_run or yes:
                 raise typer.BadParameter(
                     "--local reads files to their end and takes no other options"
                 )
@@ -88,8 +101,18 @@ def run(
             limit = None if seconds is None else seconds_in(seconds)
             settings = spark_settings(conf or [], packages)
             engine, explained = run_on_spark(
-                text, master, checkpoint, limit, keep_open, settings, follow
+                text,
+                master,
+                checkpoint,
+                limit,
+                keep_open,
+                settings,
+                follow,
+                dry_run=dry_run,
+                yes=yes,
             )
+            if dry_run:
+                return
     declared = {entry.name: entry.plan for entry in engine.catalog.queries}
     told = notices(len(parse(text)), declared, shown=isinstance(explained, str))
     for notice in told:
@@ -128,13 +151,16 @@ def run_on_spark(
     keep_open: bool = False,
     conf: dict[str, str] | None = None,
     follow: bool = False,
+    *,
+    dry_run: bool = False,
+    yes: bool = False,
 ) -> tuple[Engine, Any]:
     from penstock.spark import session
     from penstock.spark.sources.file_sizes import are_small
 
     to_end = not follow and not keep_open and seconds is None
     streams = streams_to_run(text)
-    if streams is not None:
+    if streams is not None and not dry_run:
         if to_end and are_small(streams):
             conf = session.for_short_run(conf or {})
         session.begin_session(master=master, conf=conf)  # while everything else is imported
@@ -145,8 +171,11 @@ def run_on_spark(
     explained = engine.sql(text)
     if not engine.queries:
         return engine, explained
+    check_changes(engine, dry_run=dry_run, yes=yes)
+    if dry_run:
+        return engine, explained
     print("starting Spark …", file=sys.stderr, flush=True)
-    engine.start(to_end=to_end)
+    engine.start(to_end=to_end, accept_changes=True)
     kept: list[Path] = []
     try:
         # Asked once: between two looks a trigger may be at work again, finding nothing.
@@ -162,6 +191,27 @@ def run_on_spark(
     for place in kept:
         print(f"the same command continues from {place}", file=sys.stderr)
     return engine, explained
+
+
+def check_changes(engine: Engine, *, dry_run: bool, yes: bool) -> None:
+    """Say how the queries differ from those of their checkpoints; refuse what is not confirmed."""
+    from penstock.errors import HostError
+
+    found = engine.changes()
+    for place, changes in found.items():
+        if dry_run or changes.differences or changes.added:
+            print(f"{place}:\n{changes.as_text()}", file=sys.stderr)
+        if changes.refused:
+            continue  # which is said when it is started, with the way out
+        if changes.lose_state and not yes and not dry_run:
+            names = ", ".join(changes.lose_state)
+            raise HostError(
+                f"what {names} kept in the checkpoint `{place}` would be forgotten",
+                hint="--yes does so and goes on; or declare them as they were, or under other "
+                "names beside those that were there",
+            )
+    if dry_run and not found:
+        print("no checkpoint is there: all queries begin", file=sys.stderr)
 
 
 def streams_to_run(text: str) -> list[Stream] | None:

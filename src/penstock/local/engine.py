@@ -31,13 +31,16 @@ from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.kernel.state import TableDescription
 from penstock.local.query import LocalQuery, sink_of
+from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin
 from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.optimize import since_in_state, since_of
 from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
+from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
@@ -49,6 +52,8 @@ from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.sql.parse.statements import Sink
 
+#: A name that no query has: of one that is about to replace another.
+_REPLACING = "\nreplacing"
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
 ROWS_PER_BLOCK = 100_000
 #: Rows taken from an iterable at a time: it may be slow, and answers wait for them.
@@ -71,6 +76,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._program_of: dict[str, Program] = {}
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
+        #: How often queries have come to streams that had rows, and whether rows came since.
+        self._span, self._had_rows = 0, False
         self._stopped = False
         self._late: dict[str, FileSink | ConsoleSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
@@ -86,6 +93,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         """
         name = self.declared_stream(stream).name
         self._check_runs(f"no rows go into stream `{name}`")
+        self._had_rows = True
         self._host.push(name, rows)
         self._run()
 
@@ -255,6 +263,32 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 hint=f"this host writes INTO console, or a directory as: {', '.join(SINK_FORMATS)}",
             )
         check_unused(sink.path)
+
+    def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
+        if self._had_rows:
+            self._span, self._had_rows = self._span + 1, False
+        if begin is Begin.START and self._span:
+            raise NotExecutable(
+                f"query `{name}` cannot begin FROM START: rows that have come are not kept in this "
+                "process",
+                hint="FROM NOW or FROM STATE; or declare it before the first row; or run it on "
+                "Spark, where files are read again",
+            )
+        if begin is Begin.STATE:
+            found = since_in_state(plan, self._options_of(name, plan), self._plans)
+            return self._span if found is None else found
+        replaced = self.catalog.get(name)
+        if begin is None and isinstance(replaced, QueryEntry):
+            return since_of(self._program_of[replaced.name].plans[replaced.name])
+        return self._span
+
+    def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> LocalQuery:
+        # Operators that both need must never be without a reader.
+        self._host.add_plans({_REPLACING: program.plans[entry.name]})
+        try:
+            return super()._query_replaced(name, entry, program)
+        finally:
+            self._host.remove_query(_REPLACING)
 
     def _query_declared(self, entry: QueryEntry, program: Program) -> LocalQuery:
         # What is still on its way belongs to the queries that were there when it was pushed.

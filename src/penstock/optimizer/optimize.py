@@ -7,7 +7,8 @@
     physical plans
 
 A query that has no operators is refused here, when it is declared. `running` are the plans of
-queries that run: a query that comes later uses their operators where they suit.
+queries that run: a query that comes later uses their operators where they suit, and where both see
+the same rows, that is, `since` the same change (`SourceSpec`).
 """
 
 from __future__ import annotations
@@ -41,11 +42,21 @@ from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
-from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
+from penstock.optimizer.specs import (
+    BucketSpec,
+    MeldSpec,
+    ProjectSpec,
+    SelectSpec,
+    SourceSpec,
+    StaticJoinSpec,
+)
 from penstock.optimizer.statistics import Statistics, sharers
 from penstock.plan import nodes
 from penstock.plan.graph import fold, streams_of
 from penstock.plan.waiting import waits
+
+#: Operators that keep nothing of the rows that they have seen.
+_STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
 
 #: Rewrites of logical plans, in their order.
 RULES = (in_order, late_rows, adapt_union_inputs, shape_joins, prune)
@@ -59,6 +70,7 @@ def optimize(
     statistics: Statistics | None = None,
     *,
     running: Plans | None = None,
+    since: int = 0,
 ) -> Program:
     """The operators for all queries together; NotExecutable if one of them has none."""
     options, statistics = options or Options(), statistics or Statistics()
@@ -66,24 +78,64 @@ def optimize(
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
-    plans: Plans = {name: _lower(query, options, statistics) for name, query in queries.items()}
+    plans: Plans = {
+        name: _lower(query, options, statistics, since) for name, query in queries.items()
+    }
     for fit in FITTING:
         plans = fit(plans, running or {})
     streams = tuple(streams_of(*queries.values()).values())
     return Program(streams, dict(queries), plans, options, asked)
 
 
-def go_on(queries: Queries, options: Options, kept: Plans, asked: Mapping[str, str]) -> Program:
+def go_on(
+    queries: Queries,
+    options: Options,
+    kept: Plans,
+    asked: Mapping[str, str],
+    since: Mapping[str, int] | None = None,
+) -> Program:
     """Queries of which some go on by the plans that they had, and others come beside them.
 
     What would be chosen today may be something else. A query that asks for something else than
-    before gets operators as any other.
+    before gets operators as any other; `since` tells from which change on queries see rows that do
+    not go on.
     """
-    known = optimize({name: query for name, query in queries.items() if name in kept}, options)
-    same = {name: kept[name] for name in known.plans if known.asked[name] == asked[name]}
-    plans = {**known.plans, **with_tables(same, known.plans)}
-    others = {name: query for name, query in queries.items() if name not in kept}
-    return replace(known, plans=plans) | optimize(others, options, running=plans)
+    same = {
+        name: query
+        for name, query in queries.items()
+        if name in kept and digest_of(query) == asked[name]
+    }
+    known = optimize(same, options)
+    program = replace(known, plans=with_tables({name: kept[name] for name in same}, known.plans))
+    others = {name: query for name, query in queries.items() if name not in same}
+    return beside(program, others, since)
+
+
+def beside(program: Program, queries: Queries, since: Mapping[str, int] | None = None) -> Program:
+    """A program with further queries, which use operators that run where these suit them."""
+    numbers = {name: (since or {}).get(name, 0) for name in queries}
+    for number in sorted(set(numbers.values())):
+        together = {name: query for name, query in queries.items() if numbers[name] == number}
+        program |= optimize(together, program.options, running=program.plans, since=number)
+    return program
+
+
+def since_of(plan: PhysicalPlan) -> int:
+    """From which change on a plan sees rows."""
+    return max(p.spec.since for p in plan.walk() if isinstance(p.spec, SourceSpec))
+
+
+def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int | None:
+    """Since when a query would see rows by what running operators keep, from as far back as can be.
+
+    None: it has no operator with state in common with them.
+    """
+    there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, _STATELESS)}
+    for since in sorted({since_of(plan) for plan in running.values()}):
+        found = optimize({"": query}, options, running=running, since=since)
+        if there.intersection(walk(found.plans.values())):
+            return since
+    return None
 
 
 def with_tables(kept: Plans, now: Plans) -> Plans:
@@ -129,15 +181,16 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
     raise PenstockBug(f"no operators for {type(node).__name__}")
 
 
-def _lower(query: nodes.Node, options: Options, statistics: Statistics) -> PhysicalPlan:
+def _lower(query: nodes.Node, options: Options, statistics: Statistics, since: int) -> PhysicalPlan:
     """The operators for a query."""
     # Queries that wait for nothing have no results that a late row could change.
     with_late = not waits(query, options.merges)
 
     def lowered(node: nodes.Node, below: tuple[PhysicalPlan, ...]) -> PhysicalPlan:
         if isinstance(node, nodes.Source):
-            source = SourceSpec.of(node.stream, with_late=with_late)
+            source = SourceSpec.of(node.stream, with_late=with_late, since=since)
             reason = f"where rows come in{', late ones too' if with_late else ''}"
+            reason += f", from change {since} on" if since else ""
             return PhysicalPlan(source, (), node.label, reason)
         if isinstance(node, nodes.WindowAggregate) and node.has_several_windows:
             below = tuple(lowered(part, below) for part in node.apart)

@@ -13,10 +13,10 @@ have equal fingerprints, so they are built once, and state is found again by the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from penstock.model.streams import Stream
 from penstock.optimizer.codec import canonical, decode, encode
@@ -24,6 +24,8 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
 from penstock.plan.graph import distinct, rewrite
 from penstock.plan.nodes import Node, Source
+
+T = TypeVar("T")
 
 Queries: TypeAlias = Mapping[str, Node]
 """Logical plans by the names of their queries."""
@@ -134,6 +136,17 @@ class Program:
             {**self.plans, **later.plans},
             self.options,
             {**self.asked, **later.asked},
+            self.reason,
+        )
+
+    def without(self, names: Collection[str]) -> Program:
+        """The same without some queries; streams stay, whoever reads them."""
+
+        def left(of: Mapping[str, T]) -> dict[str, T]:
+            return {name: each for name, each in of.items() if name not in names}
+
+        return replace(
+            self, queries=left(self.queries), plans=left(self.plans), asked=left(self.asked)
         )
 
 

@@ -42,13 +42,18 @@ class Spec:
 
 @dataclass(frozen=True)
 class SourceSpec(Spec):
-    """Where a stream's rows come in; `with_late`: also those below its bound."""
+    """Where a stream's rows come in; `with_late`: also those below its bound.
+
+    `since` tells from when on: operators over rows of different spans are different operators, with
+    state of their own. 0 is the beginning; a later number names a change of the running program.
+    """
 
     stream: Stream
     with_late: bool = False
+    since: int = 0
 
     @classmethod
-    def of(cls, stream: Stream, *, with_late: bool = False) -> SourceSpec:
+    def of(cls, stream: Stream, *, with_late: bool = False, since: int = 0) -> SourceSpec:
         """Without the secrets by which the source is read: with others it is still the same."""
         origin = stream.origin
         shown = replace(
@@ -56,7 +61,7 @@ class SourceSpec(Spec):
             path=None if origin.path is None else redacted(origin.path),
             options=tuple(sorted(redacted_options(origin.options).items())),
         )
-        return cls(replace(stream, origin=shown), with_late)
+        return cls(replace(stream, origin=shown), with_late, since)
 
     @property
     def name(self) -> str:

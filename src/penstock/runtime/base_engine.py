@@ -16,6 +16,7 @@ from penstock.errors import NotExecutable, QueryError, UnknownName, positioned
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
+from penstock.model.begin import Begin
 from penstock.model.punctuation import Where, where_of
 from penstock.model.releases import Releases
 from penstock.model.schema import Column, suggest
@@ -83,8 +84,11 @@ class BaseEngine(ABC, Generic[Q]):
         narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
-        for statement in parse(text, self.catalog.parameters):
-            outcome = self.execute(statement)
+        try:
+            for statement in parse(text, self.catalog.parameters):
+                outcome = self._execute(statement)
+        finally:
+            self._follow_statements()
         return outcome
 
     def query(self, name: str) -> Q:
@@ -112,10 +116,15 @@ class BaseEngine(ABC, Generic[Q]):
             return f"{explain_logical(plan)}\n\n{error.message}"
         return explain(program.plans[name])
 
-    def _optimized(self, name: str, plan: Node) -> Program:
+    def _optimized(self, name: str, plan: Node, begin: Begin | None = None) -> Program:
         """The operators that a query would get now; NotExecutable if there are none."""
         options = self._options_of(name, plan)
-        return optimize({name: plan}, options, self._statistics, running=self._plans)
+        since = self._since(name, plan, begin)
+        return optimize({name: plan}, options, self._statistics, running=self._plans, since=since)
+
+    def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
+        """From which change on a query sees rows that is declared now (`SourceSpec`)."""
+        return 0
 
     def _options_of(self, name: str, plan: Node) -> Options:
         """What a query runs by; one that is not declared would go by what is set now."""
@@ -291,6 +300,11 @@ class BaseEngine(ABC, Generic[Q]):
     @abstractmethod
     def _query_dropped(self, name: str) -> None: ...
 
+    def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> Q:
+        """A query is in the catalog instead of the one that was called so; gives its handle."""
+        self._query_dropped(name)
+        return self._query_declared(entry, program)
+
     @abstractmethod
     def _stream_declared(self, entry: StreamEntry) -> None:
         """A stream is in the catalog. An older one of that name is gone."""
@@ -302,10 +316,19 @@ class BaseEngine(ABC, Generic[Q]):
     def _settings_changed(self) -> None:
         """Follow the settings, or refuse what this host cannot honour before following any."""
 
+    def _follow_statements(self) -> None:  # most hosts follow each at once
+        """Statements that were given together have been carried out."""
+
     # -----------------------------------------------------------------------------------------
 
     def execute(self, statement: Statement) -> Q | str | None:
         """Carry out one statement."""
+        try:
+            return self._execute(statement)
+        finally:
+            self._follow_statements()
+
+    def _execute(self, statement: Statement) -> Q | str | None:
         match statement:
             case Explain():
                 return self._explain(statement)
@@ -349,7 +372,7 @@ class BaseEngine(ABC, Generic[Q]):
     def _declare(self, statement: CreateQuery) -> Q:
         entry = self.catalog.bind_query(statement)
         with positioned(statement.position):
-            program = self._optimized(entry.name, entry.plan)
+            program = self._optimized(entry.name, entry.plan, entry.begin)
             self._check(entry, program)
             if entry.sink is not None:
                 self._check_sink(entry.sink)
@@ -357,7 +380,7 @@ class BaseEngine(ABC, Generic[Q]):
             replaced = self.catalog.get(entry.name)
             self.catalog.add_query(entry)
         if replaced is not None:
-            self._query_dropped(replaced.name)
+            return self._query_replaced(replaced.name, entry, program)
         return self._query_declared(entry, program)
 
     def _check_late(self, statement: CreateStream) -> None:

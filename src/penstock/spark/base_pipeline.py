@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
+from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.session import PARTITIONS, changed
@@ -28,7 +29,8 @@ class BasePipeline(ABC):
     """One Spark streaming query, not started yet.
 
     `keys` are those by which streams are partitioned; `frames` the streams as Spark reads them;
-    `sinks` those that tasks may write results to: format and folder, by query.
+    `sinks` those that tasks of a batch may write results to: format and folder, by query. The
+    program may change while it runs, where there are `epochs`.
     """
 
     spark: SparkSession
@@ -38,12 +40,13 @@ class BasePipeline(ABC):
     checkpoint: Checkpoint
     deliver: Callable[[int, Sequence[OutputRows]], None]
     report: Callable[[BatchReport], None]
-    sinks: Callable[[], Mapping[str, Sequence[str]]]
+    sinks: Callable[[int], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
 
     def __post_init__(self) -> None:
         self.control = ControlStream(self.checkpoint.control)
         self.query: StreamingQuery | None = None
+        self.epochs: Epochs | None = None
         self._answers = self._computed()
 
     def start(self, interval: str) -> StreamingQuery:

@@ -7,15 +7,18 @@
     engine.query("talkers").results()
 
 Queries that are declared when `start` is called are distributed over as few pipelines as suit them
-(`placement/pipeline_groups.py`). The checkpoint of a pipeline lies where the user says, else beside
-the first file its queries write to; a pipeline that writes no files keeps it in a temporary folder,
-and cannot be continued.
+(`placement/pipeline_groups.py`). From then on queries come and go while these run: one that is
+declared joins a pipeline that suits it with the next batch, or gets one of its own, and one that is
+dropped leaves with the next batch; the others lose, repeat and delay nothing. The checkpoint of a
+pipeline lies where the user says, else beside the first file its queries write to; a pipeline that
+writes no files keeps it in a temporary folder, and cannot be continued.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,10 +32,11 @@ from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import SINK_FORMATS
+from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream
-from penstock.optimizer.optimize import optimize
+from penstock.optimizer.optimize import optimize, since_in_state, since_of
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
@@ -57,7 +61,8 @@ from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.sources.sources import columns_of, is_finite, open_stream
-from penstock.spark.state.checkpoint import beside, continued_in
+from penstock.spark.state.checkpoint import beside, continued_in, describe
+from penstock.spark.state.program_changes import ProgramChanges, program_changes
 from penstock.spark.working_session import adopted, take_over, working_session
 from penstock.sql.parse.statements import Sink
 
@@ -87,6 +92,10 @@ class Engine(BaseEngine[SparkQuery]):
         self._running: list[RunningPipeline] = []
         self._tallies: dict[str, StreamTallies] = {}
         self._common = Options()  # what all queries have in common of them
+        self._interval: str | None = None  # between batches; None: it is not started
+        self._accepts = False  # that queries are others than in their checkpoints
+        self._dropped: dict[RunningPipeline, list[SparkQuery]] = {}  # that are to leave
+        self._apart: dict[str, str] = {}  # why a query has a pipeline of its own
 
     @property
     def spark(self) -> SparkSession:
@@ -107,14 +116,14 @@ class Engine(BaseEngine[SparkQuery]):
         is_declared = self._declared(name, plan) is not None
         running = self._running_of(name) if is_declared else None
         if running is not None:
-            shown = explain_pipeline(running.group, running.program)
+            shown = explain_pipeline(running.group, running.program, running.came)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
         planned = self._planned() if is_declared else []
         group = next((group for group in planned if name in group.queries), alone)
         return explain_planned(group, self.catalog.streams)
 
-    def _optimized(self, name: str, plan: Node) -> Program:
+    def _optimized(self, name: str, plan: Node, begin: Begin | None = None) -> Program:
         # Queries that run do so in graphs of their own.
         return optimize({name: plan}, self._options_of(name, plan))
 
@@ -128,22 +137,47 @@ class Engine(BaseEngine[SparkQuery]):
 
     # -- running ------------------------------------------------------------------------------
 
-    def start(self, *, interval: str = "0 seconds", to_end: bool = False) -> None:
-        """Start every query that is declared and not running.
+    def start(
+        self,
+        *,
+        interval: str = "0 seconds",
+        to_end: bool = False,
+        accept_changes: bool = False,
+    ) -> None:
+        """Start every query that is declared and not running; later ones start by themselves.
 
         `to_end` says that only files which are there now are to be read, and that `finish` follows:
         the batch that reads them then closes all windows too, if it can read them all and no
-        checkpoint is kept.
+        checkpoint is kept. With `accept_changes` queries may be others than those that their
+        checkpoint was left by (`changes` tells): what only those have kept is forgotten.
         """
-        planned = self._planned(is_small=to_end and self._is_small())
+        self._interval, self._accepts = interval, accept_changes
+        self._start(self._planned(is_small=to_end and self._is_small()), to_end=to_end)
+
+    def _start(self, planned: Sequence[PipelineGroup], *, to_end: bool = False) -> None:
+        """Start pipelines."""
+        assert self._interval is not None
         streams = [entry.stream for entry in self.catalog.streams]
         places = [(group.keys, self._checkpoint_of(group)) for group in planned]
         self._brought.place(streams, places)
         for group in planned:
-            running = RunningPipeline(self, group)
-            running.start(interval, to_end=to_end)
+            running = RunningPipeline(self, group, accept_changes=self._accepts)
+            running.start(self._interval, to_end=to_end)
             self._running.append(running)
         self._brought.start(self._rows_read)
+
+    def changes(self) -> dict[Path, ProgramChanges]:
+        """By checkpoint, how queries that are declared differ from those it was left by."""
+        planned = self._planned(accept_changes=True)
+        found = {}
+        for group in planned:
+            if group.continued is not None:
+                program = group.program(self.catalog.streams)
+                form = group.form(program).step
+                found[group.continued.folder] = program_changes(
+                    group.continued.described, describe(program, form, group.keys)
+                )
+        return found
 
     def _is_small(self) -> bool:
         """Whether queries that are to start read little, and leave no checkpoint for more."""
@@ -152,17 +186,95 @@ class Engine(BaseEngine[SparkQuery]):
         kept = any(beside(self._queries[entry.name].sink for entry in self._waiting()))
         return self._checkpoint is None and not kept and are_small(read)
 
-    def _planned(self, *, is_small: bool = False) -> list[PipelineGroup]:
+    def _planned(
+        self, *, is_small: bool = False, accept_changes: bool | None = None
+    ) -> list[PipelineGroup]:
         """The pipelines of all queries that are declared and not running."""
         waiting = {entry.name: entry.plan for entry in self._waiting()}
         options = {entry.name: self.catalog.options_of(entry) for entry in self._waiting()}
         sinks = [self._queries[name].sink for name in waiting]
         continued = continued_in(self._checkpoint, sinks)
-        return assign_pipelines(waiting, options, continued, is_small=is_small)
+        accepts = self._accepts if accept_changes is None else accept_changes
+        begins = {each.name: each.begin for each in self._waiting() if each.begin is not None}
+        groups = assign_pipelines(
+            waiting, options, continued, begins=begins, is_small=is_small, accept_changes=accepts
+        )
+        return [
+            replace(group, apart=self._apart.get(next(iter(group.queries)), "")) for group in groups
+        ]
 
     def _waiting(self) -> list[QueryEntry]:
         """The queries that are declared and not running."""
         return [each for each in self.catalog.queries if self._running_of(each.name) is None]
+
+    # -- queries that come and go while others run --------------------------------------------
+
+    def _follow_statements(self) -> None:
+        """Let queries that were dropped leave, and those that were declared begin."""
+        if self._interval is None:
+            return
+        dropped, self._dropped = self._dropped, {}
+        waiting = self._waiting()
+        joining: dict[RunningPipeline, dict[SparkQuery, int]] = {}
+        for entry in waiting:
+            replaced = next(
+                (
+                    (running, old)
+                    for running, queries in dropped.items()
+                    for old in queries
+                    if old.name.lower() == entry.name.lower()
+                ),
+                None,
+            )
+            found = self._joins(entry, replaced)
+            if found is not None:
+                running, since = found
+                joining.setdefault(running, {})[self._queries[entry.name]] = since
+        for running in {**dropped, **joining}:
+            names = [query.name for query in dropped.get(running, ())]
+            added = joining.get(running, {})
+            if not added and running.group.queries.keys() <= set(names):
+                running.stop()
+                self._running.remove(running)
+            else:
+                running.change(names, added)
+        if self._waiting():
+            self._start(self._planned())
+
+    def _joins(
+        self, entry: QueryEntry, replaced: tuple[RunningPipeline, SparkQuery] | None
+    ) -> tuple[RunningPipeline, int] | None:
+        """The running pipeline that a query joins, and since when it sees rows there."""
+        self._apart.pop(entry.name, None)
+        if entry.begin is Begin.START:
+            self._apart[entry.name] = "it begins FROM START"
+            return None
+        options = self.catalog.options_of(entry)
+        candidates = [running for running in self._running if _share_streams(running, entry)]
+        if replaced is not None:
+            candidates.sort(key=lambda running: running is not replaced[0])
+        reasons = []
+        for running in candidates:
+            reason = running.why_apart(entry.plan, options)
+            if reason:
+                others = ", ".join(running.group.queries)
+                reasons.append(f"not beside {others}: {reason}")
+                continue
+            plans = running.program.plans
+            since: int | None = running.next_change
+            if entry.begin is Begin.STATE:
+                since = since_in_state(entry.plan, running.program.options, plans)
+            elif entry.begin is None and replaced is not None and replaced[0] is running:
+                since = since_of(plans[replaced[1].name])
+            return running, running.next_change if since is None else since
+        if reasons and entry.begin is not None:
+            raise NotExecutable(
+                f"query `{entry.name}` cannot begin FROM {entry.begin.name}: {'; '.join(reasons)}",
+                hint="without FROM it gets a pipeline of its own, which reads its streams from "
+                "their beginning",
+            )
+        self._apart[entry.name] = "; ".join(reasons)
+        return None
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -226,6 +338,7 @@ class Engine(BaseEngine[SparkQuery]):
     def stop(self) -> list[Path]:
         """Stop all pipelines after the batch that is running; gives where they can continue."""
         self._brought.stop()
+        self._interval = None
         kept, failures = [], []
         for running in self._running:
             try:
@@ -357,6 +470,11 @@ class Engine(BaseEngine[SparkQuery]):
     def _check(self, entry: QueryEntry, program: Program) -> None:
         read = (self.declared_stream(stream.name) for stream in program.streams)
         choose(program.queries, program.options, rejecting(read))
+        if self._interval is not None:
+            found = self._joins(entry, None)  # refuses what cannot begin as it says
+            if found is not None:
+                running, _ = found
+                running.delivery.check(entry.name, entry.sink, entry.plan)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
@@ -373,12 +491,9 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
-        del self._queries[name]
+        query = self._queries.pop(name)
         if running is not None:
-            running.delivery.wanted.discard(name)  # the others go on
-            if not running.delivery.wanted:
-                running.stop()
-                self._running.remove(running)
+            self._dropped.setdefault(running, []).append(query)
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         pass
@@ -397,4 +512,10 @@ class Engine(BaseEngine[SparkQuery]):
         self._common = common
 
     def _running_of(self, name: str) -> RunningPipeline | None:
-        return next((r for r in self._running if name in r.group.queries), None)
+        query = self._queries.get(name)
+        pipeline = None if query is None else query.pipeline
+        return pipeline if pipeline in self._running else None
+
+
+def _share_streams(running: RunningPipeline, entry: QueryEntry) -> bool:
+    return bool(running.group.keys.keys() & streams_of(entry.plan).keys())

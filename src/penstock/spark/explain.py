@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from penstock.catalog.catalog import StreamEntry
@@ -26,10 +27,15 @@ def explain_planned(group: PipelineGroup, streams: Iterable[StreamEntry]) -> str
         return f"{explain_graph(group.queries)}\n\n{error.message}"
 
 
-def explain_pipeline(group: PipelineGroup, program: Program) -> str:
-    """What a pipeline runs, and how."""
+def explain_pipeline(
+    group: PipelineGroup, program: Program, came: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """What a pipeline runs, and how; `came` says of queries that joined it since when they run."""
     lowering = program.options.lowering
     lines = [f"Pipeline of {', '.join(group.queries)}", f"  {lowering}: {program.reason}"]
+    if group.apart:
+        lines.append(f"  a pipeline of its own: {group.apart}")
+    lines += [f"  {name} {text}" for name, text in came.items()]
     if lowering == NATIVE:
         lines.append("  partitioned by Spark's own shuffle")
     elif not (form := group.form(program)).has_groups:

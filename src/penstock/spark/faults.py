@@ -66,7 +66,21 @@ IN_CONTROL = {
     "control.send": "(repeatable) punctuation is about to be written",
     "control.written": "it is, under a name that nobody reads",
 }
-POINTS = {**IN_EXCHANGE, **IN_FOLDING, **IN_GROUP, **IN_DRIVER, **IN_ROWS, **IN_CONTROL}
+#: The driver, when the program of a pipeline changes:
+IN_CHANGE = {
+    "program.begin": "sinks of new queries are held; the log does not have the program",
+    "program.write": "(repeatable) the program is about to be written",
+    "program.written": "it is, and holds from the next batch on; no task has it yet",
+}
+POINTS = {
+    **IN_EXCHANGE,
+    **IN_FOLDING,
+    **IN_GROUP,
+    **IN_DRIVER,
+    **IN_ROWS,
+    **IN_CONTROL,
+    **IN_CHANGE,
+}
 #: Points that Python workers reach; the driver reaches the others.
 IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})
 #: Points that begin a step which may be done twice.

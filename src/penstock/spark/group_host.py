@@ -106,7 +106,8 @@ class GroupHost:
         if self._rechoosing.look(costs()):
             plans, declared = self._rechoosing.plans, self.program.plans
             changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
-            self.changed = to_json(changed) if changed else {}
+            instead_of = {name: declared[name].fingerprint for name in changed}
+            self.changed = {**to_json(changed), "instead_of": instead_of} if changed else {}
             self._told.clear()  # operators count from when they were built
 
     def _answers(self, rows: dict[str, int]) -> Answers:
@@ -189,7 +190,11 @@ class GroupHost:
 
 
 def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:
-    """Plans that a group has changed, of the queries that still run."""
-    found = from_json(changed) if changed else {}
-    mine = {name: plan for name, plan in found.items() if name in program.plans}
+    """Plans that a group has changed, of the queries that still run and ask for the same."""
+    if not changed:
+        return {}
+    declared = {name: plan.fingerprint for name, plan in program.plans.items()}
+    was = changed["instead_of"]
+    found = from_json(changed)
+    mine = {n: plan for n, plan in found.items() if n in declared and declared[n] == was[n]}
     return with_tables(mine, program.plans)

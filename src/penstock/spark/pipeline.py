@@ -24,6 +24,7 @@ from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows
 from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.hand_over import emptied_folder
 from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
 from penstock.spark.jvm import forget_sockets
@@ -52,7 +53,13 @@ class Pipeline(BasePipeline):
         partitions = self.groups or int(str(spark.conf.get(PARTITIONS)))
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
         tasks = tasks_of(spark, len(streams))
-        early = for_streams(self.program, self.keys)
+        self.epochs = Epochs(
+            spark.sparkContext,
+            self.checkpoint,
+            self.program,
+            lambda program: for_streams(program, self.keys),
+        )
+        early = self.epochs.first.early
         # Until a batch has told, only the first of all knows what was before it: nothing.
         self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
         self._folds = True
@@ -74,14 +81,17 @@ class Pipeline(BasePipeline):
         )
 
     def _begin(self, batch: int) -> None:
-        """Tell tasks which rows are surely on time, and where rows and results go."""
+        """Tell tasks what to run, which rows are surely on time, and where rows and results go."""
+        assert self.epochs is not None
+        epoch = self.epochs.begin(batch)
         known = told.Told(
             self._on_time_from,
-            self.sinks(),
+            self.sinks(batch),
             told.STAGED_FROM,
             folds=self._folds,
             memory=self._shared_memory(),
             shared_from=told.SHARED_FROM,
+            program=epoch.shipped,
         )
         self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
 

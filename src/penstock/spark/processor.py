@@ -6,7 +6,9 @@ graph, carries the rows through, keeps the new state and hands out what came of 
 change of schema (`group_messages`).
 
 A graph stays alive in its worker between batches. It is used again only if the token it was left
-with is the one in the committed state; any other attempt's graph is thrown away.
+with is the one in the committed state; any other attempt's graph is thrown away. So it is when the
+program has changed: the graph of the new one is restored from the state, which lies under the
+fingerprints of operators.
 
 Before the first batch Spark starts a Python of its own only to learn which state variables there
 are. So nothing is imported here that this one does not need, and the program is unpacked when there
@@ -55,16 +57,24 @@ class GroupProcessor(StatefulProcessor):
     """Runs a program for each group."""
 
     def __init__(self, program: Program) -> None:
-        self._program = program
+        self._first = program
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_packed": _SERIALIZER.dumps(self._program)}
+        return {"_packed": _SERIALIZER.dumps(self._first)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._packed: bytes = state["_packed"]
 
     @cached_property
     def _program(self) -> Program:
+        from penstock.spark.shipped_programs import shipped
+
+        later = self._told.program
+        return shipped(later).program if later else self._first
+
+    @cached_property
+    def _first(self) -> Program:
+        """The program that came with the code."""
         if self._packed not in _UNPACKED:
             _UNPACKED.clear()
             _UNPACKED[self._packed] = _SERIALIZER.loads(self._packed)

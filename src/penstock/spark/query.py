@@ -124,7 +124,8 @@ class SparkQuery(Query):
         return (STOPPED, "Stopped") if self.exception() is None else (FAILED, message)
 
     def _program(self) -> Program | None:
-        return None if self.pipeline is None else self.pipeline.program
+        program = None if self.pipeline is None else self.pipeline.program
+        return program if program is not None and self.name in program.queries else None
 
     def _ets(self) -> Ets:
         return super()._ets() if self.pipeline is None else self.pipeline.enabling.ets

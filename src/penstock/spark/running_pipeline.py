@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +23,13 @@ from penstock.errors import HostError, NotExecutable
 from penstock.io.storage.places import would_read
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.model.timestamps import SECOND
+from penstock.model.timestamps import SECOND, time_text
+from penstock.optimizer.optimize import beside
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
+from penstock.plan.first_complete import first_complete
 from penstock.plan.graph import streams_of
+from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.attempts import Attempts
@@ -33,13 +41,13 @@ from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over
 from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
-from penstock.spark.delivery.outputs import query_rows
+from penstock.spark.delivery.outputs import Held, query_rows
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
 from penstock.spark.pipeline import Pipeline
-from penstock.spark.placement.pipeline_groups import PipelineGroup
+from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.shared_memory import forget_shared, forget_stale
 from penstock.spark.sources.directories import place_of
@@ -48,7 +56,10 @@ from penstock.spark.state.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
+    from penstock.spark.query import SparkQuery
 
+
+_LOG = logging.getLogger("penstock")
 
 #: Seconds to wait for a running batch before it is cut off; it is repeated at the next start.
 PATIENCE = 60.0
@@ -57,18 +68,26 @@ PATIENCE = 60.0
 class RunningPipeline:
     """One pipeline of an engine."""
 
-    def __init__(self, engine: Engine, group: PipelineGroup) -> None:
+    def __init__(
+        self, engine: Engine, group: PipelineGroup, *, accept_changes: bool = False
+    ) -> None:
         self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
         #: Plans that groups have chosen anew, as JSON.
         self.changed: Sequence[Mapping[str, Any]] = ()
+        #: Of queries that came while it ran: from when on, and what they see.
+        self.came: dict[str, str] = {}
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
         plans = group.queries.values()
         streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
         frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
-        self.program = group.program(engine.catalog.streams, frames)
+        program = group.program(engine.catalog.streams, frames)
+        streams = {stream.name: stream for stream in program.streams}
+        frames |= {n: engine._frame_of(s) for n, s in streams.items() if n not in frames}
+        self._first_program = program
+        self._is_native = program.options.lowering == NATIVE
         first_of = frozenset(streams.keys() - engine._streams_read())
         place = engine._checkpoint_of(group)
         check_is_not_read(place, streams.values())
@@ -79,37 +98,50 @@ class RunningPipeline:
             if place is None:
                 held.callback(shutil.rmtree, folder, ignore_errors=True)
             declared = group.continued.declared if group.continued is not None else {}
-            self.form = group.form(self.program)
-            self.checkpoint = Checkpoint(folder, self.program, declared, self.form.step)
+            self.form = group.form(program)
+            self.checkpoint = Checkpoint(
+                folder,
+                program,
+                declared,
+                self.form.step,
+                group.keys,
+                accept_changes=accept_changes,
+            )
+            self._over_batch = self.checkpoint.finished
             held.callback(self.checkpoint.release)
-            self.delivery = BatchDelivery(engine, self.program, self.checkpoint, place, first_of)
+            self.delivery = BatchDelivery(engine, program, self.checkpoint, place, first_of)
             held.callback(self.delivery.release)
-            self.checkpoint.confirm(self.program)
+            self.checkpoint.confirm(program, self.delivery.noted())
             with translated():
-                self.pipeline = self._pipeline(frames)
+                self.pipeline = self._pipeline(program, frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
-        ets, merges = engine.catalog.settings.ets, self.program.options.merges
-        self.enabling = DriverEnabling(streams, self.program.queries, ets, merges)
+        ets, merges = engine.catalog.settings.ets, program.options.merges
+        self.enabling = DriverEnabling(streams, program.queries, ets, merges)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
+        #: Told when a batch is over, and the thread that delivers one now.
+        self._batch_over = threading.Condition()
+        self._delivering: int | None = None
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
-    def _pipeline(self, frames: Mapping[str, DataFrame]) -> BasePipeline:
+    @property
+    def program(self) -> Program:
+        """What it runs, from the next batch on at the latest."""
+        epochs = self.pipeline.epochs
+        return self._first_program if epochs is None else epochs.program
+
+    def _pipeline(self, program: Program, frames: Mapping[str, DataFrame]) -> BasePipeline:
         if self._is_native:
             kind: type[BasePipeline] = NativePipeline
         else:
             kind = Pipeline if self.form.has_groups else RowPipeline
         spark, keys = self._engine.session, self.group.keys
-        hands = (self._deliver, self._report, self.delivery.sinks_for_tasks)
+        hands = (self._deliver, self._report, self._sinks)
         groups = 1 if self.group.is_small else None
-        return kind(spark, self.program, keys, frames, self.checkpoint, *hands, groups=groups)
-
-    @property
-    def _is_native(self) -> bool:
-        return self.program.options.lowering == NATIVE
+        return kind(spark, program, keys, frames, self.checkpoint, *hands, groups=groups)
 
     def start(self, interval: str, *, to_end: bool = False) -> None:
         is_continued = not self.checkpoint.is_new
@@ -145,6 +177,76 @@ class RunningPipeline:
         """
         at_once = all(map(is_read_at_once, self.program.streams))
         return self._place is None and not self._is_native and at_once
+
+    # -- queries that come and go -------------------------------------------------------------
+
+    def why_apart(self, plan: Node, options: Options) -> str:
+        """Why a query cannot join those that run here; empty: it can."""
+        if self.group.is_small or self._has_ended or not self.is_active:
+            return "that pipeline takes in nothing new"
+        here, has_groups = self.program.options, self.form.has_groups
+        return why_apart(plan, options, here, self.group.keys, has_groups=has_groups)
+
+    def change(self, dropped: Collection[str], added: Mapping[SparkQuery, int]) -> None:
+        """Let queries go and others come, all with one batch: the next that begins.
+
+        `added` tells since which change each sees rows. What both programs compute goes on.
+        """
+        epochs = self.pipeline.epochs
+        assert epochs is not None
+        held: dict[SparkQuery, Held | None] = {}
+        number = self.next_change
+        try:
+            for query in added:
+                held[query] = self.delivery.hold(query)
+            since = {query.name: number for query, number in added.items()}
+            plans = {query.name: query.plan for query in added}
+            program = beside(epochs.program.without(dropped), plans, since)
+
+            def then(batch: int) -> None:
+                self.delivery.change(batch, dropped, held, program.queries)
+
+            batch = epochs.change(program, self.delivery.noted(dropped, held), then)
+        except BaseException:
+            for query, place in held.items():
+                self.delivery.let_go(query, place)
+            raise
+        left = {name: each for name, each in self.group.queries.items() if name not in dropped}
+        self.group = replace(self.group, queries={**left, **plans})
+        self.enabling.follow(program.queries)
+        for query in added:
+            query.pipeline = self
+        self.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
+        self._wait_until_over(batch - 1)
+        newest = self.enabling.newest()
+        for name in dropped:
+            self.came.pop(name, None)
+        for query in added:
+            shares = since[query.name] < number
+            self.came[query.name] = _came(query.plan, batch, shares, newest)
+            _LOG.info("%s: %s", query.name, self.came[query.name])
+
+    @property
+    def next_change(self) -> int:
+        """The number that the next change of the program will have."""
+        return self.checkpoint.log.next
+
+    def _wait_until_over(self, batch: int) -> None:
+        """Until a batch that has begun is over; whoever delivers it cannot wait for it."""
+        end = time.monotonic() + PATIENCE
+        with self._batch_over:
+            while (
+                self._over_batch < batch
+                and self._delivering != threading.get_ident()
+                and self.is_active
+                and time.monotonic() < end
+            ):
+                self._batch_over.wait(0.1)
+
+    def _sinks(self, batch: int) -> Mapping[str, Sequence[str]]:
+        """Where tasks of a batch, which begins, may write results."""
+        self.delivery.begin(batch)
+        return self.delivery.sinks_for_tasks(batch)
 
     @property
     def query(self) -> StreamingQuery:
@@ -308,7 +410,11 @@ class RunningPipeline:
 
     def _deliver(self, batch: int, messages: Sequence[OutputRows]) -> None:
         self._attempts.settle()
-        self.delivery.deliver(batch, messages)
+        self._delivering = threading.get_ident()
+        try:
+            self.delivery.deliver(batch, messages)
+        finally:
+            self._delivering = None
 
     def _report(self, report: BatchReport) -> None:
         self.rows_read.update(report.rows)
@@ -323,6 +429,21 @@ class RunningPipeline:
         if report.operators:
             self.changed = report.changed
         self._reported = report
+        with self._batch_over:
+            self._over_batch = max(self._over_batch, report.batch)
+            self._batch_over.notify_all()
+
+
+def _came(plan: Node, batch: int, shares: bool, newest: Mapping[str, int]) -> str:
+    """Since when a query runs that came to a pipeline, and from when on its windows are whole."""
+    text = f"runs from batch {batch} on"
+    if shares:
+        return f"{text}, with what running queries have kept"
+    window = first_complete(plan, newest)
+    if window is None:
+        return f"{text}, and sees the rows from then on"
+    first, end = map(time_text, window)
+    return f"{text}; its first complete window is from {first} to {end}"
 
 
 def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:

@@ -58,8 +58,10 @@ def test_the_plan_goes_to_json_and_back_and_says_why() -> None:
 def test_a_checkpoint_is_not_continued_by_the_other_lowering(tmp_path: Path) -> None:
     native, kernel = (engine_with(BIG, each)._programs["q"] for each in ("native", "kernel"))
     assert native.plans != kernel.plans
-    Checkpoint(tmp_path, native).release()
-    Checkpoint(tmp_path, native).release()
+    for _ in range(2):
+        checkpoint = Checkpoint(tmp_path, native)
+        checkpoint.confirm(native)
+        checkpoint.release()
     changed = "operators of query q changed; setting lowering was native and is kernel"
     with pytest.raises(HostError, match=changed):
         Checkpoint(tmp_path, kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.placement.partitioning import PartitionKeys, partitioning
+from penstock.spark.placement.partitioning import PartitionKeys, partitioning, suits
 from tests.spark.placement.plans import bound, plan
 
 
@@ -160,3 +160,43 @@ def test_an_aggregate_over_a_join_keeps_its_keys_where_they_are_groups(
     text = f"""SELECT {by}, count(*) [RANGE 5 SECONDS, SLIDE 5 SECONDS, WA {on}] AS n
         FROM a {kind} b ON a.k = b.k WITHIN 5 SECONDS GROUP BY {by}"""
     assert partitioning(bound(text)) == {"a": keys, "b": keys}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "is_suited"),
+    [
+        ("SELECT k, j, count(*) AS n FROM a {w} GROUP BY k, j", {"a": ("k",)}, True),
+        ("SELECT k, j, count(*) AS n FROM a {w} GROUP BY k, j", {"a": ("j", "k")}, True),
+        ("SELECT k, count(*) AS n FROM a {w} GROUP BY k", {"a": ("k", "j")}, False),
+        ("SELECT k, count(*) AS n FROM a {w} GROUP BY k", {"a": ()}, True),
+        ("SELECT k, count(*) AS n FROM a {w} GROUP BY k", {"a": None}, False),
+        ("SELECT k, v FROM a", {"a": ("j",)}, True),
+        ("SELECT k, v FROM a", {"b": ("j",)}, False),
+        (
+            "SELECT a.ts FROM a [RANGE 5 SECONDS], b [RANGE 5 SECONDS] WHERE a.k = b.j",
+            {"a": ("k",), "b": ("j",)},
+            True,
+        ),
+        (
+            "SELECT a.ts FROM a [RANGE 5 SECONDS], b [RANGE 5 SECONDS] WHERE a.k = b.j",
+            {"a": ("k",), "b": ("k",)},
+            False,
+        ),
+        (
+            "SELECT a.ts FROM a [RANGE 5 SECONDS], b [RANGE 5 SECONDS] WHERE a.k = b.j",
+            {"a": ("k",), "b": ()},
+            False,
+        ),
+    ],
+)
+def test_keys_that_are_there_suit_a_plan_which_would_allow_more(
+    text: str, keys: dict[str, PartitionKeys], is_suited: bool
+) -> None:
+    assert suits(keys, plan(text)) == is_suited
+
+
+@pytest.mark.parametrize("text", JOINS)
+def test_the_keys_of_a_plan_suit_it(text: str) -> None:
+    inputs, _, where = text.partition(" WHERE ")
+    windowed = ", ".join(f"{name} [RANGE 5 SECONDS]" for name in inputs.split(", "))
+    assert suits(JOINS[text], plan(f"SELECT a.ts FROM {windowed} WHERE {where}"))

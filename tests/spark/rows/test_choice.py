@@ -54,7 +54,9 @@ def test_one_query_that_needs_groups_is_enough() -> None:
 
 
 def begun(folder: Path, group: PipelineGroup, form: str) -> Continued:
-    Checkpoint(folder, group.program(), form=form).release()
+    checkpoint = Checkpoint(folder, group.program(), form=form, keys=group.keys)
+    checkpoint.confirm(group.program())
+    checkpoint.release()
     found = Continued.at(folder)
     assert found is not None
     return found

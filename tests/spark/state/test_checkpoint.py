@@ -17,20 +17,31 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, walk
 from penstock.optimizer.specs import StaticJoinSpec
 from penstock.plan.nodes import Project, TableJoin
+from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.state.checkpoint import Checkpoint, Continued, describe
+from penstock.spark.state.program_log import ProgramLog
 from tests.spark.placement.plans import plan
 from tests.spark.state.programs import COUNT, ONE, program
 
 
-def claimed(folder: Path, first: Program) -> None:
-    Checkpoint(folder, first).release()
+def claimed(folder: Path, first: Program, *, accept_changes: bool = False) -> None:
+    keys = partitioning(*first.queries.values())
+    checkpoint = Checkpoint(folder, first, keys=keys, accept_changes=accept_changes)
+    checkpoint.confirm(first)
+    checkpoint.release()
 
 
 def refused(folder: Path, second: Program, declared: Mapping[str, Options] | None = None) -> str:
     with pytest.raises(HostError) as caught:
-        Checkpoint(folder, second, declared)
+        Checkpoint(folder, second, declared, keys=partitioning(*second.queries.values()))
     return str(caught.value)
+
+
+def begun(folder: Path) -> Checkpoint:
+    checkpoint = Checkpoint(folder, ONE)
+    checkpoint.confirm(ONE)
+    return checkpoint
 
 
 def test_the_same_queries_continue_it(tmp_path: Path) -> None:
@@ -51,6 +62,31 @@ def test_other_queries_are_refused(
     claimed(tmp_path, ONE)
     assert f"belongs to other queries: {difference}\n" in refused(tmp_path, program(queries))
     claimed(tmp_path, ONE)  # a refusal lets go of the lock, and changes nothing
+
+
+def test_other_queries_continue_it_where_changes_are_accepted(tmp_path: Path) -> None:
+    texts = {"q": COUNT.format(s=5), "p": COUNT.format(s=1)}
+    claimed(tmp_path, program(texts))
+    claimed(
+        tmp_path, program({"q": COUNT.format(s=2), "r": COUNT.format(s=1)}), accept_changes=True
+    )
+    log = ProgramLog(tmp_path)
+    assert [sorted(entry.program["query"]) for entry in log.entries()] == [["p", "q"], ["q", "r"]]
+    assert [entry.batch for entry in log.entries()] == [0, 0], "no batch has begun in between"
+    assert "query p new" in refused(tmp_path, program(texts))
+
+
+def test_a_stream_that_changes_or_goes_is_refused_whoever_accepts_changes(tmp_path: Path) -> None:
+    both = program({"q": "SELECT k, ts FROM a UNION b"})
+    claimed(tmp_path, both)
+    a, b = both.streams
+    for streams, difference in [
+        ((replace(a, slack=7), b), "stream a changed"),
+        ((a,), "stream b gone"),
+        ((b, a), "the streams are in another order"),
+    ]:
+        with pytest.raises(HostError, match=difference):
+            Checkpoint(tmp_path, replace(both, streams=streams), accept_changes=True)
 
 
 def test_the_same_queries_in_another_order_continue_it(tmp_path: Path) -> None:
@@ -75,8 +111,9 @@ def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_pat
     second = group.program()
     assert list(second.queries) == ["q", "p"]
     assert second.plans["q"] == ONE.plans["q"]
-    checkpoint = Checkpoint(tmp_path, second)
-    assert checkpoint.added == {"p"}
+    checkpoint = Checkpoint(tmp_path, second, keys=group.keys)
+    assert checkpoint.changes is not None
+    assert (checkpoint.changes.kept, checkpoint.changes.added) == (("q",), ("p",))
     checkpoint.confirm(second)
     checkpoint.release()
     [kept] = found(tmp_path)
@@ -84,8 +121,9 @@ def test_a_query_beside_those_that_were_there_belongs_to_it_from_then_on(tmp_pat
     assert "query p gone" in refused(tmp_path, ONE)
     [again] = assign_pipelines(group.queries, continued=[kept])
     assert again.program().plans == second.plans
-    checkpoint = Checkpoint(tmp_path, again.program())
-    assert checkpoint.added == set()
+    checkpoint = Checkpoint(tmp_path, again.program(), keys=again.keys)
+    assert checkpoint.changes is not None
+    assert checkpoint.changes.added == ()
     checkpoint.release()
 
 
@@ -255,7 +293,7 @@ def test_it_is_new_until_spark_has_written_offsets(tmp_path: Path) -> None:
 
 
 def test_groups_stay_as_they_were_at_the_beginning(tmp_path: Path) -> None:
-    first = Checkpoint(tmp_path, ONE)
+    first = begun(tmp_path)
     assert first.groups([2, 0]) == [2, 0]
     first.release()
     assert Checkpoint(tmp_path, ONE).groups([2, 0, 14, 3]) == [2, 0]
@@ -263,12 +301,12 @@ def test_groups_stay_as_they_were_at_the_beginning(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_description_is_named(tmp_path: Path) -> None:
     claimed(tmp_path, ONE)
-    (tmp_path / "program.json").write_text('{"half')
-    assert "program.json" in refused(tmp_path, ONE)
+    (tmp_path / "programs" / "0.json").write_text('{"half')
+    assert "programs/0.json" in refused(tmp_path, ONE)
 
 
 def test_groups_that_were_edited_are_refused(tmp_path: Path) -> None:
-    first = Checkpoint(tmp_path, ONE)
+    first = begun(tmp_path)
     first.groups([2, 0])
     first.release()
     file = tmp_path / "groups.json"
@@ -280,13 +318,13 @@ def test_groups_that_were_edited_are_refused(tmp_path: Path) -> None:
     checkpoint.release()
 
 
-@pytest.mark.parametrize("name", ["program.json", "groups.json"])
+@pytest.mark.parametrize("name", ["programs", "groups.json"])
 def test_a_file_that_is_gone_from_a_used_checkpoint_is_named(tmp_path: Path, name: str) -> None:
-    first = Checkpoint(tmp_path, ONE)
+    first = begun(tmp_path)
     first.groups([2, 0])
     (first.spark / "offsets").mkdir(parents=True)
     first.release()
-    (tmp_path / name).unlink()
+    (tmp_path / name).rename(tmp_path / "elsewhere")
     with pytest.raises(HostError, match=f"the checkpoint is damaged: .*{name}` is gone"):
         Checkpoint(tmp_path, ONE).groups([2, 0])
 
@@ -300,7 +338,7 @@ def test_nobody_else_reads_a_checkpoint_and_no_secret_stands_in_it(tmp_path: Pat
 
     place = tmp_path / "c"
     claimed(place, reading("bids", "hunter2"))
-    file = place / "program.json"
+    file = place / "programs" / "0.json"
     assert (place.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
     assert "hunter2" not in file.read_text()
     assert "bids" in file.read_text()

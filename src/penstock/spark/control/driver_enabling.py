@@ -65,8 +65,8 @@ class DriverEnabling:
     ) -> None:
         self.ets = ets
         self._streams = streams
-        self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
         self.releases: Mapping[str, Releases] = {}
+        self.follow(plans)
         self._merges = merges
         self._known = {name: _Known() for name in streams}
         #: Stream and column of all times, as messages call them: a stream's own is called as it is.
@@ -81,6 +81,11 @@ class DriverEnabling:
         self._brought_rows = False
         self._began = BEGINNING
         self.is_prompt = False  # whether the clock may be taken for the present
+
+    def follow(self, plans: Mapping[str, Node]) -> None:
+        """Queries are these from now on."""
+        self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
+        self.releases = {name: each for name, each in self.releases.items() if name in plans}
 
     @property
     def can_help(self) -> bool:
@@ -111,6 +116,10 @@ class DriverEnabling:
     def progress(self) -> dict[str, StreamProgress]:
         """How far each stream is."""
         return {n: StreamProgress(self._bounds[n], k.last_arrival) for n, k in self._known.items()}
+
+    def newest(self) -> dict[str, int]:
+        """The newest time of each stream that has had rows."""
+        return {name: k.newest for name, k in self._known.items() if k.newest > BEGINNING}
 
     def bounds_at(self, now: int) -> dict[str, int] | None:
         """The bounds to send at `now`; nothing but a batch, if it is empty; None: not even that."""

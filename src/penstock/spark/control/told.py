@@ -1,7 +1,8 @@
 """Told: what the driver tells the tasks of a batch, as a local property of its job.
 
 It is not logged, so a batch that is repeated may be told something else: results must not depend on
-it, only how they are computed.
+it, only how they are computed. But for the program, which the checkpoint has for every batch
+(`state/program_log.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Told:
     whose results tasks may write; a group writes its own if there are as many as `staged_from`.
     Late rows of the streams that `pass_late` names go in like others, and are counted. With `folds`
     tasks may aggregate for the groups. `memory` is the folder by which they hand blocks of
-    `shared_from` bytes over.
+    `shared_from` bytes over. `program` names the program to run (`shipped_programs.py`); empty: the
+    one that came with the code.
     """
 
     on_time_from: Mapping[str, int] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class Told:
     folds: bool = True
     memory: str | None = None
     shared_from: int = SHARED_FROM
+    program: str = ""
 
     @classmethod
     def of(cls, text: str | None) -> Told:

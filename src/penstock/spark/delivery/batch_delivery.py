@@ -6,26 +6,37 @@ counted before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 import polars as pl
 
 from penstock.io.late_rows import as_late_rows
 from penstock.io.results import SINK_FORMATS, no_rows
+from penstock.io.storage.manifest import Manifest
 from penstock.kernel.rejected import Reason
 from penstock.model.timestamps import to_ticks
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, Queries
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
 from penstock.spark.delivery.batch_sink import BatchSink, Staged
 from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
-from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
+from penstock.spark.delivery.outputs import (
+    Destination,
+    Held,
+    OutputPlace,
+    Outputs,
+    check_columns,
+    late_rows,
+    query_rows,
+)
+from penstock.spark.delivery.recipients import Recipient, Recipients
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
 from penstock.spark.session import is_one_process
@@ -35,6 +46,12 @@ from penstock.sql.parse.statements import Sink
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
     from penstock.spark.query import SparkQuery
+
+
+#: By query that comes, the place that it writes to; None: none that stays.
+PlacesOf: TypeAlias = "Mapping[SparkQuery, Held | None]"
+#: By whose rows go there, a place as JSON holds it.
+Noted: TypeAlias = dict[str, dict[str, str]]
 
 
 class BatchDelivery:
@@ -53,85 +70,148 @@ class BatchDelivery:
         first_of: frozenset[str],
     ) -> None:
         self._engine = engine
-        self._program = program
+        self._streams = program.streams
         self._pipeline = ", ".join(program.queries)
+        self._first = next(iter(program.queries))
         self._first_of = first_of
-        # Held here: one may be dropped by another thread while a batch is delivered to it.
-        self._queries: dict[str, SparkQuery] = {
-            name: engine.query(name) for name in program.queries
+        self._recipients = Recipients()
+        late = {stream.name: self._late_sink(stream.name) for stream in program.streams}
+        outputs = {late_rows(n): Destination(sink) for n, sink in late.items() if sink is not None}
+        for query in map(engine.query, program.queries):
+            if (output := output_of(query.sink, query.plan)) is not None:
+                outputs[query_rows(query.name)] = output
+        self._outputs = Outputs(checkpoint, outputs)
+        held = self._outputs.held
+        self._late = {
+            name: BatchSink(engine, name, sink, _manifest(held.get(late_rows(name))))
+            for name, sink in late.items()
+            if sink is not None
         }
-        #: Queries that are still declared.
-        self.wanted = set(program.queries)
-        sinks = self._sinks()
-        self._outputs = Outputs(checkpoint, {whose: sink for whose, (_, sink) in sinks.items()})
-        self._into = {
-            whose: BatchSink(engine, name, sink, self._outputs.manifest(whose))
-            for whose, (name, sink) in sinks.items()
-        }
+        for name, plan in program.queries.items():
+            to = self._recipient(engine.query(name), plan, held.get(query_rows(name)))
+            self._recipients.change(name, 0, to)
         self.totals = Totals(place)
 
-    def _sinks(self) -> dict[str, tuple[str, Sink]]:
-        """Where rows go, by whose they are, and what to call them."""
-        found = {query_rows(name): (name, query.sink) for name, query in self._queries.items()}
-        found |= {
-            late_rows(stream.name): (stream.name, self._late_sink(stream.name))
-            for stream in self._program.streams
-        }
-        return {whose: (name, sink) for whose, (name, sink) in found.items() if sink is not None}
+    def _recipient(self, query: SparkQuery, plan: Node, held: Held | None) -> Recipient:
+        if query.sink is None:
+            return Recipient(query, plan)
+        into = BatchSink(self._engine, query.name, query.sink, _manifest(held))
+        return Recipient(query, plan, into, held)
+
+    def noted(self, without: Collection[str] = (), held: PlacesOf = MappingProxyType({})) -> Noted:
+        """The places that rows go to, as the checkpoint notes them: in the end, or after a change.
+
+        `without` are queries that go then, and `held` the places of those that come.
+        """
+        late = (w for w in self._outputs.held if not w.startswith(query_rows("")))
+        found = {whose: self._outputs.held[whose] for whose in late}
+        for name, each in self._recipients.last().items():
+            if each.held is not None and name not in without:
+                found[query_rows(name)] = each.held
+        found |= {query_rows(q.name): each for q, each in held.items() if each is not None}
+        return {whose: asdict(each.place) for whose, each in found.items()}
+
+    # -- queries that come and go -------------------------------------------------------------
+
+    def check(self, name: str, sink: Sink | None, plan: Node) -> None:
+        """Raise if results of a query could not go where they are declared to."""
+        self._let_go(name, self._hold(name, sink, plan))
+
+    def hold(self, query: SparkQuery) -> Held | None:
+        """Hold the place that results of a query are to go to, which is about to come."""
+        return self._hold(query.name, query.sink, query.plan)
+
+    def let_go(self, query: SparkQuery, held: Held | None) -> None:
+        """Nothing came of it after all."""
+        self._let_go(query.name, held)
+
+    def _hold(self, name: str, sink: Sink | None, plan: Node) -> Held | None:
+        output, before = output_of(sink, plan), self._recipients.last().get(name)
+        if output is None:
+            return None
+        if before is not None and before.held is not None:
+            place = OutputPlace.of(output)
+            check_columns(query_rows(name), before.held.place, place)
+            if before.held.place.is_same(place):
+                return before.held
+        return self._outputs.hold(query_rows(name), output)
+
+    def _let_go(self, name: str, held: Held | None) -> None:
+        before = self._recipients.last().get(name)
+        if held is not None and (before is None or before.held is not held):
+            self._outputs.let_go(query_rows(name), held)
+
+    def change(self, batch: int, dropped: Iterable[str], held: PlacesOf, plans: Queries) -> None:
+        """From a batch on, deliver to others; `plans` are what these compute."""
+        for name in dropped:
+            self._recipients.change(name, batch, None)
+        for query, place in held.items():
+            recipient = self._recipient(query, plans[query.name], place)
+            self._recipients.change(query.name, batch, recipient)
+
+    def begin(self, batch: int) -> None:
+        """A batch begins: leave the places of those who get nothing any more."""
+        for name, gone, other in self._recipients.gone(batch):
+            if gone.held is not None and (other is None or other.held is not gone.held):
+                self._outputs.let_go(query_rows(name), gone.held)
 
     def _late_sink(self, stream: str) -> Sink | None:
         """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
         sink = self._engine.declared_stream(stream).late
         if sink is None or sink.path is None or stream in self._first_of:
             return sink
-        return replace(sink, path=str(Path(sink.path) / quote(next(iter(self._queries)))))
+        return replace(sink, path=str(Path(sink.path) / quote(self._first)))
 
     def begin_anew(self) -> None:
         """Batches are numbered from 0 again: those of an earlier run would stand among them."""
-        for query in self._queries.values():
-            query.forget()
-        for stream in self._program.streams:
+        for each in self._recipients.last().values():
+            each.query.forget()
+        for stream in self._streams:
             self._engine._tallies_of(stream.name).forget(self._pipeline)
 
     def release(self) -> None:
         """Leave the directories to others."""
         self._outputs.release()
 
-    def sinks_for_tasks(self) -> dict[str, tuple[str, str]]:
-        """Where tasks may write results themselves: format and folder, by query.
+    def sinks_for_tasks(self, batch: int) -> dict[str, tuple[str, str]]:
+        """Where tasks of a batch may write results themselves: format and folder, by query.
 
         Only if tasks have the driver's file system, nobody else wants these rows, and they need no
         order. Whoever subscribes while a batch is under way gets rows from the next one on.
         """
         master = self._engine.session.sparkContext.master
+        queries = ((name, each.query) for name, each in self._recipients.of(batch).items())
         return {
             name: (query.sink.format, str(Path(str(query.sink.path)).resolve()))
-            for name, query in self._queries.items()
+            for name, query in queries
             if query.sink is not None and query.sink.format in SINK_FORMATS
-            if name in self.wanted and not query.has_subscribers and is_one_process(master)
+            if not query.has_subscribers and is_one_process(master)
             if not isinstance(query.plan, Ordered)
         }
 
     def deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
         """Hand on what a batch put out."""
+        recipients = self._recipients.of(batch)
         together: dict[tuple[str, str], list[pl.DataFrame]] = {}
         staged: dict[str, list[Staged]] = {}
         for _, name, kind, rows in sorted(lines, key=lambda line: line[0]):
             if kind == STAGED:
                 files = (Staged(Path(file), count) for _, file, count in rows.iter_rows())
                 staged.setdefault(name, []).extend(files)
-                kind, rows = RESULT, no_rows(self._program.queries[name].schema)
+                if name not in recipients:
+                    continue
+                kind, rows = RESULT, no_rows(recipients[name].plan.schema)
             together.setdefault((name, kind), []).append(rows)
         rejected = []
         for (name, kind), parts in together.items():
             if kind != RESULT:
                 if kind != Reason.MALFORMED.value or name in self._first_of:
                     rejected.append(RejectedRows(name, Reason(kind), pl.concat(parts)))
-            elif name in self.wanted:
-                answer = _in_order(self._program.queries[name], pl.concat(parts))
-                into = self._into.get(query_rows(name))
+            elif name in recipients:
+                to = recipients[name]
+                answer = _in_order(to.plan, pl.concat(parts))
                 for _ in step("deliver.query"):
-                    self._queries[name].receive(batch, answer, into, staged.get(name, ()))
+                    to.query.receive(batch, answer, to.into, staged.get(name, ()))
         for rejects in rejected:
             self._engine._rejected.put(rejects, self._pipeline, batch)
         self._write_late(batch, rejected)
@@ -141,19 +221,19 @@ class BatchDelivery:
     def count(self, report: BatchReport) -> None:
         """Count what became known of a batch; before it is committed, so that it counts once."""
         counts = {}
-        for stream in (each.name for each in self._program.streams):
+        for stream in (each.name for each in self._streams):
             tally = report.tallies.get(stream, Tally())
             self._engine._tallies_of(stream).of(self._pipeline, self.totals)[report.batch] = tally
             counts[stream_counts(stream)] = tally.for_totals()
-        for name in sorted(self.wanted):  # which another thread may change
-            counts[query_rows(name)] = {"rows": self._queries[name].rows_of(report.batch)}
+        for name, each in self._recipients.of(report.batch).items():
+            counts[query_rows(name)] = {"rows": each.query.rows_of(report.batch)}
         self.totals.note(report.batch, counts)
 
     def _write_late(self, batch: int, rejected: Sequence[RejectedRows]) -> None:
         """Write rows that did not go in to their streams' sinks."""
         now = to_ticks(datetime.now(timezone.utc))
-        for stream in self._program.streams:
-            sink = self._into.get(late_rows(stream.name))
+        for stream in self._streams:
+            sink = self._late.get(stream.name)
             found = [
                 as_late_rows(stream, each.reason, each.rows, now)
                 for each in sorted(rejected, key=lambda each: each.reason)
@@ -162,6 +242,18 @@ class BatchDelivery:
             if sink is not None and found:
                 for _ in step("deliver.late"):
                     sink.write(batch, pl.concat(found))
+
+
+def _manifest(held: Held | None) -> Manifest | None:
+    return None if held is None else held.manifest
+
+
+def output_of(sink: Sink | None, plan: Node) -> Destination | None:
+    """Where the results of a query go."""
+    if sink is None:
+        return None
+    columns = ", ".join(f"{column.name} {column.type}" for column in plan.schema)
+    return Destination(sink, columns)
 
 
 def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:

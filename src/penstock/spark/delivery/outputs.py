@@ -1,4 +1,4 @@
-"""Outputs: the places that a pipeline writes to, held and verified before it runs.
+"""Outputs: the places that a pipeline writes to, held and verified before it writes there.
 
 A directory of results belongs to one checkpoint: another one would write files of the same names
 into it. So a new checkpoint takes only what holds no results, and a continued one only what it owns
@@ -6,26 +6,28 @@ itself, where everything it has written still lies as it was written. What an un
 left is removed; the batch is repeated.
 
 A directory that was moved as a whole has its owner's mark with it, and is followed. Any other place
-than before would split the results in two, and is refused.
+than before would split the results in two, and is refused, unless the query is another one, too.
+Results of other columns never go where others are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
+from uuid import uuid4
 
 from penstock.errors import HostError
 from penstock.io.console import CONSOLE
 from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
-from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER, write_sealed
+from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
 from penstock.redaction import redacted_options
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.state.program_changes import ProgramChanges
 from penstock.sql.parse.statements import Sink
-
-SINKS = "sinks.json"
 
 
 def query_rows(name: str) -> str:
@@ -38,65 +40,148 @@ def late_rows(stream: str) -> str:
     return f"late rows of {stream}"
 
 
-class Outputs:
-    """The sinks of one pipeline, by whose rows they take: `query talkers`, `late rows of flows`."""
+@dataclass(frozen=True)
+class Destination:
+    """A sink, and the columns of what goes there, where these must stay the same."""
 
-    def __init__(self, checkpoint: Checkpoint, sinks: Mapping[str, Sink]) -> None:
+    sink: Sink
+    columns: str = ""
+
+
+@dataclass(frozen=True)
+class OutputPlace:
+    """A sink as the checkpoint notes it; `list` is the file that lists what was written there."""
+
+    format: str
+    place: str
+    options: str
+    columns: str
+    list: str = ""
+
+    @classmethod
+    def of(cls, output: Destination) -> OutputPlace:
+        sink = output.sink
+        is_folder = sink.format in SINK_FORMATS
+        place = str(Path(str(sink.path)).resolve()) if is_folder else str(sink)
+        return cls(sink.format, place, str(redacted_options(sink.options)), output.columns)
+
+    @property
+    def is_folder(self) -> bool:
+        return self.format in SINK_FORMATS
+
+    @property
+    def stays(self) -> bool:
+        """Whether what goes there is there afterwards."""
+        return self.format != CONSOLE
+
+    def is_same(self, other: OutputPlace) -> bool:
+        """Whether rows go to the same place."""
+        return (self.format, self.place) == (other.format, other.place)
+
+    def __str__(self) -> str:
+        return f"into {self.format} `{self.place}`"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A place that is ours to write; `manifest` lists the files of a directory."""
+
+    place: OutputPlace
+    manifest: Manifest | None = None
+
+
+class Outputs:
+    """The places that one pipeline writes to.
+
+    They are known by whose rows go there: `query talkers`, `late rows of flows`. `held` are those
+    that it begins with; others come and go while it runs.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, outputs: Mapping[str, Destination]) -> None:
         self._checkpoint = checkpoint
-        self._folders: list[OutputFolder] = []
-        self._manifests: dict[str, Manifest] = {}
-        now = _described(sinks)
-        before = now if checkpoint.is_new else checkpoint.kept(SINKS, now)
-        self._new = {query_rows(name) for name in checkpoint.added}
-        before = {**{whose: now[whose] for whose in self._new & now.keys()}, **before}
-        _check_kinds(before, now)
+        self._folders: dict[tuple[str, str], OutputFolder] = {}
+        places = {whose: OutputPlace.of(each) for whose, each in outputs.items()}
+        now = {whose: place for whose, place in places.items() if place.stays}
+        before, new = ({}, now.keys()) if checkpoint.is_new else self._before(now)
+        _check_kinds(before, {w: each for w, each in now.items() if w not in new})
         try:
-            for whose, sink in sinks.items():
-                if sink.format in SINK_FORMATS:
-                    self._manifests[whose] = self._hold(whose, sink, before[whose], now[whose])
-            if checkpoint.is_new or before != now:
-                write_sealed(checkpoint.folder / SINKS, now)
+            self.held = {w: self._hold(w, place, before.get(w)) for w, place in now.items()}
         except BaseException:
             self.release()
             raise
 
-    def manifest(self, whose: str) -> Manifest | None:
-        """Where files that are written are to be noted; None: it is no directory of files."""
-        return self._manifests.get(whose)
+    def _before(
+        self, now: Mapping[str, OutputPlace]
+    ) -> tuple[dict[str, OutputPlace], Collection[str]]:
+        """Where rows went until now that go on, and whose are new, or go elsewhere now."""
+        changes = self._checkpoint.changes or ProgramChanges()
+        found = {w: OutputPlace(**each) for w, each in self._checkpoint.sinks.items()}
+        for name in changes.dropped:
+            found.pop(query_rows(name), None)
+        changed = set(map(query_rows, changes.changed))
+        moved = {w for w in changed if not (w in found and w in now and now[w].is_same(found[w]))}
+        before = {whose: each for whose, each in found.items() if whose not in moved}
+        return before, moved.union(map(query_rows, changes.added))
+
+    def hold(self, whose: str, output: Destination) -> Held | None:
+        """Hold a place for rows that begin to go there; None: nothing stays there."""
+        place = OutputPlace.of(output)
+        return self._hold(whose, place, None) if place.stays else None
+
+    def let_go(self, whose: str, held: Held) -> None:
+        """Leave a place to others."""
+        folder = self._folders.pop((whose, held.place.place), None)
+        if folder is not None:
+            folder.release()
 
     def release(self) -> None:
-        """Let others write there."""
-        for folder in self._folders:
+        """Leave all of them to others."""
+        for folder in self._folders.values():
             folder.release()
-        self._folders = []
+        self._folders = {}
 
-    def _hold(self, whose: str, sink: Sink, before: list[str], now: list[str]) -> Manifest:
-        folder = OutputFolder(Path(str(sink.path)))
-        self._folders.append(folder)
+    def _hold(self, whose: str, place: OutputPlace, before: OutputPlace | None) -> Held:
+        """A place, if it is ours to write; `before`: where rows have gone so far that go on."""
+        if not place.is_folder:
+            return Held(place)
+        folder = OutputFolder(Path(place.place))
+        self._folders[whose, place.place] = folder
+        try:
+            manifest = self._verified(whose, folder, place, before)
+        except BaseException:
+            self.let_go(whose, Held(place))
+            raise
+        return Held(replace(place, list=manifest.file.name), manifest)
+
+    def _verified(
+        self, whose: str, folder: OutputFolder, place: OutputPlace, before: OutputPlace | None
+    ) -> Manifest:
         checkpoint = self._checkpoint
         lists = checkpoint.folder / "results"
         lists.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-        pattern = rf"part-(\d{{8}})\.{sink.format}"
-        manifest = Manifest(lists / quote(whose, safe=" "), folder.path, pattern)
+        # A query that comes back, or goes elsewhere, has a list of its own.
+        name = quote(whose, safe=" ")
+        new = name if not (lists / name).exists() else f"{name}.{uuid4().hex[:8]}"
+        pattern = rf"part-(\d{{8}})\.{place.format}"
+        manifest = Manifest(lists / (new if before is None else before.list), folder.path, pattern)
         mine = f"{checkpoint.id[:16]}.{quote(whose.replace(' ', '-'), safe='')[:100]}"
         owner = folder.owner
-        is_new = checkpoint.is_new or (whose in self._new and owner != mine)
-        if is_new and folder.has_results:
+        if before is None and folder.has_results:
             raise HostError(
-                f"`{sink.path}` holds results already, and there is no checkpoint to continue",
+                f"`{place.place}` holds results already, and there is no checkpoint to continue",
                 hint="name another directory after INTO, or remove this one",
             )
         if owner not in (None, mine) and folder.has_results:
             raise HostError(
-                f"`{sink.path}` holds results of another checkpoint ({owner}), not those of "
+                f"`{place.place}` holds results of another checkpoint ({owner}), not those of "
                 f"{whose} in the checkpoint `{checkpoint.folder}` ({mine})",
-                hint=f"continue {_into(before)}, or {START_OVER}",
+                hint=f"continue {before}, or {START_OVER}",
             )
-        if owner != mine and before != now and (folder.has_results or manifest.read()):
+        has_moved = before is not None and not before.is_same(place)
+        if owner != mine and has_moved and (folder.has_results or manifest.read()):
             raise HostError(
-                f"{whose} was written {_into(before)} so far, and would now be written "
-                f"{_into(now)}",
-                hint=f"continue {_into(before)}; or move that directory as a whole to the new "
+                f"{whose} was written {before} so far, and would now be written {place}",
+                hint=f"continue {before}; or move that directory as a whole to the new "
                 "place and continue there",
             )
         folder.remove_unfinished()
@@ -105,30 +190,26 @@ class Outputs:
         return manifest
 
 
-def _check_kinds(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> None:
+def _check_kinds(before: Mapping[str, OutputPlace], now: Mapping[str, OutputPlace]) -> None:
     """Raise if rows would go somewhere else than before; directories are looked at later."""
     for whose in sorted(before.keys() | now.keys()):
         old, new = before.get(whose), now.get(whose)
-        if old == new or (old and new and old[0] == new[0] and old[0] in SINK_FORMATS):
-            continue
+        if old is not None and new is not None:
+            check_columns(whose, old, new)
+            if old == replace(new, list=old.list) or (old.is_folder and old.format == new.format):
+                continue
         raise HostError(
-            f"{whose} was written {_into(old)} so far, and would now be written {_into(new)}",
-            hint=f"{f'continue {_into(old)}' if old else 'leave INTO out'}, or {START_OVER}",
+            f"{whose} was written {old or 'nowhere'} so far, and would now be written "
+            f"{new or 'nowhere'}",
+            hint=f"{f'continue {old}' if old else 'leave INTO out'}, or {START_OVER}",
         )
 
 
-def _described(sinks: Mapping[str, Sink]) -> dict[str, list[str]]:
-    """[format, place, options] of every sink."""
-    return {
-        whose: [
-            sink.format,
-            str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink),
-            str(redacted_options(sink.options)),
-        ]
-        for whose, sink in sinks.items()
-        if sink.format != CONSOLE  # nothing stays there
-    }
-
-
-def _into(sink: list[str] | None) -> str:
-    return f"into {sink[0]} `{sink[1]}`" if sink else "nowhere"
+def check_columns(whose: str, before: OutputPlace, now: OutputPlace) -> None:
+    """Raise if rows of other columns would go to the same place."""
+    if before.is_same(now) and before.columns != now.columns:
+        raise HostError(
+            f"{whose} has the columns {now.columns} now, and what was written {before} has "
+            f"{before.columns}",
+            hint="name another directory after INTO for the new results",
+        )

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -56,6 +56,7 @@ from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.shipped_programs import shipped
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 from penstock.spark.sources.narrow_reading import Needed
@@ -122,7 +123,15 @@ class Packer:
             yield from self.run(batches, 0, None)
             return
         leave_out_modules()
-        yield from self.run(batches, context.partitionId(), context.getLocalProperty(TOLD))
+        text = context.getLocalProperty(TOLD)
+        yield from self._for(Told.of(text).program).run(batches, context.partitionId(), text)
+
+    def _for(self, program: str) -> Packer:
+        """The same for another program than it came with."""
+        if not program:
+            return self
+        early = shipped(program).early[self.stream.name]
+        return replace(self, preaggregation=early)
 
     def run(self, batches: Batches, task: int, text: str | None) -> Batches:
         """The messages of one task; `text` is what it was told by the driver."""

@@ -154,7 +154,11 @@ def for_streams(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str
     """For every stream what tasks compute themselves, and the columns that they need."""
     found, columns = preaggregations(program, keys), columns_needed(program)
     return {
-        name: replace(found.get(name, Preaggregation()), columns=used)
+        name: replace(
+            found.get(name, Preaggregation()),
+            # Rows are spread by their keys, whether or not a query uses them by now.
+            columns=None if used is None else used.union(keys[name] or ()),
+        )
         for name, used in columns.items()
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from penstock.spark.delivery.delivery import RESULT, OutputRows
+from penstock.spark.epochs import Epoch
 from penstock.spark.exchange import exchange
 from penstock.spark.in_memory.micro_batches import (
     Exchange,
@@ -36,7 +37,8 @@ class FakeRowPipeline:
 
     def restart(self) -> None:
         """Go on with what the checkpoint holds."""
-        self._host = RowHost(self._folder, self.exchange.program, self.exchange.early)
+        self._host = RowHost(self._folder)
+        self._epoch = Epoch(self.exchange.program, self.exchange.early)
 
     def process(
         self,
@@ -59,7 +61,7 @@ class FakeRowPipeline:
     ) -> list[OutputRows]:
         number = len(self.outputs)
         try:
-            told = self._host.open(number, sinks)
+            told = self._host.open(number, self._epoch, sinks)
             messages = self.exchange.messages(batch, told)
             output = self._host.process(number, shuffled(messages))
             self._host.keep(number)

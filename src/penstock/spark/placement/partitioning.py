@@ -16,7 +16,7 @@ streams, place by place: if one stream has to give one up, so have all that it m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -72,6 +72,24 @@ def partitioning(*plans: nodes.Node) -> dict[str, PartitionKeys]:
         for stream in meeting.streams:
             found[stream] = tuple(key[stream] for key in meeting.keys)
     return found
+
+
+def suits(keys: Mapping[str, PartitionKeys], plan: nodes.Node) -> bool:
+    """Whether rows that are spread by these keys come together as a plan needs them.
+
+    They may be spread by fewer keys than the plan would allow, but not by others.
+    """
+    if not streams_of(plan).keys() <= keys.keys():
+        return False
+    for meeting in _meetings(plan):
+        spread = [keys[stream] for stream in meeting.streams]
+        if None in spread or len({len(each) for each in spread if each is not None}) > 1:
+            return False
+        places = range(len(next(iter(spread)) or ()))
+        together = ({s: (keys[s] or ())[place] for s in meeting.streams} for place in places)
+        if not all(key in meeting.keys for key in together):
+            return False
+    return True
 
 
 def _meetings(plan: nodes.Node) -> Iterator[Meeting]:

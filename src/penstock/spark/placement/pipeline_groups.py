@@ -6,9 +6,10 @@ could use many, stay apart; so do queries that were declared under different set
 that are to run as Spark SQL alone, where there is nothing to share.
 
 A checkpoint that is continued keeps its queries together, in whatever order they are declared now.
-A query that is new joins them only if nothing changes for those that were there: the same streams
-in the same order, partitioned by the same keys, with or without groups as before; else it gets a
-pipeline of its own.
+A query that is new, to a checkpoint or to a pipeline that runs, joins those that are there only if
+nothing changes for them: it reads streams that they read, it can do with the keys by which these
+are partitioned, and it needs groups only where there are some; else it gets a pipeline of its own,
+and `apart` says why.
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame
 
 from penstock.catalog.catalog import StreamEntry
-from penstock.optimizer.optimize import go_on, optimize
+from penstock.model.begin import Begin
+from penstock.model.streams import Stream
+from penstock.optimizer.optimize import go_on, optimize, since_in_state, since_of
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, digest_of
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.physical import is_native, native_plan
-from penstock.spark.placement.partitioning import PartitionKeys, partitioning
-from penstock.spark.rows.choice import Form, form_of
+from penstock.spark.placement.partitioning import PartitionKeys, partitioning, suits
+from penstock.spark.rows.choice import GROUPS, Form, form_of
 from penstock.spark.sources.rejecting import rejecting
-from penstock.spark.state.changed_settings import goes_on
+from penstock.spark.state.changed_settings import changed_settings, goes_on
 from penstock.spark.state.checkpoint import Continued
 
 
@@ -41,13 +45,17 @@ class PipelineGroup:
     options: Options = field(default_factory=Options)
     continued: Continued | None = None  # the checkpoint that it goes on from
     is_small: bool = False  # so little to read that one partition group takes all of it
+    apart: str = ""  # why it is not one with those that were there before
+    #: From when on queries see rows that are new to the checkpoint, where they say so.
+    begins: Mapping[str, Begin] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, queries: Mapping[str, Node], options: Options, continued: Continued | None = None
     ) -> PipelineGroup:
-        """Queries that go together, spread by what they have in common."""
-        return cls(queries, partitioning(*queries.values()), options, continued)
+        """Queries that go together, spread by what they have in common, or as they have been."""
+        keys = partitioning(*queries.values()) if continued is None else continued.keys
+        return cls(queries, keys, options, continued)
 
     def program(
         self, streams: Iterable[StreamEntry] = (), frames: Mapping[str, DataFrame] | None = None
@@ -56,6 +64,7 @@ class PipelineGroup:
 
         `streams` are all that are declared; `frames` those that are opened.
         """
+        streams = list(streams)
         program = optimize(self.queries, self.options)
         read = rejecting((entry for entry in streams if entry.name in self.keys), frames)
         choice = choose(program.queries, self.options, read)
@@ -66,7 +75,8 @@ class PipelineGroup:
         elif self.continued is not None:
             program = self._going_on(self.continued)
         options = replace(program.options, lowering=choice.lowering)
-        return self._in_place(replace(program, options=options, reason=choice.reason))
+        program = replace(program, options=options, reason=choice.reason)
+        return self._in_place(program, {entry.name: entry.stream for entry in streams})
 
     def form(self, program: Program) -> Form:
         """Whether the pipeline of this program has groups."""
@@ -77,16 +87,24 @@ class PipelineGroup:
         """Queries that were there go on as they did, others beside them."""
         in_kernel = {name: plan for name, plan in before.plans.items() if not is_native(plan)}
         kept = goes_on(self.queries, self.options, in_kernel, before.options)
-        return go_on(self.queries, self.options, kept, before.asked)
+        since = dict.fromkeys(self.queries, before.change)
+        for name, begin in self.begins.items():
+            found = since_in_state(self.queries[name], self.options, in_kernel)
+            if begin is Begin.STATE and found is not None:
+                since[name] = found
+        since |= {name: since_of(plan) for name, plan in in_kernel.items()}
+        return go_on(self.queries, self.options, kept, before.asked, since)
 
-    def _in_place(self, program: Program) -> Program:
-        """The program with its streams where a checkpoint has them."""
+    def _in_place(self, program: Program, declared: Mapping[str, Stream]) -> Program:
+        """The program with its streams where a checkpoint has them, also those nobody reads now."""
         if self.continued is None:
             return program
+        read = {stream.name: stream for stream in program.streams}
         # Spark knows its sources by their places.
-        places = {name: place for place, name in enumerate(self.continued.streams)}
-        streams = sorted(program.streams, key=lambda s: places.get(s.name, len(places)))
-        return replace(program, streams=tuple(streams))
+        known = {name: read.get(name) or declared.get(name) for name in self.continued.streams}
+        kept = [stream for stream in known.values() if stream is not None]
+        new = [stream for name, stream in read.items() if name not in known]
+        return replace(program, streams=(*kept, *new))
 
 
 def assign_pipelines(
@@ -94,13 +112,17 @@ def assign_pipelines(
     options: Mapping[str, Options] | None = None,
     continued: Sequence[Continued] = (),
     *,
+    begins: Mapping[str, Begin] | None = None,
     is_small: bool = False,
+    accept_changes: bool = False,
 ) -> list[PipelineGroup]:
     """All queries, distributed over as few pipelines as suit them; those that continue first.
 
     `options` are those of each query, where they are not what they are by themselves. Where there
     is little to read, queries share a pipeline even if they agree on a single group only: another
-    pipeline costs more than its group saves.
+    pipeline costs more than its group saves. With `accept_changes` a query that asks for something
+    else than in its checkpoint may leave that for another pipeline. `begins` says from when on
+    queries see rows; one that is to see all of them joins no checkpoint.
     """
     by_name = {name: (options or {}).get(name, Options()) for name in queries}
     found: list[PipelineGroup] = []
@@ -110,6 +132,8 @@ def assign_pipelines(
     others = [each for each in continued if each not in whole]
     for each in (*sorted(whole, key=lambda each: -len(each.plans)), *others):
         there = [name for name in each.plans if name in left]
+        if accept_changes:
+            there = [name for name in there if _stays(left[name], by_name[name], each, name)]
         alike = [name for name in there if by_name[name] == by_name[there[0]]]
         if alike:
             mine = {name: left.pop(name) for name in alike}
@@ -121,9 +145,17 @@ def assign_pipelines(
         for place, group in enumerate(found):
             both = {**group.queries, name: plan}
             together = replace(
-                PipelineGroup.of(both, group.options, group.continued), is_small=group.is_small
+                PipelineGroup.of(both, group.options, group.continued),
+                is_small=group.is_small,
+                begins=group.begins,
             )
-            if group.keys.keys() & new.keys.keys() and _suits(together, group, new):
+            begin = (begins or {}).get(name)
+            is_late = group.continued is not None and begin is Begin.START
+            if is_late or not group.keys.keys() & new.keys.keys():
+                continue
+            if begin is not None:
+                together = replace(together, begins={**group.begins, name: begin})
+            if _suits(together, group, new):
                 found[place] = together
                 break
         else:
@@ -131,17 +163,55 @@ def assign_pipelines(
     return found
 
 
+def _stays(plan: Node, options: Options, there: Continued, name: str) -> bool:
+    """Whether a query of a checkpoint can go on there, whatever it asks for now."""
+    return digest_of(plan) == there.asked[name] or not why_apart(
+        plan, options, there.options, there.keys, has_groups=there.form == GROUPS
+    )
+
+
 def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) -> bool:
     """Whether all want it alike, and no stream that could be spread comes down to one group."""
+    if there.continued is not None:
+        [plan] = new.queries.values()
+        before = there.continued
+        options = replace(there.options, lowering=before.options.lowering)
+        return not why_apart(
+            plan, new.options, options, there.keys, has_groups=before.form == GROUPS
+        )
     if new.options != there.options or new.options.lowering == NATIVE:
         return False
-    if there.continued is not None:
-        if together.keys != there.keys or there.continued.options.lowering == NATIVE:
-            return False
-        # A checkpoint without state has none for a query that needs some.
-        return together.form(together.program()).step == there.continued.form
     return there.is_small or all(
         together.keys[stream] != () or keys == ()
         for group in (there, new)
         for stream, keys in group.keys.items()
     )
+
+
+def why_apart(
+    plan: Node,
+    options: Options,
+    there: Options,
+    keys: Mapping[str, PartitionKeys],
+    *,
+    has_groups: bool,
+) -> str:
+    """Why a query cannot join a pipeline that is there; empty: it can.
+
+    `there` are the options of the pipeline, `keys` those by which its streams are partitioned.
+    """
+    if NATIVE in (options.lowering, there.lowering):
+        return "a query that runs as Spark SQL alone has nothing to share"
+    other = [name for name in changed_settings(there, options) if name != "lowering"]
+    if other:
+        differing = (f"{n} is {getattr(options, n)}, not {getattr(there, n)}" for n in other)
+        return f"it was declared under other settings: {', '.join(differing)}"
+    unread = [f"`{name}`" for name in streams_of(plan) if name not in keys]
+    if unread:
+        return f"nobody reads {', '.join(unread)} there"
+    if not suits(keys, plan):
+        return "it needs its streams to be partitioned by other columns"
+    alone = optimize({"": plan}, options)
+    if not has_groups and form_of(alone, partitioning(plan)).has_groups:
+        return "it needs state, and nothing there has any"
+    return ""

@@ -28,8 +28,8 @@ from penstock.runtime.snapshot import describe, restore
 from penstock.spark.control import told
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT, STAGED, OutputRows
+from penstock.spark.epochs import Epoch
 from penstock.spark.exchange import exchange
-from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.faults import reach, step
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.group_messages import arrivals, progress_of
@@ -43,38 +43,43 @@ GROUP = 0
 
 
 class RowHost:
-    """Runs a program; `early` are the queries of each stream that tasks compute."""
+    """Runs a program, and another one where a batch begins with that."""
 
-    def __init__(self, folder: Path, program: Program, early: Mapping[str, Preaggregation]) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._program = program
-        self._early = early
+        self._epoch: Epoch | None = None  # that the graph belongs to
         self._host: GroupHost | None = None
         self._next = -1  # the batch before which the graph stands
         #: What it reports of the batch that was processed last.
         self.progress: dict[str, Any] = {}
 
-    def open(self, batch: int, sinks: Mapping[str, Sequence[str]]) -> Told:
+    def open(self, batch: int, epoch: Epoch, sinks: Mapping[str, Sequence[str]]) -> Told:
         """Stand before a batch; gives what its tasks are to be told, with these sinks."""
-        if self._host is None or self._next != batch:
-            self._host = self._restored(batch)
-            self._next = batch
+        if self._host is None or self._next != batch or epoch is not self._epoch:
+            self._host = self._restored(batch, epoch.program)
+            self._next, self._epoch = batch, epoch
         host = self._host
-        return Told(host.on_time_from(), sinks, told.STAGED_FROM, host.pass_late())
+        return Told(
+            host.on_time_from(),
+            sinks,
+            told.STAGED_FROM,
+            host.pass_late(),
+            program=epoch.shipped,
+        )
 
     def process(self, batch: int, messages: Sequence[exchange.Message]) -> list[OutputRows]:
         """Carry a batch through; gives everything that is to be delivered."""
         host, self._host = self._host, None  # another attempt must not find it half way
-        if host is None or self._next != batch:
+        if host is None or self._epoch is None or self._next != batch:
             raise PenstockBug(f"batch {batch} was not opened")
-        answers = host.process(arrivals(self._program, messages))
+        answers = host.process(arrivals(host.program, messages))
         self.progress = progress_of(host, answers)
         # In one order, the same on every replay; the messages of a task are in theirs.
         in_order = sorted(messages, key=lambda message: (message.stream, message.task))
         self._count(in_order)
         self._processed = host
         reach("rows.processed")
-        return [*self._served(in_order), *_answered(answers)]
+        return [*_served(self._epoch, in_order), *_answered(answers)]
 
     def keep(self, batch: int) -> None:
         """Keep what is known now: a batch was delivered."""
@@ -89,9 +94,9 @@ class RowHost:
         self._host, self._next = host, batch + 1
         reach("rows.kept")
 
-    def _restored(self, batch: int) -> GroupHost:
+    def _restored(self, batch: int, program: Program) -> GroupHost:
         """The graph as the batches before this one have left it."""
-        host = GroupHost(self._program)
+        host = GroupHost(program)
         if batch == 0:
             return host
         file = self._file(batch)
@@ -111,19 +116,6 @@ class RowHost:
     def _file(self, batch: int) -> Path:
         return self._folder / f"{batch}.json"
 
-    def _served(self, messages: Sequence[exchange.Message]) -> list[OutputRows]:
-        """The results that tasks have sent, and the files of those that they have written."""
-        found: list[OutputRows] = []
-        for message in messages:
-            if message.seq == exchange.STAGED_RESULTS:
-                staged = from_ipc(message.payload)
-                found.append((GROUP, staged.item(0, "query"), STAGED, staged))
-            elif message.seq == exchange.RESULTS:
-                queries = self._early[self._program.streams[message.stream].name].queries
-                results = from_ipc(message.payload)
-                found.append((GROUP, queries[message.newest].name, RESULT, results))
-        return found
-
     def _count(self, messages: Sequence[exchange.Message]) -> None:
         """Count rows that operators have read and put out in tasks with those of the graph."""
         for message in messages:
@@ -132,6 +124,20 @@ class RowHost:
                     figures = self.progress["operators"][name]
                     figures[1] += rows_in
                     figures[2] += rows_out
+
+
+def _served(epoch: Epoch, messages: Sequence[exchange.Message]) -> list[OutputRows]:
+    """The results that tasks have sent, and the files of those that they have written."""
+    found: list[OutputRows] = []
+    for message in messages:
+        if message.seq == exchange.STAGED_RESULTS:
+            staged = from_ipc(message.payload)
+            found.append((GROUP, staged.item(0, "query"), STAGED, staged))
+        elif message.seq == exchange.RESULTS:
+            queries = epoch.early[epoch.program.streams[message.stream].name].queries
+            results = from_ipc(message.payload)
+            found.append((GROUP, queries[message.newest].name, RESULT, results))
+    return found
 
 
 def _answered(answers: Answers) -> list[OutputRows]:

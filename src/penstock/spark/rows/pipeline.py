@@ -19,6 +19,7 @@ from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.control.told import TOLD
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.exchange import Message
 from penstock.spark.pipeline import forget_now_and_then, settings_for, tasks_of
 from penstock.spark.rows.choice import row_queries
@@ -35,10 +36,17 @@ class RowPipeline(BasePipeline):
     def _computed(self) -> DataFrame:
         streams = self.program.streams
         tasks = tasks_of(self.spark, len(streams))
-        early = row_queries(self.program, self.keys)
-        self._host = RowHost(self.checkpoint.folder / "rows", self.program, early)
+        self.epochs = Epochs(
+            self.spark.sparkContext,
+            self.checkpoint,
+            self.program,
+            lambda program: row_queries(program, self.keys),
+        )
+        first = self.epochs.first
+        early = first.early
+        self._host = RowHost(self.checkpoint.folder / "rows")
         if not self.checkpoint.is_new:
-            self._host.open(self.checkpoint.finished + 1, {})  # complains here, if it must
+            self._host.open(self.checkpoint.finished + 1, first, {})  # complains here, if it must
         legs = [
             exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
             for number, s in enumerate(streams)
@@ -46,8 +54,9 @@ class RowPipeline(BasePipeline):
         return reduce(DataFrame.union, legs, self.control.messages(self.spark, [GROUP]))
 
     def _begin(self, batch: int) -> None:
-        """Tell tasks which rows are surely on time, and where results go."""
-        told = self._host.open(batch, self.sinks())
+        """Tell tasks what to run, which rows are surely on time, and where results go."""
+        assert self.epochs is not None
+        told = self._host.open(batch, self.epochs.begin(batch), self.sinks(batch))
         self.spark.sparkContext.setLocalProperty(TOLD, told.as_text())
 
     def end_run(self) -> None:

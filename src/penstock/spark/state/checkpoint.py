@@ -1,9 +1,9 @@
 """A pipeline's checkpoint: where Spark keeps its offsets and state, and whose they are.
 
     lock                held by the driver that runs it
-    program.json        its id, and what it computes: streams, and the operators of every query
+    programs/N.json     its id, and what it computes from some batch on: streams, the operators of
+                        every query, and where its results go (`program_log.py`)
     groups.json         the keys of the partition groups
-    sinks.json          where each query's results go
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
     rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
     control/, streams/  punctuation, and rows of iterables
@@ -11,9 +11,10 @@
 
 State lies under the fingerprints of operators (`optimizer/physical.py`), so a checkpoint is
 continued by the same queries in whatever order they are declared, and by others beside them, which
-begin anew; under other settings too, if these change no operators (`changed_settings.py`). What has
-changed is refused: a query that computes something else, by other operators, or is gone, a stream
-that brings something else. And it is continued by one driver at a time, which the lock sees to.
+begin anew; under other settings too, if these change no operators (`changed_settings.py`). Where
+queries have changed or gone, what they alone have kept is forgotten: whoever starts them must say
+that this is meant. A stream that brings something else is refused (`program_changes.py`). And it is
+continued by one driver at a time, which the lock sees to.
 Files of ours are sealed: one that was changed or is missing is refused, with its name. The folder
 is its owner's alone, so nobody else reads what Spark writes into it either.
 
@@ -41,15 +42,20 @@ from penstock.io.storage.sealed import (
     write_sealed,
 )
 from penstock.optimizer.codec import encode
-from penstock.optimizer.options import UNLIMITED, Options
+from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
+from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS, ROWS
 from penstock.spark.state.changed_settings import differing_settings
+from penstock.spark.state.program_changes import ProgramChanges, program_changes, settings_of
+from penstock.spark.state.program_log import FOLDER as PROGRAMS
+from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
 from penstock.sql.parse.statements import Sink
 
-PROGRAM = "program.json"
+#: What earlier releases had instead of a log.
+_EARLIER = "program.json"
 
 
 @dataclass(frozen=True)
@@ -62,20 +68,26 @@ class Continued:
     streams: tuple[str, ...]  # by their places
     options: Options
     form: str  # with groups or without (`rows/choice.py`)
+    keys: Mapping[str, PartitionKeys]  # by which rows of each stream are spread
+    described: Mapping[str, Any]  # all that, as `describe` has it
+    change: int = 0  # the number that the next change will have
     #: Its queries as they are declared now: the settings of each.
     declared: Mapping[str, Options] = field(default_factory=dict)
 
     @classmethod
     def at(cls, folder: Path) -> Continued | None:
         """The checkpoint in a folder; None: there is none."""
-        if not (folder / PROGRAM).exists():
-            return None
-        program = read_sealed(folder / PROGRAM)["program"]
-        if not _is_ours(program):
-            return None  # it is refused where it is claimed
+        log = ProgramLog(folder)
+        last = log.last()
+        if last is None or not _is_ours(last.program):
+            return None  # if there is something else, it is refused where it is claimed
+        program = last.program
         streams, options = tuple(program["stream"]), Options(**program["setting"])
         plans, form = from_json(program["plans"]), program["operator"]
-        return cls(folder, plans, program["query"], streams, options, form)
+        spread = program["keys"].items()
+        keys = {name: None if key is None else tuple(key) for name, key in spread}
+        asked = program["query"]
+        return cls(folder, plans, asked, streams, options, form, keys, program, log.next)
 
 
 def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
@@ -95,7 +107,8 @@ class Checkpoint:
     """A folder that belongs to one program, held by this process until `release`.
 
     `declared` are the settings of its queries, also of those that are not in this program; `form`
-    tells whether the pipeline has groups (`rows/choice.py`).
+    tells whether the pipeline has groups (`rows/choice.py`), and `keys` by what rows are spread
+    over them. `accept_changes`: queries may have changed or gone.
     """
 
     def __init__(
@@ -104,9 +117,15 @@ class Checkpoint:
         program: Program,
         declared: Mapping[str, Options] | None = None,
         form: str = GROUPS,
+        keys: Mapping[str, PartitionKeys] | None = None,
+        *,
+        accept_changes: bool = False,
     ) -> None:
         self.folder = folder
+        self.log = ProgramLog(folder)
         self._form = form
+        self._keys = keys or {}
+        self._accepts = accept_changes
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             if folder.stat().st_uid == os.getuid():  # else whoever made it has decided
@@ -122,8 +141,8 @@ class Checkpoint:
                 f"the checkpoint `{folder}` is in use by another process",
                 hint="stop that one first, or name another checkpoint",
             ) from None
-        #: The queries that were not among its own until now.
-        self.added: frozenset[str] = frozenset()
+        #: What is different from what it has run so far; None: it has run nothing.
+        self.changes: ProgramChanges | None = None
         try:
             self.id = self._claim(program, declared or {})
             #: The last batch that is over, -1 if none is.
@@ -168,41 +187,54 @@ class Checkpoint:
     def release(self) -> None:
         self._lock.close()
 
-    def confirm(self, program: Program) -> None:
-        """Note the queries that are new: from now on they belong to it."""
-        if self.added:
-            write_sealed(self.folder / PROGRAM, {"id": self.id, "program": self._describe(program)})
+    @property
+    def sinks(self) -> Mapping[str, Mapping[str, str]]:
+        """Where results have gone until now (`delivery/outputs.py`)."""
+        last = self.log.last()
+        return {} if last is None else last.sinks
+
+    def confirm(
+        self, program: Program, sinks: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        """Note what runs from the next batch on, where that is something else than before."""
+        last, batch = self.log.last(), self.finished + 1
+        now = (self._describe(program), dict(sinks or {}))
+        # A batch that was begun and is not over runs it already: nothing of it counts yet.
+        if last is None or (last.program, last.sinks) != now or last.batch > batch:
+            self.log.append(batch, self.id, *now)
+        self.log.forget(self.finished)
+
+    def change(self, program: Program, batch: int, sinks: Mapping[str, Mapping[str, str]]) -> None:
+        """Have another program run from a batch on, which has not begun."""
+        self.log.append(batch, self.id, self._describe(program), sinks)
 
     def _describe(self, program: Program) -> dict[str, Any]:
-        return describe(program, self._form)
+        return describe(program, self._form, self._keys)
 
     def _claim(self, program: Program, declared: Mapping[str, Options]) -> str:
         """The checkpoint's id; raises if it belongs to another program."""
-        file = self.folder / PROGRAM
-        mine = self._describe(program)
-        if not file.exists():
-            if not self.is_new or (self.folder / "groups.json").exists():
-                raise damaged(file, "is gone")
-            name = uuid4().hex
-            write_sealed(file, {"id": name, "program": mine})
-            return name
-        found = read_sealed(file)
-        theirs = found["program"]
-        if not _is_ours(theirs):
+        found = self.log.last()
+        if (self.folder / _EARLIER).exists() or (found and not _is_ours(found.program)):
             raise HostError(
                 f"the checkpoint `{self.folder}` was written by an earlier release, whose state "
                 "this one cannot read",
                 hint=OTHER_RELEASE,
             )
+        if found is None:
+            if not self.is_new or (self.folder / "groups.json").exists():
+                raise damaged(self.folder / PROGRAMS, "is gone")
+            return uuid4().hex
+        theirs, mine = found.program, self._describe(program)
         if differing := differing_settings(declared):
-            before = _settings(theirs)
+            before = settings_of(theirs)
             wanted = "; ".join(f"SET {name} = {before[name]}" for name in differing)
             raise HostError(
                 f"the checkpoint `{self.folder}` has queries that run together, and they are "
                 f"declared under different settings now: {'; '.join(differing.values())}",
                 hint=f"declare all of them under {wanted}, or {START_OVER}",
             )
-        if difference := _difference(theirs, mine):
+        self.changes = changes = program_changes(theirs, mine)
+        if difference := changes.refused if self._accepts else changes.differences:
             raise HostError(
                 f"the checkpoint `{self.folder}` belongs to other queries: {difference}",
                 hint="continue it with the queries and settings it was begun with, or "
@@ -214,14 +246,16 @@ class Checkpoint:
                 "some now",
                 hint=f"continue it with the queries it was begun with, or {START_OVER}",
             )
-        self.added = frozenset(mine["query"].keys() - theirs["query"].keys())
-        return str(found["id"])
+        return found.id
 
 
-def describe(program: Program, form: str = GROUPS) -> dict[str, Any]:
+def describe(
+    program: Program, form: str = GROUPS, keys: Mapping[str, PartitionKeys] | None = None
+) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
     specs = (plan.spec for plan in walk(program.plans.values()))
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
+    spread = {name: None if key is None else list(key) for name, key in (keys or {}).items()}
     return {
         "stream": {s.name: encode(SourceSpec.of(s).stream) for s in program.streams},
         "table": {table.name: encode(table) for table in tables},
@@ -229,46 +263,9 @@ def describe(program: Program, form: str = GROUPS) -> dict[str, Any]:
         "setting": asdict(program.options),
         "plans": to_json(program.plans),
         "operator": form,  # Spark refuses what another one has left
+        "keys": spread,
     }
 
 
 def _is_ours(program: Mapping[str, Any]) -> bool:
     return program.get("operator") in (GROUPS, ROWS)
-
-
-def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
-    """What has changed so that state would not fit; empty: nothing."""
-    found: dict[str, list[str]] = {"gone": [], "new": [], "changed": []}
-    for kind in ("stream", "table", "query"):
-        before, now = theirs[kind], mine[kind]
-        found["gone"] += [f"{kind} {name}" for name in before if name not in now]
-        found["new"] += [f"{kind} {name}" for name in now if name not in before]
-        found["changed"] += [
-            f"{kind} {name}" for name in now if name in before and before[name] != now[name]
-        ]
-    others, settings = _changed_operators(theirs, mine)
-    found["changed"] += others
-    adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
-    if not found["gone"] and not found["changed"] and adds_only_queries:
-        places = [name for name in mine["stream"] if name in theirs["stream"]]
-        return "" if places == list(theirs["stream"]) else "the streams are in another order"
-    differences = [f"{', '.join(names)} {what}" for what, names in found.items() if names]
-    return "; ".join(differences + settings)
-
-
-def _changed_operators(
-    theirs: Mapping[str, Any], mine: Mapping[str, Any]
-) -> tuple[list[str], list[str]]:
-    """Queries that ask for the same and are to be computed otherwise, and what was set for that."""
-    before, now = theirs["plans"]["queries"], mine["plans"]["queries"]
-    asked = [name for name in now if theirs["query"].get(name) == mine["query"][name]]
-    changed = [f"operators of query {name}" for name in asked if before[name] != now[name]]
-    was, is_ = _settings(theirs), _settings(mine)
-    settings = [name for name in is_ if changed and was[name] != is_[name]]
-    return changed, [f"setting {name} was {was[name]} and is {is_[name]}" for name in settings]
-
-
-def _settings(program: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a program as they are written in SQL."""
-    found = asdict(Options(**program["setting"]))
-    return {name: UNLIMITED if value is None else value for name, value in found.items()}

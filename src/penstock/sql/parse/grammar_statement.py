@@ -19,6 +19,7 @@ from penstock.catalog.settings import (
     is_parameter,
 )
 from penstock.errors import Position, QueryError
+from penstock.model.begin import Begin
 from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
 from penstock.sql.parse import units
@@ -171,9 +172,21 @@ class StatementParser(StreamParser):
     def _create_query(self, start: Token, replace: bool) -> CreateQuery:
         name = self.word("a name for the query")
         sink = self.sink() if self._match_text_seq("INTO") else None
+        begin = self._begin() if self._match_text_seq("FROM") else None
         self.expect("AS")
         query = self._query()
-        return CreateQuery(self.position_since(start), name, query, sink, replace)
+        return CreateQuery(self.position_since(start), name, query, sink, replace, begin)
+
+    def _begin(self) -> Begin:
+        """Which rows a query sees that comes to streams which run already."""
+        for each in Begin:
+            if self._match_text_seq(each.name):
+                return each
+        words = [each.name for each in Begin]
+        self.refuse(
+            f"expected {', '.join(words[:-1])} or {words[-1]} after FROM, not {self.found()}",
+            hint=suggest(self._curr.text.upper(), words) if self._curr else None,
+        )
 
     def _drop(self, start: Token) -> Drop:
         kinds: tuple[Literal["stream", "table", "query", "view"], ...]

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from penstock.catalog.settings import Value
 from penstock.errors import Position
+from penstock.model.begin import Begin
 from penstock.model.streams import Place, Stream
 from penstock.model.tables import StaticTable
 from penstock.sql.parse.syntax import EmitClause, Span
@@ -89,6 +90,7 @@ class CreateQuery(Statement):
     select: ParsedQuery
     sink: Sink | None = None
     replace: bool = False
+    begin: Begin | None = None
 
 
 @dataclass(frozen=True)

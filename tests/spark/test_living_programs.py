@@ -1,0 +1,206 @@
+"""Queries come and go while a pipeline runs: each gives the answer over the rows of its life.
+
+Micro-batches run through the exchange and the groups' processors without Spark; the program changes
+between any two of them. A query lives from the batch that it comes with to the one before it goes.
+In its life it sees these rows, or, FROM STATE, also those that operators which it shares have kept.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from penstock.model.timestamps import END
+from penstock.optimizer.optimize import beside, optimize, since_in_state, since_of
+from penstock.optimizer.physical import Program, walk
+from penstock.optimizer.specs import SourceSpec
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.plan.graph import streams_of
+from penstock.plan.nodes import Node
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.placement.partitioning import partitioning, suits
+from tests.spark.placement.plans import plan
+
+Row = dict[str, Any]
+SECOND = 1_000_000
+#: Texts by how rows leave: windows close, pairs are found, rows are found to be without a partner.
+WINDOWS = [
+    "SELECT k, count(*) AS n FROM a [RANGE 6 SECONDS, SLIDE 2 SECONDS] GROUP BY k",
+    "SELECT k, sum(v) AS s FROM a [RANGE 4 SECONDS, SLIDE 2 SECONDS] GROUP BY k",
+    "SELECT k, max(v) AS m FROM a [RANGE 9 SECONDS, SLIDE 3 SECONDS] WHERE v > 1 GROUP BY k",
+    "SELECT k, count(*) AS n FROM a UNION b [RANGE 3 SECONDS] GROUP BY k",
+]
+PAIRS = ["SELECT l.k, l.v AS v, r.v AS w FROM a l JOIN b r ON l.k = r.k WITHIN 3 SECONDS"]
+LEFT = ["SELECT l.k, l.v AS v, r.v AS w FROM a l LEFT JOIN b r ON l.k = r.k WITHIN 2 SECONDS"]
+ROWS = ["SELECT k, v FROM a WHERE v > 2"]
+TEXTS = WINDOWS + PAIRS + LEFT + ROWS
+#: Always there, so that rows are spread by `k`, and nothing that comes or goes may change it.
+STAYS = "SELECT k, min(v) AS least FROM a UNION b [RANGE 5 SECONDS] GROUP BY k"
+
+
+@dataclass
+class Life:
+    """A query, the first batch that it sees and the one after its last."""
+
+    text: str
+    plan: Node
+    first: int
+    last: int = 1 << 60
+    results: list[Row] = field(default_factory=list)
+
+
+class Living:
+    """A pipeline whose program changes between batches."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.lives: dict[str, list[Life]] = {"stays": [Life(STAYS, plan(STAYS), 0)]}
+        self.program: Program = optimize({"stays": plan(STAYS)})
+        self.keys = partitioning(plan(STAYS))
+        self.batches: list[MicroBatch] = []
+        self._worker = Worker(None)
+        self._pipeline: FakePipeline | None = None
+        self._changes = 0
+        self._time = 0
+
+    def change(self) -> None:
+        """Some queries go, some come, some become others."""
+        here = [name for name in self.program.queries if name != "stays"]
+        dropped = [name for name in here if self.chance.random() < 0.2]
+        replaced = [name for name in here if name not in dropped and self.chance.random() < 0.2]
+        new = [f"q{len(self.lives) + n}" for n in range(self.chance.randrange(3))]
+        self._changes += 1
+        plans = {name: plan(self.chance.choice(TEXTS)) for name in (*replaced, *new)}
+        self._swap(dropped, replaced, plans, dict.fromkeys(plans, self._changes))
+
+    def _swap(
+        self,
+        dropped: list[str],
+        replaced: list[str],
+        plans: dict[str, Node],
+        since: dict[str, int],
+    ) -> None:
+        assert all(suits(self.keys, each) for each in plans.values())
+        for name in (*dropped, *replaced):
+            self.lives[name][-1].last = len(self.batches)
+        self.program = beside(self.program.without([*dropped, *replaced]), plans, since)
+        for name, each in plans.items():
+            self.lives.setdefault(name, []).append(Life("", each, len(self.batches)))
+
+    def batch(self) -> None:
+        """One more micro-batch, in order of time, by whatever program is there now."""
+        rows: dict[str, list[list[list[Row]]]] = {"a": [[]], "b": [[]]}
+        for _ in range(self.chance.randrange(1, 8)):
+            self._time += self.chance.randrange(SECOND)
+            row = {
+                "k": self.chance.choice("xyz"),
+                "j": "j",
+                "v": self.chance.randrange(7),
+                "d": 0.5,
+            }
+            rows[self.chance.choice("ab")][0].append([{**row, "ts": self._time}])
+        self.run(MicroBatch(rows))
+
+    def run(self, batch: MicroBatch) -> None:
+        pipeline = FakePipeline(Exchange(self.program, self.keys, (2, 0, 14)))
+        if self._pipeline is not None:
+            pipeline.stores = self._pipeline.stores
+        if self.chance.random() < 0.2:
+            self._worker = Worker(None)  # one that remembers nothing
+        pipeline.process(batch, lambda group: self._worker)
+        for name in self.program.queries:
+            self.lives[name][-1].results += pipeline.rows("result", name)
+        self._pipeline = pipeline
+        self.batches.append(batch)
+
+    def rows(self, first: int, last: int) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {"a": [], "b": []}
+        for batch in self.batches[first:last]:
+            for stream, rows in found.items():
+                rows += [{**row, "row_num": 1} for row in batch.arrived(stream)]
+        return found
+
+    def bound(self, of: Node, last: int) -> int:
+        """The bound of a plan's streams behind a batch; they come in order."""
+        if last >= len(self.batches):
+            return END
+        rows = self.rows(0, last)
+        return min(max((row["ts"] for row in rows[name]), default=0) for name in streams_of(of))
+
+
+def expected(living: Living, life: Life) -> list[Row]:
+    """The oracle's answer over a life, as far as it had come when the life was over."""
+    answer = evaluate(life.plan, living.rows(life.first, life.last))
+    bound = living.bound(life.plan, life.last)
+    return [row for row in answer if row.get("window_end", 0) <= bound]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_query_gives_the_answer_over_its_life(seed: int) -> None:
+    living = Living(seed)
+    for _ in range(14):
+        if living.chance.random() < 0.6:
+            living.change()
+        living.batch()
+    living.run(MicroBatch(bounds={"a": END, "b": END}))
+    lives = [(name, life) for name, found in living.lives.items() for life in found]
+    assert len(lives) > 3
+    for name, life in lives:
+        left = any(life.plan == plan(text) for text in LEFT)
+        if left and life.last < len(living.batches):
+            continue  # which rows without a partner are out, bounds say; `to the end` below
+        assert same_rows(life.results, expected(living, life)), (seed, name, life.first, life.last)
+
+
+def test_what_comes_from_now_on_shares_nothing_that_was_there() -> None:
+    program = optimize({"q": plan(WINDOWS[0])})
+    both = beside(program, {"p": plan(WINDOWS[0])}, {"p": 1})
+    shared = set(walk([both.plans["p"]])) & set(walk([both.plans["q"]]))
+    assert not shared
+    assert since_of(both.plans["p"]) == 1
+
+
+def test_what_begins_from_state_is_whole_from_the_first_window_that_ends_later() -> None:
+    living = Living(3)
+    living._swap([], [], {"q": plan(WINDOWS[0])}, {"q": 1})
+    for _ in range(6):
+        living.batch()
+    since = since_in_state(plan(WINDOWS[0]), living.program.options, living.program.plans)
+    assert since == 1
+    came = len(living.batches)
+    bound = max(row["ts"] for row in living.rows(0, came)["a"])
+    living._swap([], [], {"again": plan(WINDOWS[0])}, {"again": since})
+    assert living.program.plans["again"] == living.program.plans["q"]
+    for _ in range(6):
+        living.batch()
+    living.run(MicroBatch(bounds={"a": END, "b": END}))
+    [life] = living.lives["again"]
+    whole = evaluate(life.plan, living.rows(0, len(living.batches)))
+    assert life.first == came
+    assert same_rows(life.results, [row for row in whole if row["window_end"] > bound])
+
+
+def test_what_replaces_a_query_keeps_the_state_of_what_both_compute() -> None:
+    """A condition on results is changed; the windows below it go on."""
+    text = f"SELECT k, n FROM ({WINDOWS[0]}) WHERE n > {{}}"
+    living = Living(4)
+    living._swap([], [], {"q": plan(text.format(1))}, {"q": 1})
+    for _ in range(6):
+        living.batch()
+    since = since_of(living.program.plans["q"])
+    living._swap([], ["q"], {"q": plan(text.format(0))}, {"q": since})
+    kept = {p for p in walk(living.program.plans.values()) if not isinstance(p.spec, SourceSpec)}
+    assert any("Wid" in p.spec.name or "Aggregate" in p.spec.name for p in kept)
+    bound = max(row["ts"] for row in living.rows(0, len(living.batches))["a"])
+    for _ in range(6):
+        living.batch()
+    living.run(MicroBatch(bounds={"a": END, "b": END}))
+    before, after = living.lives["q"]
+    rows = living.rows(0, len(living.batches))
+    whole = evaluate(plan(WINDOWS[0]), rows)
+    later = [row for row in whole if row["window_end"] > bound and row["n"] > 0]
+    assert same_rows(after.results, [{"k": row["k"], "n": row["n"]} for row in later])
+    assert before.results
