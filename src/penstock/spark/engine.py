@@ -36,7 +36,7 @@ from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.streams import Origin, Stream
-from penstock.optimizer.optimize import optimize, since_in_state, since_of
+from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
@@ -51,6 +51,7 @@ from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import choose
+from penstock.spark.placement.joining import Joining, joining
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
@@ -214,67 +215,26 @@ class Engine(BaseEngine[SparkQuery]):
         if self._interval is None:
             return
         dropped, self._dropped = self._dropped, {}
-        waiting = self._waiting()
-        joining: dict[RunningPipeline, dict[SparkQuery, int]] = {}
-        for entry in waiting:
-            replaced = next(
-                (
-                    (running, old)
-                    for running, queries in dropped.items()
-                    for old in queries
-                    if old.name.lower() == entry.name.lower()
-                ),
-                None,
-            )
-            found = self._joins(entry, replaced)
-            if found is not None:
-                running, since = found
-                joining.setdefault(running, {})[self._queries[entry.name]] = since
-        for running in {**dropped, **joining}:
+        gone = {query.name.lower(): query for queries in dropped.values() for query in queries}
+        come: dict[RunningPipeline, dict[SparkQuery, int]] = {}
+        for entry in self._waiting():
+            found = self._joining(entry, gone.get(entry.name.lower()))
+            self._apart[entry.name] = found.apart
+            if found.pipeline is not None:
+                come.setdefault(found.pipeline, {})[self._queries[entry.name]] = found.since
+        for running in {**dropped, **come}:
             names = [query.name for query in dropped.get(running, ())]
-            added = joining.get(running, {})
-            if not added and running.group.queries.keys() <= set(names):
+            if running not in come and running.group.queries.keys() <= set(names):
                 running.stop()
                 self._running.remove(running)
             else:
-                running.change(names, added)
+                running.change(names, come.get(running, {}))
         if self._waiting():
             self._start(self._planned())
 
-    def _joins(
-        self, entry: QueryEntry, replaced: tuple[RunningPipeline, SparkQuery] | None
-    ) -> tuple[RunningPipeline, int] | None:
-        """The running pipeline that a query joins, and since when it sees rows there."""
-        self._apart.pop(entry.name, None)
-        if entry.begin is Begin.START:
-            self._apart[entry.name] = "it begins FROM START"
-            return None
-        options = self.catalog.options_of(entry)
-        candidates = [running for running in self._running if _share_streams(running, entry)]
-        if replaced is not None:
-            candidates.sort(key=lambda running: running is not replaced[0])
-        reasons = []
-        for running in candidates:
-            reason = running.why_apart(entry.plan, options)
-            if reason:
-                others = ", ".join(running.group.queries)
-                reasons.append(f"not beside {others}: {reason}")
-                continue
-            plans = running.program.plans
-            since: int | None = running.next_change
-            if entry.begin is Begin.STATE:
-                since = since_in_state(entry.plan, running.program.options, plans)
-            elif entry.begin is None and replaced is not None and replaced[0] is running:
-                since = since_of(plans[replaced[1].name])
-            return running, running.next_change if since is None else since
-        if reasons and entry.begin is not None:
-            raise NotExecutable(
-                f"query `{entry.name}` cannot begin FROM {entry.begin.name}: {'; '.join(reasons)}",
-                hint="without FROM it gets a pipeline of its own, which reads its streams from "
-                "their beginning",
-            )
-        self._apart[entry.name] = "; ".join(reasons)
-        return None
+    def _joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
+        """Which running pipeline a query joins."""
+        return joining(entry, self.catalog.options_of(entry), self._running, replaced)
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -471,10 +431,9 @@ class Engine(BaseEngine[SparkQuery]):
         read = (self.declared_stream(stream.name) for stream in program.streams)
         choose(program.queries, program.options, rejecting(read))
         if self._interval is not None:
-            found = self._joins(entry, None)  # refuses what cannot begin as it says
-            if found is not None:
-                running, _ = found
-                running.delivery.check(entry.name, entry.sink, entry.plan)
+            found = self._joining(entry)  # refuses what cannot begin as it says
+            if found.pipeline is not None:
+                found.pipeline.delivery.check(entry.name, entry.sink, entry.plan)
 
     def _check_sink(self, sink: Sink) -> None:
         if sink.format == CONSOLE:
@@ -515,7 +474,3 @@ class Engine(BaseEngine[SparkQuery]):
         query = self._queries.get(name)
         pipeline = None if query is None else query.pipeline
         return pipeline if pipeline in self._running else None
-
-
-def _share_streams(running: RunningPipeline, entry: QueryEntry) -> bool:
-    return bool(running.group.keys.keys() & streams_of(entry.plan).keys())

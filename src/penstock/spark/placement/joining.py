@@ -1,0 +1,69 @@
+"""Joining: which running pipeline a new query joins, and since when it sees rows there.
+
+The first that suits it is taken, the one of the query that it replaces before others. Where none
+does, it gets a pipeline of its own; `apart` then says why, pipeline by pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.catalog.catalog import QueryEntry
+from penstock.errors import NotExecutable
+from penstock.model.begin import Begin
+from penstock.optimizer.optimize import since_in_state, since_of
+from penstock.optimizer.options import Options
+from penstock.plan.graph import streams_of
+
+if TYPE_CHECKING:
+    from penstock.spark.query import SparkQuery
+    from penstock.spark.running_pipeline import RunningPipeline
+
+
+@dataclass(frozen=True)
+class Joining:
+    """A pipeline and the change since which rows are seen; no pipeline: why there is none."""
+
+    pipeline: RunningPipeline | None = None
+    since: int = 0
+    apart: str = ""
+
+
+def joining(
+    entry: QueryEntry,
+    options: Options,
+    pipelines: Iterable[RunningPipeline],
+    replaced: SparkQuery | None = None,
+) -> Joining:
+    """Where a query runs that was declared; NotExecutable if it cannot begin as it says."""
+    if entry.begin is Begin.START:
+        return Joining(apart="it begins FROM START")
+    own = None if replaced is None else replaced.pipeline
+    streams = streams_of(entry.plan).keys()
+    reading = [each for each in pipelines if each.group.keys.keys() & streams]
+    reasons = []
+    for each in sorted(reading, key=lambda each: each is not own):
+        reason = each.why_apart(entry.plan, options)
+        if not reason:
+            return Joining(each, _since(entry, each, replaced if each is own else None))
+        reasons.append(f"not beside {', '.join(each.group.queries)}: {reason}")
+    if reasons and entry.begin is not None:
+        raise NotExecutable(
+            f"query `{entry.name}` cannot begin FROM {entry.begin.name}: {'; '.join(reasons)}",
+            hint="without FROM it gets a pipeline of its own, which reads its streams from their "
+            "beginning",
+        )
+    return Joining(apart="; ".join(reasons))
+
+
+def _since(entry: QueryEntry, pipeline: RunningPipeline, replaced: SparkQuery | None) -> int:
+    """The change since which a query sees rows in a pipeline."""
+    program = pipeline.program
+    if entry.begin is Begin.STATE:
+        found = since_in_state(entry.plan, program.options, program.plans)
+        return pipeline.next_change if found is None else found
+    if entry.begin is None and replaced is not None:
+        return since_of(program.plans[replaced.name])
+    return pipeline.next_change

@@ -1,0 +1,200 @@
+"""Queries come, change and go in a running pipeline, whose driver and workers are killed.
+
+Every query gives the oracle's answer over the batches of its life, as the log of programs tells it:
+nothing is lost, nothing is there twice. What each batch has read, a query tells that is always
+there. A query writes to a directory of its own each time that it is declared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.catalog.catalog import Catalog
+from penstock.model.timestamps import END
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.spark import faults
+from penstock.spark.engine import Engine
+from tests.spark.living_runs import STREAM, Life
+from tests.sql.declared import execute, plan_of
+
+ROOT = Path(__file__).parents[2]
+SECOND = 1_000_000
+WINDOWS = [
+    "SELECT k, count(*) AS n FROM a [RANGE 6 SECONDS, SLIDE 2 SECONDS] GROUP BY k",
+    "SELECT k, sum(v) AS s FROM a [RANGE 4 SECONDS] GROUP BY k",
+    "SELECT k, max(v) AS m FROM a [RANGE 9 SECONDS, SLIDE 3 SECONDS] WHERE v % 2 = 0 GROUP BY k",
+]
+PAIRS = ["SELECT x.v AS v, y.v AS w FROM a x JOIN a y ON x.k = y.k AND x.v < y.v WITHIN 2 SECONDS"]
+#: Of these only lives are judged that last to the end: when a row is found to have no partner,
+#: bounds say.
+LEFT = [
+    "SELECT x.v AS v, y.v AS w FROM a x LEFT JOIN a y ON x.k = y.k AND y.v % 3 = 0 AND x.v < y.v "
+    "WITHIN 1 SECOND"
+]
+TEXTS = WINDOWS + PAIRS + LEFT
+
+
+@dataclass
+class Lived:
+    """A query, and the batches of its life."""
+
+    text: str
+    place: str
+    batches: set[int] = field(default_factory=set)
+
+
+def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    """Steps with rows in order of time, and about two changes in each."""
+    found: list[dict[str, Any]] = []
+    queries: dict[str, list[str]] = {}
+    time, v, places = 1_700_000_000 * SECOND, 0, 0
+    for _ in range(count):
+        queries = {name: query for name, query in queries.items() if chance.random() > 0.15}
+        for name in [*(n for n in queries if chance.random() < 0.2), f"q{len(found)}"]:
+            if len(queries) < 8 or name in queries:
+                places += 1
+                queries[name] = [chance.choice(TEXTS), f"place{places}"]
+        rows = []
+        for _ in range(chance.randrange(1, 9)):
+            time, v = time + chance.randrange(SECOND), v + 1
+            rows.append([chance.choice("xyz"), v, time])
+        found.append({"queries": dict(queries), "rows": rows})
+    return found
+
+
+def run(folder: Path, chance: random.Random, kills: int) -> int:
+    """Start the process until it gets to its end; gives how many faults it ran into."""
+    points = [
+        *((point, "kill") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE, *faults.IN_CONTROL)),
+        *((point, "fail") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE)),
+        *((point, "kill") for point in (*faults.IN_EXCHANGE, *faults.IN_GROUP)),
+    ]
+    place, hit = folder / "faults", 0
+    place.mkdir()
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    command = [sys.executable, "-m", "tests.spark.living_runs", str(folder)]
+    for number in range(3 * kills + 3):
+        faults.disarm(place)
+        if number < kills:
+            point, action = chance.choice(points)
+            faults.arm(place, point, action, occurrence=chance.randrange(1, 12))
+        with (folder / "words").open("a") as words:
+            ended = subprocess.run(
+                command,
+                env={**os.environ, "PYTHONPATH": path},
+                cwd=ROOT,
+                stdout=words,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        hit += len(faults.hits(place))
+        if ended.returncode == 0:
+            return hit
+    raise AssertionError((folder / "words").read_text()[-3000:])
+
+
+def lives(folder: Path, texts: dict[str, str]) -> list[Lived]:
+    """By directory, the batches of each query, as the log tells."""
+    entries: dict[int, tuple[int, dict[str, str]]] = {}
+    for line in (folder / "lives").read_text().splitlines():
+        number, batch, places = json.loads(line)
+        entries[number] = (batch, places)
+    last = max(rows_by_batch(folder), default=0) + 100
+    found: dict[str, Lived] = {}
+    for batch in range(last):
+        current = [places for _, (first, places) in sorted(entries.items()) if first <= batch]
+        for place in current[-1].values() if current else ():
+            known = Path(place).name
+            if known in texts:
+                found.setdefault(known, Lived(texts[known], known)).batches.add(batch)
+    return list(found.values())
+
+
+def rows_by_batch(folder: Path) -> dict[int, list[dict[str, Any]]]:
+    found = {}
+    for file in sorted((folder / "everything").glob("part-*.parquet")):
+        table = pl.read_parquet(file).with_columns(pl.col("ts").cast(pl.Int64), row_num=1)
+        found[int(file.stem.removeprefix("part-"))] = table.to_dicts()
+    return found
+
+
+def written(folder: Path) -> list[dict[str, Any]]:
+    tables = [pl.read_parquet(file) for file in sorted(folder.glob("part-*.parquet"))]
+    if not tables:
+        return []
+    times = pl.selectors.datetime().cast(pl.Int64)
+    return pl.concat(tables).with_columns(times).to_dicts()
+
+
+def judge(folder: Path, life: Lived, read: dict[int, list[dict[str, Any]]]) -> bool | None:
+    """Whether a query gave the oracle's answer; None: it is not judged."""
+    is_last = max(life.batches) > max(read)
+    if life.text in LEFT and not is_last:
+        return None
+    seen = [row for batch, rows in read.items() if batch in life.batches for row in rows]
+    before = [
+        row["ts"] for batch, rows in read.items() if batch <= max(life.batches) for row in rows
+    ]
+    bound = END if is_last else max(before, default=0)
+    catalog = Catalog()
+    execute(catalog, STREAM.format(folder="x"))
+    answer = evaluate(plan_of(life.text, catalog), {"a": seen})
+    expected = [row for row in answer if row.get("window_end", 0) <= bound]
+    return same_rows(written(folder / life.place), expected)
+
+
+def planned(folder: Path, chance: random.Random, count: int) -> list[dict[str, Any]]:
+    """Steps, written down for whoever runs them."""
+    found = steps(chance, count)
+    (folder / "in").mkdir(parents=True)
+    (folder / "steps.json").write_text(json.dumps(found))
+    return found
+
+
+def check(folder: Path, plan: list[dict[str, Any]]) -> str:
+    """Raise unless every query gave its answer; gives how many there were."""
+    texts = {place: text for step in plan for text, place in step["queries"].values()}
+    read = rows_by_batch(folder)
+    expected = [row[1] for step in plan for row in step["rows"]]
+    assert [v for batch in sorted(read) for v in sorted(r["v"] for r in read[batch])] == expected
+    found = {life.place: judge(folder, life, read) for life in lives(folder, texts)}
+    assert found.keys() == texts.keys()
+    wrong = [place for place, is_right in found.items() if is_right is False]
+    assert not wrong, wrong
+    return f"{len(texts)} queries, {sum(bool(each) for each in found.values())} of them judged"
+
+
+def test_every_query_on_spark_gives_the_answer_over_its_life(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, random.Random(1), 4)
+    engine = Engine(spark, checkpoint=tmp_path / "checkpoint")
+    try:
+        Life(tmp_path).run(engine)
+    finally:
+        engine.stop()
+    check(tmp_path, plan)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_queries_come_and_go_while_drivers_and_workers_are_killed(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(seed)
+    plan = planned(tmp_path, chance, 25)
+    hit = run(tmp_path, chance, kills=8)
+    said = check(tmp_path, plan)
+    with capsys.disabled():
+        print(f"\nseed {seed}: {said}, {hit} faults: 0 wrong")
