@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from penstock.model.schema import ROW_NUM
@@ -51,27 +53,53 @@ class Meeting:
         return Meeting(self.streams | other.streams, _distinct(joined))
 
 
-def partitioning(*plans: nodes.Node) -> dict[str, PartitionKeys]:
-    """For each stream of the plans, the columns its rows must be spread by.
+@dataclass(frozen=True)
+class Partitioning:
+    """What plans ask for, put together: the streams that they read, and which of these meet."""
 
-    Streams that meet have as many columns, and corresponding ones in the same places.
-    """
-    # In the order of their names, so that what is said of them is the same every time.
-    streams = sorted({stream for plan in plans for stream in streams_of(plan)})
-    found: dict[str, PartitionKeys] = dict.fromkeys(streams)
-    meetings: list[Meeting] = []
-    for meeting in (meeting for plan in plans for meeting in _meetings(plan)):
+    streams: frozenset[str] = frozenset()
+    meetings: tuple[Meeting, ...] = ()
+
+    @classmethod
+    def of(cls, plan: nodes.Node) -> Partitioning:
+        found = cls(frozenset(streams_of(plan)))
+        for meeting in _meetings(plan):
+            found = found._with(meeting)
+        return found
+
+    def __or__(self, other: Partitioning) -> Partitioning:
+        """What satisfies both."""
+        found = Partitioning(self.streams | other.streams, self.meetings)
+        for meeting in other.meetings:
+            found = found._with(meeting)
+        return found
+
+    def _with(self, meeting: Meeting) -> Partitioning:
         apart = []
-        for other in meetings:
+        for other in self.meetings:
             if meeting.streams & other.streams:
                 meeting &= other
             else:
                 apart.append(other)
-        meetings = [*apart, meeting]
-    for meeting in meetings:
-        for stream in meeting.streams:
-            found[stream] = tuple(key[stream] for key in meeting.keys)
-    return found
+        return Partitioning(self.streams, (*apart, meeting))
+
+    @property
+    def keys(self) -> dict[str, PartitionKeys]:
+        """For each stream, the columns its rows must be spread by.
+
+        Streams that meet have as many columns, and corresponding ones in the same places.
+        """
+        # In the order of their names, so that what is said of them is the same every time.
+        found: dict[str, PartitionKeys] = dict.fromkeys(sorted(self.streams))
+        for meeting in self.meetings:
+            for stream in meeting.streams:
+                found[stream] = tuple(key[stream] for key in meeting.keys)
+        return found
+
+
+def partitioning(*plans: nodes.Node) -> dict[str, PartitionKeys]:
+    """For each stream of the plans, the columns its rows must be spread by."""
+    return reduce(or_, map(Partitioning.of, plans), Partitioning()).keys
 
 
 def suits(keys: Mapping[str, PartitionKeys], plan: nodes.Node) -> bool:

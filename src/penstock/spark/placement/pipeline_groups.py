@@ -29,7 +29,12 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
 from penstock.spark.native.physical import is_native, native_plan
-from penstock.spark.placement.partitioning import PartitionKeys, partitioning, suits
+from penstock.spark.placement.partitioning import (
+    Partitioning,
+    PartitionKeys,
+    partitioning,
+    suits,
+)
 from penstock.spark.rows.choice import GROUPS, Form, form_of
 from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.state.changed_settings import changed_settings, goes_on
@@ -140,26 +145,29 @@ def assign_pipelines(
             # Queries that are declared under different settings by now are refused there.
             known = replace(each, declared={name: by_name[name] for name in there})
             found.append(PipelineGroup.of(mine, by_name[there[0]], known))
+    # By what queries may be spread is put together one by one; a checkpoint's stays as it is.
+    spread: list[Partitioning | None] = [None] * len(found)
     for name, plan in left.items():
-        new = replace(PipelineGroup.of({name: plan}, by_name[name]), is_small=is_small)
+        mine, begin = Partitioning.of(plan), (begins or {}).get(name)
+        new = PipelineGroup({name: plan}, mine.keys, by_name[name], is_small=is_small)
         for place, group in enumerate(found):
-            both = {**group.queries, name: plan}
-            together = replace(
-                PipelineGroup.of(both, group.options, group.continued),
-                is_small=group.is_small,
-                begins=group.begins,
-            )
-            begin = (begins or {}).get(name)
             is_late = group.continued is not None and begin is Begin.START
             if is_late or not group.keys.keys() & new.keys.keys():
                 continue
-            if begin is not None:
-                together = replace(together, begins={**group.begins, name: begin})
+            before = spread[place]
+            both = None if before is None else before | mine
+            together = replace(
+                group,
+                queries={**group.queries, name: plan},
+                keys=group.keys if both is None else both.keys,
+                begins=group.begins if begin is None else {**group.begins, name: begin},
+            )
             if _suits(together, group, new):
-                found[place] = together
+                found[place], spread[place] = together, both
                 break
         else:
             found.append(new)
+            spread.append(mine)
     return found
 
 
