@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
-from penstock.io.storage.places import would_read
+from penstock.io.storage.places import names_files, would_read
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
@@ -328,9 +328,9 @@ class RunningPipeline:
 def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
     """Refuse a checkpoint whose files would be read as rows."""
     for stream in streams:
-        source = stream.origin.path
-        is_path = source is not None and stream.origin.format != "workload"
-        if checkpoint is not None and is_path and would_read(str(source), str(checkpoint)):
+        source = str(stream.origin.path)
+        is_path = names_files(stream.origin)
+        if checkpoint is not None and is_path and would_read(source, str(checkpoint)):
             raise HostError(
                 f"stream `{stream.name}` reads from `{checkpoint}`, where the checkpoint would be",
                 hint=f"name a checkpoint that is not in `{source}`",

@@ -16,14 +16,17 @@ from urllib.parse import quote
 
 import polars as pl
 
-from penstock.io.late_rows import as_late_rows
+from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.io.results import SINK_FORMATS, no_rows
+from penstock.io.sinks.registry import SINKS
+from penstock.io.sinks.sink_kind import Target
 from penstock.kernel.rejected import Reason
+from penstock.model.schema import Schema
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
-from penstock.spark.delivery.batch_sink import BatchSink, Staged
+from penstock.spark.delivery.batch_sink import BatchSink, Staged, batch_sink
 from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
 from penstock.spark.delivery.outputs import Outputs, late_rows, query_rows
 from penstock.spark.delivery.totals import Totals, stream_counts
@@ -64,10 +67,15 @@ class BatchDelivery:
         self.wanted = set(program.queries)
         sinks = self._sinks()
         self._outputs = Outputs(checkpoint, {whose: sink for whose, (_, sink) in sinks.items()})
-        self._into = {
-            whose: BatchSink(engine, name, sink, self._outputs.manifest(whose))
-            for whose, (name, sink) in sinks.items()
-        }
+        self._into: dict[str, BatchSink] = {}
+        try:
+            for whose, (name, sink) in sinks.items():
+                target = Target(whose, sink, self._schema(whose), f"{checkpoint.id}:{whose}")
+                manifest = self._outputs.manifest(whose)
+                self._into[whose] = batch_sink(engine.session, name, target, manifest)
+        except BaseException:
+            self.release()
+            raise
         self.totals = Totals(place)
 
     def _sinks(self) -> dict[str, tuple[str, Sink]]:
@@ -79,10 +87,16 @@ class BatchDelivery:
         }
         return {whose: (name, sink) for whose, (name, sink) in found.items() if sink is not None}
 
+    def _schema(self, whose: str) -> Schema:
+        """The columns of rows, by whose they are."""
+        found = {query_rows(name): query.plan.schema for name, query in self._queries.items()}
+        found |= {late_rows(each.name): late_schema(each) for each in self._program.streams}
+        return found[whose]
+
     def _late_sink(self, stream: str) -> Sink | None:
         """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
         sink = self._engine.declared_stream(stream).late
-        if sink is None or sink.path is None or stream in self._first_of:
+        if sink is None or sink.path is None or stream in self._first_of or sink.format in SINKS:
             return sink
         return replace(sink, path=str(Path(sink.path) / quote(next(iter(self._queries)))))
 
@@ -94,7 +108,9 @@ class BatchDelivery:
             self._engine._tallies_of(stream.name).forget(self._pipeline)
 
     def release(self) -> None:
-        """Leave the directories to others."""
+        """Leave the directories to others, and close what is open."""
+        for sink in self._into.values():
+            sink.close()
         self._outputs.release()
 
     def sinks_for_tasks(self) -> dict[str, tuple[str, str]]:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from penstock.errors import HostError
 from penstock.io.console import CONSOLE
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER, write_sealed
@@ -25,7 +26,7 @@ from penstock.redaction import redacted_options
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
 
-SINKS = "sinks.json"
+DESCRIBED = "sinks.json"
 
 
 def query_rows(name: str) -> str:
@@ -46,7 +47,7 @@ class Outputs:
         self._folders: list[OutputFolder] = []
         self._manifests: dict[str, Manifest] = {}
         now = _described(sinks)
-        before = now if checkpoint.is_new else checkpoint.kept(SINKS, now)
+        before = now if checkpoint.is_new else checkpoint.kept(DESCRIBED, now)
         self._new = {query_rows(name) for name in checkpoint.added}
         before = {**{whose: now[whose] for whose in self._new & now.keys()}, **before}
         _check_kinds(before, now)
@@ -55,7 +56,7 @@ class Outputs:
                 if sink.format in SINK_FORMATS:
                     self._manifests[whose] = self._hold(whose, sink, before[whose], now[whose])
             if checkpoint.is_new or before != now:
-                write_sealed(checkpoint.folder / SINKS, now)
+                write_sealed(checkpoint.folder / DESCRIBED, now)
         except BaseException:
             self.release()
             raise
@@ -122,12 +123,18 @@ def _described(sinks: Mapping[str, Sink]) -> dict[str, list[str]]:
     return {
         whose: [
             sink.format,
-            str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink),
-            str(redacted_options(sink.options)),
+            _place(sink),
+            str(redacted_options(sink.options, sink.format)),
         ]
         for whose, sink in sinks.items()
         if sink.format != CONSOLE  # nothing stays there
     }
+
+
+def _place(sink: Sink) -> str:
+    if sink.format in SINKS:
+        return SINKS[sink.format].place(sink)
+    return str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink)
 
 
 def _into(sink: list[str] | None) -> str:
