@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adbc_driver_postgresql import dbapi
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -18,6 +19,7 @@ from penstock.spark.engine import Engine
 from penstock.spark.faults import InjectedFault
 from penstock.sql.parse.statements import Sink
 from tests.io.sinks.rows import SMALL, small
+from tests.servers import Server
 
 FILES = 4
 ROWS = [(f"k{n % 3}", n) for n in range(FILES * 5)]
@@ -75,7 +77,19 @@ def into_delta(folder: Path, request: pytest.FixtureRequest) -> Place:
     return f"delta '{folder}/table'", read
 
 
-@pytest.mark.parametrize("kind", [into_delta])
+def into_postgres(folder: Path, request: pytest.FixtureRequest) -> Place:
+    server: Server = request.getfixturevalue("postgres")
+    uri = f"postgresql://ada@127.0.0.1:{server.port}/postgres"
+
+    def read() -> Any:
+        with dbapi.connect(uri) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT k, n FROM from_spark")
+            return cursor.fetchall()
+
+    return f"postgres '{uri}' OPTIONS (table 'from_spark')", read
+
+
+@pytest.mark.parametrize("kind", [into_delta, into_postgres])
 def test_every_row_is_in_the_sink_once_whatever_batch_is_repeated(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, kind: Any
 ) -> None:

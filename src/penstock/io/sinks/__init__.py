@@ -1,6 +1,7 @@
 """Sinks that take batches: a file per format; `registry` finds them by name.
 
     INTO delta 'path'                               delta.py
+    INTO postgres 'uri' OPTIONS (table 'name')      postgres.py, postgres_table.py
 
 Each batch is written in one transaction of the sink, together with a mark: the application (which
 query of which checkpoint writes) and the number of the batch. A batch that Spark repeats after a
