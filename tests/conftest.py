@@ -15,7 +15,7 @@ from hypothesis.internal import constants_ast
 from hypothesis.internal.conjecture import providers
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.servers import Server, postgres_server
+from tests.servers import Server, postgres_server, redis_server
 
 ROOT = Path(__file__).parents[1]
 
@@ -73,6 +73,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def postgres() -> Iterator[Server]:
     """A PostgreSQL server for all tests that need one; each makes tables of its own."""
     with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Server]:
+    """A Redis server for all tests that need one; each has keys of its own."""
+    with redis_server() as server:
         yield server
 
 

@@ -153,3 +153,32 @@ def postgres_server() -> Iterator[Server]:
 
         with running(command, port, folder, is_ready, user) as server:
             yield server
+
+
+@contextmanager
+def redis_server() -> Iterator[Server]:
+    """Redis, which writes down everything, so that it can be stopped and started again."""
+    redis = program("redis-server", "redis-server")
+    with data_folder(None) as folder:
+        port = free_port()
+        options = {
+            "port": str(port),
+            "bind": "127.0.0.1",
+            "dir": str(folder),
+            "appendonly": "yes",
+            "save": "",
+            "requirepass": "hunter2",
+        }
+        command = [redis, *(part for name, v in options.items() for part in (f"--{name}", v))]
+        with running(command, port, folder, redis_is_ready) as server:
+            yield server
+
+
+def redis_is_ready(port: int) -> bool:
+    """Whether it answers, and not that it is still loading."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(100).startswith((b"+PONG", b"-NOAUTH"))
+    except OSError:
+        return False

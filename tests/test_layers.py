@@ -49,6 +49,7 @@ ONLY_IN = {
     "matplotlib": {"lab"},
     "adbc_driver_postgresql": {"io"},
     "deltalake": {"io"},
+    "redis": {"io"},
 }
 
 

@@ -25,6 +25,7 @@ from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply, blocks_of
 from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sources.registry import SOURCES
 from penstock.kernel.conform import Rows
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
@@ -123,10 +124,12 @@ class LocalEngine(BaseEngine[LocalQuery]):
             return map(FileBlock, self._supplies[entry.name])
         if origin.format == "push":
             return None
+        if origin.format in SOURCES:
+            return SOURCES[origin.format](entry.stream, ROWS_PER_BLOCK)
         if origin.format not in SINK_FORMATS or origin.path is None:
             raise NotExecutable(
                 f"cannot read stream `{entry.name}` from {origin}",
-                hint=f"this host reads: {', '.join(SINK_FORMATS)}",
+                hint=f"this host reads: {', '.join([*SINK_FORMATS, *SOURCES])}",
             )
         check_options(entry.stream)
         return read_blocks(entry.stream, ROWS_PER_BLOCK)

@@ -39,6 +39,10 @@ _WAYS_OUT = (
         "with a checkpoint, a restart repeats the batch, which is then written once",
     ),
     (
+        ": cannot read from ",
+        "with a checkpoint, a restart continues behind the last entry that was read",
+    ),
+    (
         _SLOW_WORKER,
         "the machine is too busy, or packages are not compiled: `python -m compileall` on "
         "site-packages makes their import faster. A restart continues where it stopped",

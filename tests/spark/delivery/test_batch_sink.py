@@ -10,6 +10,7 @@ import pytest
 from adbc_driver_postgresql import dbapi
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+from redis import Redis
 
 from penstock.errors import HostError
 from penstock.io.sinks.sink_kind import Target
@@ -89,7 +90,18 @@ def into_postgres(folder: Path, request: pytest.FixtureRequest) -> Place:
     return f"postgres '{uri}' OPTIONS (table 'from_spark')", read
 
 
-@pytest.mark.parametrize("kind", [into_delta, into_postgres])
+def into_redis(folder: Path, request: pytest.FixtureRequest) -> Place:
+    server: Server = request.getfixturevalue("redis")
+    uri = f"redis://:hunter2@127.0.0.1:{server.port}/0"
+
+    def read() -> list[tuple[str, int]]:
+        found: Any = Redis.from_url(uri).xrange("from spark")
+        return [(entry[b"k"].decode(), int(entry[b"n"])) for _, entry in found]
+
+    return f"redis '{uri}' OPTIONS (key 'from spark')", read
+
+
+@pytest.mark.parametrize("kind", [into_delta, into_postgres, into_redis])
 def test_every_row_is_in_the_sink_once_whatever_batch_is_repeated(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, kind: Any
 ) -> None:
@@ -118,6 +130,29 @@ def test_a_table_is_continued_by_its_checkpoint_and_refused_if_its_columns_chang
     with pytest.raises(HostError, match=r"query q: the Delta table .* `m` is missing there"):
         engine.start()
     engine.stop()
+
+
+def test_a_server_that_fails_ends_the_query_with_its_name_and_the_cause(
+    spark: SparkSession, tmp_path: Path, redis: Server, request: pytest.FixtureRequest
+) -> None:
+    write_files(tmp_path / "in", range(1))
+    into, _ = into_redis(tmp_path, request)
+    engine = Engine(spark)
+    engine.sql(script(tmp_path, into.replace("from spark", "gone")))
+    engine.start()
+    redis.stop()
+    try:
+        write_files(tmp_path / "in", range(1, 2))
+        with pytest.raises(HostError) as failed:
+            engine.process_available()
+            engine.process_available()
+    finally:
+        redis.start()
+        engine.stop()
+    said = str(failed.value)
+    assert "query q: cannot write into redis `redis://:***@127.0.0.1:" in said
+    assert "refused" in said and "a restart repeats the batch" in said and "master" not in said
+    assert "hunter2" not in said
 
 
 class Told:

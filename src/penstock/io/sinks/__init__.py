@@ -2,6 +2,7 @@
 
     INTO delta 'path'                               delta.py
     INTO postgres 'uri' OPTIONS (table 'name')      postgres.py, postgres_table.py
+    INTO redis 'uri' OPTIONS (key 'name')           redis_streams.py
 
 Each batch is written in one transaction of the sink, together with a mark: the application (which
 query of which checkpoint writes) and the number of the batch. A batch that Spark repeats after a

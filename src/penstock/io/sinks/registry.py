@@ -7,12 +7,14 @@ from pathlib import Path
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sinks.delta import DeltaTables
 from penstock.io.sinks.postgres import PostgresTables
+from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkKind
 from penstock.sql.parse.statements import Sink
 
 SINKS: dict[str, SinkKind] = {
     "delta": DeltaTables(),
     "postgres": PostgresTables(),
+    "redis": RedisStreams(),
 }
 
 

@@ -17,7 +17,7 @@ from penstock.model.streams import Origin
 
 _WILD = "*?[{"
 #: Formats whose path is something else than a place of files.
-_OTHER_PATHS = ("workload",)
+_OTHER_PATHS = ("workload", "redis")
 
 
 def names_files(origin: Origin) -> bool:
