@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import constants_ast
 from hypothesis.internal.conjecture import providers
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.servers import Server, postgres_server, redis_server
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,6 +67,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             file = item.nodeid.partition("::")[0]
             assert has_session(file), f"{file}: write the fixture as `spark: SparkSession`"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for all tests that need one; each makes tables of its own."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Server]:
+    """A Redis server for all tests that need one; each has keys of its own."""
+    with redis_server() as server:
+        yield server
 
 
 def pytest_collection_finish() -> None:

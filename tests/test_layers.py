@@ -47,6 +47,9 @@ ONLY_IN = {
     "rich": {"cli", "io", "__main__"},
     "pyspark": {"spark"},
     "matplotlib": {"lab"},
+    "adbc_driver_postgresql": {"io"},
+    "deltalake": {"io"},
+    "redis": {"io"},
 }
 
 

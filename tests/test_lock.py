@@ -61,6 +61,12 @@ def test_every_dependency_is_locked_to_a_version_that_fits(lock: str, python: st
         assert declared.specifier.contains(found[name]), f"{name} {found[name]} in {lock}"
 
 
+def test_developers_have_every_extra() -> None:
+    extras = dict(PROJECT["project"]["optional-dependencies"])
+    dev = extras.pop("dev")
+    assert {need for needs in extras.values() for need in needs} <= set(dev)
+
+
 @pytest.mark.parametrize("lock", DECLARED)
 def test_every_locked_package_has_hashes(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")

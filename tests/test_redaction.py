@@ -67,6 +67,32 @@ def test_what_shows_itself_shows_no_secrets() -> None:
         assert "user=u" in repr(shown)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ada:hunter2@h/db",
+        "redis://:hunter2@h:6379/0",
+        "redis://:un/ter@hunter2@h/0",
+        "postgresql://h/db?user=ada&password=hunter2",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    ["CREATE QUERY q INTO x '{}' AS SELECT v FORM s", "CREATE STREAM t (v INT) FROM x '{}' ,"],
+)
+def test_an_error_does_not_show_the_password_of_an_address(address: str, text: str) -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v INT)")
+    with pytest.raises(PenstockError) as caught:
+        engine.sql(text.format(address))
+    assert "hunter2" not in str(caught.value) and "un/ter" not in str(caught.value)
+
+
+def test_a_name_of_a_thing_is_shown_where_it_is_no_secret() -> None:
+    assert "clicks" in repr(Sink("redis", "redis://h", (("key", "clicks"),)))
+    assert "abc" not in repr(Sink("jdbc", "x", (("key", "abc"),)))
+
+
 def test_what_spark_says_is_shown_without_secrets() -> None:
     said = PenstockError(f"the query failed on Spark: sasl.jaas.config = {JAAS}")
     assert "hunter2" not in str(said)
@@ -88,3 +114,4 @@ def test_patterns_are_those_of_python_3_10() -> None:
 
 def test_a_long_word_is_looked_at_once() -> None:
     assert redacted("x" * 100_000) == "x" * 100_000
+    assert redacted("//a:" * 20_000).startswith("//a:")

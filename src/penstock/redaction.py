@@ -43,8 +43,13 @@ _OPTION = re.compile(
     re.X,
 )
 _OPTIONS = re.compile(rf"(?is)\bOPTIONS\s*\((?:{_QUOTED}|[^)'\"])*")
-#: `//user:secret@host`
-_ADDRESS = re.compile(r"(?P<before>//[^\s/:@'\"]*:)(?P<value>[^\s/@'\"]+)(?=@)")
+#: `//user:secret@host`, also where the secret has signs in it that should have been written
+#: otherwise. So long at the most that a text of nothing but beginnings is not looked at for ever.
+_ADDRESS = re.compile(r"(?P<before>//[^\s/:@'\"]*:)(?P<value>[^\s'\"]{1,500})(?=@)")
+#: `?password=secret&…`, behind an address
+_PARAMETER = re.compile(r"(?<=[?&])(?P<name>[\w.\-]+)(?P<between>=)(?P<value>[^\s'\"&]+)")
+#: Formats that call something by a name which is a secret's elsewhere.
+_OPEN_NAMES = {"redis": ("key",), "postgres": ("key",)}
 
 
 def is_secret(name: str) -> bool:
@@ -59,13 +64,21 @@ def is_secret(name: str) -> bool:
     return bool(words & _SECRET_WORDS) and not _OTHER_MEANINGS.search(name)
 
 
-def redacted_options(options: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Options as they may be shown.
+def redacted_options(
+    options: Iterable[tuple[str, str]], format: str | None = None
+) -> dict[str, str]:
+    """Options as they may be shown, those of a format that is known.
 
     >>> redacted_options([("subscribe", "bids"), ("kafka.ssl.key.password", "x")])
     {'subscribe': 'bids', 'kafka.ssl.key.password': '***'}
+    >>> redacted_options([("key", "clicks")], "redis"), redacted_options([("key", "x")], "jdbc")
+    ({'key': 'clicks'}, {'key': '***'})
     """
-    return {name: STARS if is_secret(name) else redacted(value) for name, value in options}
+    shown = _OPEN_NAMES.get(format or "", ())
+    return {
+        name: STARS if is_secret(name) and name.lower() not in shown else redacted(value)
+        for name, value in options
+    }
 
 
 def redacted(text: str) -> str:
@@ -81,16 +94,19 @@ def redacted(text: str) -> str:
 
 
 def redacted_sql(text: str) -> str:
-    """SQL without the secrets among its options, every character in its place.
+    """SQL without the secrets in its options and addresses, every character in its place.
 
     >>> redacted_sql("CREATE STREAM s OPTIONS (key 'abc', topic 'x') WHERE s.key = 'abc'")
     "CREATE STREAM s OPTIONS (key '***', topic 'x') WHERE s.key = 'abc'"
+    >>> redacted_sql("INTO postgres 'postgresql://u:abc@h/db?password=x' AS SELECT 'a:b'")
+    "INTO postgres 'postgresql://u:***@h/db?password=*' AS SELECT 'a:b'"
     """
 
     def in_options(match: re.Match[str]) -> str:
-        inside = _ADDRESS.sub(lambda m: m["before"] + _as_long(m["value"]), match[0])
-        return _covered(inside, _OPTION, is_secret, _as_long)
+        return _covered(match[0], _OPTION, is_secret, _as_long)
 
+    text = _ADDRESS.sub(lambda match: match["before"] + _as_long(match["value"]), text)
+    text = _covered(text, _PARAMETER, _is_secret_in_text, _as_long)
     return _OPTIONS.sub(in_options, text)
 
 

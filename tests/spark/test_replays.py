@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
-from penstock.spark.delivery.batch_sink import BatchSink
+from penstock.spark.delivery.batch_sink import FilesSink
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOCAL_TUNING
 from tests.spark.packets import QUERIES, by_local_engine, same, script, write_packets
@@ -32,15 +32,15 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
 ) -> None:
     queries = {name: QUERIES[name] for name in NAMES}
     text = script(tmp_path / "in", queries, tmp_path / "out")
-    written = BatchSink.write
+    written = FilesSink.write
     has_room = False
 
-    def write(sink: BatchSink, batch: int, rows: pl.DataFrame, staged: Any = ()) -> None:
+    def write(sink: FilesSink, batch: int, rows: pl.DataFrame, staged: Any = ()) -> None:
         if batch == 1 and not has_room:
             raise OSError(28, "No space left on device")
         written(sink, batch, rows, staged)
 
-    monkeypatch.setattr(BatchSink, "write", write)
+    monkeypatch.setattr(FilesSink, "write", write)
     monkeypatch.setitem(LOCAL_TUNING, MANAGER, f"{CHECKPOINTING}{manager}CheckpointFileManager")
     write_packets(tmp_path / "in", range(2), rows=200)
     with pytest.raises(HostError, match="No space left"):

@@ -180,6 +180,11 @@ class Catalog:
         """Declare a query that was bound by `bind_query`."""
         return self._add(entry)
 
+    def forget(self, entry: Entry) -> None:
+        """Take back a declaration that could not be carried out."""
+        if self.get(entry.name) is entry:
+            del self._entries[entry.name.lower()]
+
     def bind_query(self, statement: CreateQuery) -> QueryEntry:
         """The entry that a CREATE QUERY would make; the catalog stays as it is."""
         with positioned(statement.position):

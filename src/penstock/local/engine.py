@@ -20,20 +20,22 @@ from datetime import timedelta
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
 from penstock.errors import BadSetting, NotExecutable
-from penstock.io.console import CONSOLE, ConsoleSink, check_console
-from penstock.io.files import FileBlock, FileSink, check_options, check_unused, read_blocks
+from penstock.io.files import FileBlock, check_options, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply, blocks_of
-from penstock.io.late_rows import as_late_rows
+from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sources.registry import SOURCES
 from penstock.kernel.conform import Rows
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.kernel.state import TableDescription
-from penstock.local.query import LocalQuery, sink_of
+from penstock.local.query import LocalQuery
+from penstock.local.sinks import LocalSink, check_sink, open_sink
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
+from penstock.model.schema import Schema
 from penstock.model.streams import Origin
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import since_in_state, since_of
@@ -79,7 +81,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         #: How often queries have come to streams that had rows, and whether rows came since.
         self._span, self._had_rows = 0, False
         self._stopped = False
-        self._late: dict[str, FileSink | ConsoleSink] = {}
+        self._late: dict[str, LocalSink] = {}
         self._supplies: dict[str, Iterator[Rows]] = {}
         self._reading: dict[str, Iterator[FileBlock]] = {}  # what has been begun, or is over
 
@@ -130,10 +132,12 @@ class LocalEngine(BaseEngine[LocalQuery]):
             return map(FileBlock, self._supplies[entry.name])
         if origin.format == "push":
             return None
+        if origin.format in SOURCES:
+            return SOURCES[origin.format](entry.stream, ROWS_PER_BLOCK)
         if origin.format not in SINK_FORMATS or origin.path is None:
             raise NotExecutable(
                 f"cannot read stream `{entry.name}` from {origin}",
-                hint=f"this host reads: {', '.join(SINK_FORMATS)}",
+                hint=f"this host reads: {', '.join([*SINK_FORMATS, *SOURCES])}",
             )
         check_options(entry.stream)
         return read_blocks(entry.stream, ROWS_PER_BLOCK)
@@ -253,16 +257,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _check(self, entry: QueryEntry, program: Program) -> None:
         self._check_runs(f"query `{entry.name}` would get no rows")
 
-    def _check_sink(self, sink: Sink) -> None:
-        if sink.format == CONSOLE:
-            check_console(sink)
-            return
-        if sink.format not in SINK_FORMATS or sink.path is None:
-            raise NotExecutable(
-                f"cannot write results into {sink}",
-                hint=f"this host writes INTO console, or a directory as: {', '.join(SINK_FORMATS)}",
-            )
-        check_unused(sink.path)
+    def _check_sink(self, sink: Sink, schema: Schema) -> None:
+        check_sink(sink, schema)
 
     def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
         if self._had_rows:
@@ -309,7 +305,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:
-            self._late[entry.name] = sink_of(entry.name, entry.late)
+            whose, schema = f"late rows of {entry.name}", late_schema(entry.stream)
+            self._late[entry.name] = open_sink(entry.name, whose, entry.late, schema)
         self._host.add_stream(entry.stream)
 
     def _stream_dropped(self, name: str) -> None:

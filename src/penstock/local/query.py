@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from penstock.io.console import CONSOLE, ConsoleSink
-from penstock.io.files import FileSink
+from penstock.local.sinks import open_sink
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import RUNNING, STOPPED
@@ -18,20 +17,13 @@ if TYPE_CHECKING:
     from penstock.local.engine import LocalEngine
 
 
-def sink_of(name: str, sink: Sink) -> FileSink | ConsoleSink:
-    """What writes the rows of a query, or a stream's late ones, where they are declared to go."""
-    if sink.format == CONSOLE:
-        return ConsoleSink(name, sink)
-    return FileSink(sink.format, str(sink.path))
-
-
 class LocalQuery(Query):
     """One continuous query; what it fails with is raised where rows are pushed."""
 
     def __init__(self, engine: LocalEngine, name: str, plan: Node, sink: Sink | None) -> None:
         super().__init__(engine, name, plan, sink)
         self._rows = self._parts = 0
-        self._out = sink_of(name, sink) if sink else None
+        self._out = open_sink(name, f"query {name}", sink, plan.schema) if sink else None
         self._ended = threading.Event()
 
     @property

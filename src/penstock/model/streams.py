@@ -40,7 +40,9 @@ class Place:
         return redacted(text)  # an address may hold a password
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r}, {redacted_options(self.options)})"
+        return (
+            f"{type(self).__name__}({str(self)!r}, {redacted_options(self.options, self.format)})"
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,7 +59,7 @@ class SourceSpec(Spec):
         shown = replace(
             origin,
             path=None if origin.path is None else redacted(origin.path),
-            options=tuple(sorted(redacted_options(origin.options).items())),
+            options=tuple(sorted(redacted_options(origin.options, origin.format).items())),
         )
         return cls(replace(stream, origin=shown), with_late, since)
 

@@ -7,19 +7,21 @@ checked before anything changes: what cannot run is refused when it is declared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import NotExecutable, QueryError, UnknownName, positioned
+from penstock.io.late_rows import late_schema
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where, where_of
 from penstock.model.releases import Releases
-from penstock.model.schema import Column, suggest
+from penstock.model.schema import Column, Schema, suggest
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
@@ -290,8 +292,8 @@ class BaseEngine(ABC, Generic[Q]):
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
     @abstractmethod
-    def _check_sink(self, sink: Sink) -> None:
-        """Refuse a sink that this host cannot write to; nothing has changed yet."""
+    def _check_sink(self, sink: Sink, schema: Schema) -> None:
+        """Refuse a sink that this host cannot write such rows to; nothing has changed yet."""
 
     @abstractmethod
     def _query_declared(self, entry: QueryEntry, program: Program) -> Q:
@@ -349,7 +351,8 @@ class BaseEngine(ABC, Generic[Q]):
                 if replaced is not None:
                     self._stream_dropped(replaced.name)
                 if isinstance(entry, StreamEntry):
-                    self._stream_declared(entry)
+                    with self._taken_back(entry):
+                        self._stream_declared(entry)
             case _:
                 dropped = self.catalog.apply(statement)
                 if isinstance(statement, Drop) and isinstance(dropped, StreamEntry):
@@ -375,19 +378,30 @@ class BaseEngine(ABC, Generic[Q]):
             program = self._optimized(entry.name, entry.plan, entry.begin)
             self._check(entry, program)
             if entry.sink is not None:
-                self._check_sink(entry.sink)
+                self._check_sink(entry.sink, entry.plan.schema)
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
             replaced = self.catalog.get(entry.name)
             self.catalog.add_query(entry)
         if replaced is not None:
-            return self._query_replaced(replaced.name, entry, program)
-        return self._query_declared(entry, program)
+            with self._taken_back(entry):
+                return self._query_replaced(replaced.name, entry, program)
+        with self._taken_back(entry):
+            return self._query_declared(entry, program)
+
+    @contextmanager
+    def _taken_back(self, entry: QueryEntry | StreamEntry) -> Iterator[None]:
+        """Take a declaration back if this host fails to carry it out: a sink may not open."""
+        try:
+            yield
+        except BaseException:
+            self.catalog.forget(entry)
+            raise
 
     def _check_late(self, statement: CreateStream) -> None:
         if statement.late is None:
             return
         with positioned(statement.position):
-            self._check_sink(statement.late)
+            self._check_sink(statement.late, late_schema(statement.stream))
             check_place(self.catalog, statement.name, statement.late, [statement.stream])
 
     def _explain(self, statement: Explain) -> str:

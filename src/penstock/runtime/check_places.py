@@ -7,31 +7,51 @@ from collections.abc import Iterable
 from penstock.catalog.catalog import Catalog
 from penstock.errors import DuplicateName, NotExecutable
 from penstock.io.results import same_place
-from penstock.io.storage.places import would_read
-from penstock.model.streams import Stream
+from penstock.io.sinks.registry import SINKS
+from penstock.io.storage.places import names_files, would_read
+from penstock.model.streams import Origin, Stream
 from penstock.sql.parse.statements import Sink
 
 
 def check_place(catalog: Catalog, name: str, sink: Sink, streams: Iterable[Stream]) -> None:
     """Refuse a sink that would write over another one's files, or into its own streams."""
-    if sink.path is None:
-        return
     for stream in streams:
-        source = stream.origin.path
-        is_path = source is not None and stream.origin.format != "workload"
-        if is_path and would_read(str(source), sink.path):
+        if _is_read(stream.origin, sink):
             raise NotExecutable(
                 f"stream `{stream.name}` reads from `{sink.path}`: results written there would be "
                 "read as rows",
-                hint=f"name a directory after INTO that is not in `{source}`",
+                hint=f"name a place after INTO that is not in {stream.origin}",
             )
+    place = _directory(sink)
+    if place is None:
+        return
     others = [(entry.kind, entry.name, entry.sink) for entry in catalog.queries]
     others += [(entry.kind, entry.name, entry.late) for entry in catalog.streams]
-    for kind, other, taken in others:
-        if taken is None or taken.path is None or other.lower() == name.lower():
+    for kind, other, into in others:
+        taken = None if into is None else _directory(into)
+        if taken is None or other.lower() == name.lower():
             continue
-        if same_place(taken.path, sink.path):
+        if same_place(taken, place):
             raise DuplicateName(
                 f"{kind} `{other}` writes into `{sink.path}` already",
                 hint="name another directory after INTO",
             )
+
+
+def _directory(sink: Sink) -> str | None:
+    """Where a sink's files lie; None: it has none. Of a format of Spark's, its path counts."""
+    if sink.format not in SINKS:
+        return sink.path
+    folder = SINKS[sink.format].folder(sink)
+    return None if folder is None else str(folder)
+
+
+def _is_read(origin: Origin, sink: Sink) -> bool:
+    """Whether what goes into a sink would come back as rows."""
+    if origin.path is None or sink.path is None:
+        return False
+    if origin.format == sink.format and sink.format in SINKS:
+        kind = SINKS[sink.format]
+        return kind.place(origin) == kind.place(sink)
+    place = _directory(sink)
+    return place is not None and names_files(origin) and would_read(origin.path, place)

@@ -32,9 +32,11 @@ from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sinks.registry import SINKS
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
+from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
@@ -435,7 +437,9 @@ class Engine(BaseEngine[SparkQuery]):
             if found.pipeline is not None:
                 found.pipeline.delivery.check(entry.name, entry.sink, entry.plan)
 
-    def _check_sink(self, sink: Sink) -> None:
+    def _check_sink(self, sink: Sink, schema: Schema) -> None:
+        if sink.format in SINKS:
+            SINKS[sink.format].check(sink, schema)
         if sink.format == CONSOLE:
             check_console(sink)
         if sink.format in SINK_FORMATS and sink.path is None:

@@ -35,6 +35,14 @@ _NO_ROOM = "No space left on device"
 
 _WAYS_OUT = (
     (
+        ": cannot write into ",
+        "with a checkpoint, a restart repeats the batch, which is then written once",
+    ),
+    (
+        ": cannot read from ",
+        "with a checkpoint, a restart continues behind the last entry that was read",
+    ),
+    (
         _SLOW_WORKER,
         "the machine is too busy, or packages are not compiled: `python -m compileall` on "
         "site-packages makes their import faster. A restart continues where it stopped",

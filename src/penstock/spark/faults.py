@@ -50,7 +50,7 @@ IN_DRIVER = {
     "deliver.begin": "Spark has handed a batch over, which is not computed yet",
     "deliver.computed": "it is: every group's state is on disk; nothing has been delivered",
     "deliver.query": "(repeatable) results of one query are about to be written; others may be",
-    "sink.written": "a file of results is there; the list of what was written does not say so",
+    "sink.written": "results are in their sink; of a file, the list of files does not say so",
     "deliver.late": "(repeatable) rejected rows are about to be written; results are",
     "deliver.over": "everything has been delivered; nothing has been reported",
     "batch.over": "reports are made; what is left is Spark's commit",

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
-from penstock.io.storage.places import would_read
+from penstock.io.storage.places import names_files, would_read
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND, time_text
@@ -38,10 +38,10 @@ from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
-from penstock.spark.delivery.batch_delivery import BatchDelivery
+from penstock.spark.delivery.batch_delivery import BatchDelivery, Opened
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
-from penstock.spark.delivery.outputs import Held, query_rows
+from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
@@ -194,22 +194,22 @@ class RunningPipeline:
         """
         epochs = self.pipeline.epochs
         assert epochs is not None
-        held: dict[SparkQuery, Held | None] = {}
+        opened: dict[SparkQuery, Opened] = {}
         number = self.next_change
         try:
             for query in added:
-                held[query] = self.delivery.hold(query)
+                opened[query] = self.delivery.hold(query)
             since = {query.name: number for query, number in added.items()}
             plans = {query.name: query.plan for query in added}
             program = beside(epochs.program.without(dropped), plans, since)
 
             def then(batch: int) -> None:
-                self.delivery.change(batch, dropped, held, program.queries)
+                self.delivery.change(batch, dropped, opened, program.queries)
 
-            batch = epochs.change(program, self.delivery.noted(dropped, held), then)
+            batch = epochs.change(program, self.delivery.noted(dropped, opened), then)
         except BaseException:
-            for query, place in held.items():
-                self.delivery.let_go(query, place)
+            for query, sink in opened.items():
+                self.delivery.let_go(query, sink)
             raise
         left = {name: each for name, each in self.group.queries.items() if name not in dropped}
         self.group = replace(self.group, queries={**left, **plans})
@@ -449,9 +449,9 @@ def _came(plan: Node, batch: int, shares: bool, newest: Mapping[str, int]) -> st
 def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
     """Refuse a checkpoint whose files would be read as rows."""
     for stream in streams:
-        source = stream.origin.path
-        is_path = source is not None and stream.origin.format != "workload"
-        if checkpoint is not None and is_path and would_read(str(source), str(checkpoint)):
+        source = str(stream.origin.path)
+        is_path = names_files(stream.origin)
+        if checkpoint is not None and is_path and would_read(source, str(checkpoint)):
             raise HostError(
                 f"stream `{stream.name}` reads from `{checkpoint}`, where the checkpoint would be",
                 hint=f"name a checkpoint that is not in `{source}`",

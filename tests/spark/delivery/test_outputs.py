@@ -172,3 +172,23 @@ def test_a_checkpoint_is_not_kept_where_a_stream_reads(tmp_path: Path) -> None:
     check_is_not_read(tmp_path / "kept", [stream])
     with pytest.raises(HostError, match="where the checkpoint would be"):
         check_is_not_read(tmp_path / "in" / "kept", [stream])
+
+
+def test_another_key_of_a_server_is_another_place(tmp_path: Path) -> None:
+    def described(key: str) -> None:
+        checkpoint = Checkpoint(tmp_path / "c", ONE)
+        try:
+            sink = Sink("redis", "redis://:pw@h", (("key", key),))
+            outputs = Outputs(checkpoint, {"query q": Destination(sink)})
+            noted = {whose: asdict(each.place) for whose, each in outputs.held.items()}
+            checkpoint.confirm(ONE, noted)
+            for log in ("offsets", "commits"):
+                (checkpoint.spark / log).mkdir(parents=True, exist_ok=True)
+                (checkpoint.spark / log / "0").write_text("v1\n{}\n-")
+        finally:
+            checkpoint.release()
+
+    described("a")
+    described("a")
+    with pytest.raises(HostError, match=r"into redis `redis://:\*\*\*@h key a` so far"):
+        described("b")

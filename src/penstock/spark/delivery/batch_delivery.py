@@ -17,15 +17,17 @@ from urllib.parse import quote
 
 import polars as pl
 
-from penstock.io.late_rows import as_late_rows
+from penstock.io.late_rows import as_late_rows, late_schema
 from penstock.io.results import SINK_FORMATS, no_rows
-from penstock.io.storage.manifest import Manifest
+from penstock.io.sinks.registry import SINKS
+from penstock.io.sinks.sink_kind import Target
 from penstock.kernel.rejected import Reason
+from penstock.model.schema import Schema
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program, Queries
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
-from penstock.spark.delivery.batch_sink import BatchSink, Staged
+from penstock.spark.delivery.batch_sink import BatchSink, Staged, batch_sink
 from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
 from penstock.spark.delivery.outputs import (
     Destination,
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
     from penstock.spark.query import SparkQuery
 
 
-#: By query that comes, the place that it writes to; None: none that stays.
-PlacesOf: TypeAlias = "Mapping[SparkQuery, Held | None]"
+#: A sink, and the place that it writes to, where anything stays there.
+Opened: TypeAlias = tuple[BatchSink | None, Held | None]
+#: The same by query that comes.
+OpenedBy: TypeAlias = "Mapping[SparkQuery, Opened]"
 #: By whose rows go there, a place as JSON holds it.
 Noted: TypeAlias = dict[str, dict[str, str]]
 
@@ -74,7 +78,9 @@ class BatchDelivery:
         self._pipeline = ", ".join(program.queries)
         self._first = next(iter(program.queries))
         self._first_of = first_of
+        self._application = checkpoint.id
         self._recipients = Recipients()
+        self._late: dict[str, BatchSink] = {}
         late = {stream.name: self._late_sink(stream.name) for stream in program.streams}
         outputs = {late_rows(n): Destination(sink) for n, sink in late.items() if sink is not None}
         for query in map(engine.query, program.queries):
@@ -82,33 +88,49 @@ class BatchDelivery:
                 outputs[query_rows(query.name)] = output
         self._outputs = Outputs(checkpoint, outputs)
         held = self._outputs.held
-        self._late = {
-            name: BatchSink(engine, name, sink, _manifest(held.get(late_rows(name))))
-            for name, sink in late.items()
-            if sink is not None
-        }
-        for name, plan in program.queries.items():
-            to = self._recipient(engine.query(name), plan, held.get(query_rows(name)))
-            self._recipients.change(name, 0, to)
+        try:
+            for stream in program.streams:
+                whose, sink = late_rows(stream.name), late[stream.name]
+                if sink is not None:
+                    into = self._opened(whose, stream.name, sink, late_schema(stream), held)
+                    self._late[stream.name] = into
+            for name, plan in program.queries.items():
+                query = engine.query(name)
+                opened = self._open(name, query.sink, query.plan, held.get(query_rows(name)))
+                self._recipients.change(name, 0, Recipient(query, plan, *opened))
+        except BaseException:
+            self.release()
+            raise
         self.totals = Totals(place)
 
-    def _recipient(self, query: SparkQuery, plan: Node, held: Held | None) -> Recipient:
-        if query.sink is None:
-            return Recipient(query, plan)
-        into = BatchSink(self._engine, query.name, query.sink, _manifest(held))
-        return Recipient(query, plan, into, held)
+    def _open(self, name: str, sink: Sink | None, plan: Node, held: Held | None) -> Opened:
+        """Open the sink of a query, whose place is held."""
+        if sink is None:
+            return None, None
+        whose = query_rows(name)
+        places = {} if held is None else {whose: held}
+        return self._opened(whose, name, sink, plan.schema, places), held
 
-    def noted(self, without: Collection[str] = (), held: PlacesOf = MappingProxyType({})) -> Noted:
+    def _opened(
+        self, whose: str, name: str, sink: Sink, schema: Schema, held: Mapping[str, Held]
+    ) -> BatchSink:
+        target = Target(whose, sink, schema, f"{self._application}:{whose}")
+        manifest = held[whose].manifest if whose in held else None
+        return batch_sink(self._engine.session, name, target, manifest)
+
+    def noted(
+        self, without: Collection[str] = (), opened: OpenedBy = MappingProxyType({})
+    ) -> Noted:
         """The places that rows go to, as the checkpoint notes them: in the end, or after a change.
 
-        `without` are queries that go then, and `held` the places of those that come.
+        `without` are queries that go then, and `opened` the sinks of those that come.
         """
         late = (w for w in self._outputs.held if not w.startswith(query_rows("")))
         found = {whose: self._outputs.held[whose] for whose in late}
         for name, each in self._recipients.last().items():
             if each.held is not None and name not in without:
                 found[query_rows(name)] = each.held
-        found |= {query_rows(q.name): each for q, each in held.items() if each is not None}
+        found |= {query_rows(q.name): each for q, (_, each) in opened.items() if each is not None}
         return {whose: asdict(each.place) for whose, each in found.items()}
 
     # -- queries that come and go -------------------------------------------------------------
@@ -117,48 +139,58 @@ class BatchDelivery:
         """Raise if results of a query could not go where they are declared to."""
         self._let_go(name, self._hold(name, sink, plan))
 
-    def hold(self, query: SparkQuery) -> Held | None:
-        """Hold the place that results of a query are to go to, which is about to come."""
+    def hold(self, query: SparkQuery) -> Opened:
+        """Hold and open the sink of a query that is about to come."""
         return self._hold(query.name, query.sink, query.plan)
 
-    def let_go(self, query: SparkQuery, held: Held | None) -> None:
+    def let_go(self, query: SparkQuery, opened: Opened) -> None:
         """Nothing came of it after all."""
-        self._let_go(query.name, held)
+        self._let_go(query.name, opened)
 
-    def _hold(self, name: str, sink: Sink | None, plan: Node) -> Held | None:
+    def _hold(self, name: str, sink: Sink | None, plan: Node) -> Opened:
         output, before = output_of(sink, plan), self._recipients.last().get(name)
         if output is None:
-            return None
+            return None, None
+        held = None
         if before is not None and before.held is not None:
             place = OutputPlace.of(output)
             check_columns(query_rows(name), before.held.place, place)
-            if before.held.place.is_same(place):
-                return before.held
-        return self._outputs.hold(query_rows(name), output)
+            held = before.held if before.held.place.is_same(place) else None
+        held = held or self._outputs.hold(query_rows(name), output)
+        try:
+            return self._open(name, sink, plan, held)
+        except BaseException:
+            self._let_go(name, (None, held))
+            raise
 
-    def _let_go(self, name: str, held: Held | None) -> None:
+    def _let_go(self, name: str, opened: Opened) -> None:
+        into, held = opened
+        if into is not None:
+            into.close()
         before = self._recipients.last().get(name)
         if held is not None and (before is None or before.held is not held):
             self._outputs.let_go(query_rows(name), held)
 
-    def change(self, batch: int, dropped: Iterable[str], held: PlacesOf, plans: Queries) -> None:
+    def change(self, batch: int, dropped: Iterable[str], opened: OpenedBy, plans: Queries) -> None:
         """From a batch on, deliver to others; `plans` are what these compute."""
         for name in dropped:
             self._recipients.change(name, batch, None)
-        for query, place in held.items():
-            recipient = self._recipient(query, plans[query.name], place)
+        for query, sink in opened.items():
+            recipient = Recipient(query, plans[query.name], *sink)
             self._recipients.change(query.name, batch, recipient)
 
     def begin(self, batch: int) -> None:
-        """A batch begins: leave the places of those who get nothing any more."""
+        """A batch begins: close the sinks of those who get nothing any more."""
         for name, gone, other in self._recipients.gone(batch):
+            if gone.into is not None:
+                gone.into.close()
             if gone.held is not None and (other is None or other.held is not gone.held):
                 self._outputs.let_go(query_rows(name), gone.held)
 
     def _late_sink(self, stream: str) -> Sink | None:
         """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
         sink = self._engine.declared_stream(stream).late
-        if sink is None or sink.path is None or stream in self._first_of:
+        if sink is None or sink.path is None or stream in self._first_of or sink.format in SINKS:
             return sink
         return replace(sink, path=str(Path(sink.path) / quote(self._first)))
 
@@ -170,7 +202,10 @@ class BatchDelivery:
             self._engine._tallies_of(stream.name).forget(self._pipeline)
 
     def release(self) -> None:
-        """Leave the directories to others."""
+        """Leave the directories to others, and close what is open."""
+        into = (each.into for each in self._recipients.last().values())
+        for sink in (*self._late.values(), *filter(None, into)):
+            sink.close()
         self._outputs.release()
 
     def sinks_for_tasks(self, batch: int) -> dict[str, tuple[str, str]]:
@@ -242,10 +277,6 @@ class BatchDelivery:
             if sink is not None and found:
                 for _ in step("deliver.late"):
                     sink.write(batch, pl.concat(found))
-
-
-def _manifest(held: Held | None) -> Manifest | None:
-    return None if held is None else held.manifest
 
 
 def output_of(sink: Sink | None, plan: Node) -> Destination | None:

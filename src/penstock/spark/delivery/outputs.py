@@ -21,6 +21,7 @@ from uuid import uuid4
 from penstock.errors import HostError
 from penstock.io.console import CONSOLE
 from penstock.io.results import SINK_FORMATS
+from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
@@ -61,9 +62,8 @@ class OutputPlace:
     @classmethod
     def of(cls, output: Destination) -> OutputPlace:
         sink = output.sink
-        is_folder = sink.format in SINK_FORMATS
-        place = str(Path(str(sink.path)).resolve()) if is_folder else str(sink)
-        return cls(sink.format, place, str(redacted_options(sink.options)), output.columns)
+        options = str(redacted_options(sink.options, sink.format))
+        return cls(sink.format, _place(sink), options, output.columns)
 
     @property
     def is_folder(self) -> bool:
@@ -213,3 +213,9 @@ def check_columns(whose: str, before: OutputPlace, now: OutputPlace) -> None:
             f"{before.columns}",
             hint="name another directory after INTO for the new results",
         )
+
+
+def _place(sink: Sink) -> str:
+    if sink.format in SINKS:
+        return SINKS[sink.format].place(sink)
+    return str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink)

@@ -141,10 +141,10 @@ def assign_pipelines(
             there = [name for name in there if _stays(left[name], by_name[name], each, name)]
         alike = [name for name in there if by_name[name] == by_name[there[0]]]
         if alike:
-            mine = {name: left.pop(name) for name in alike}
+            known_plans = {name: left.pop(name) for name in alike}
             # Queries that are declared under different settings by now are refused there.
             known = replace(each, declared={name: by_name[name] for name in there})
-            found.append(PipelineGroup.of(mine, by_name[there[0]], known))
+            found.append(PipelineGroup.of(known_plans, by_name[there[0]], known))
     # By what queries may be spread is put together one by one; a checkpoint's stays as it is.
     spread: list[Partitioning | None] = [None] * len(found)
     for name, plan in left.items():

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from penstock.catalog.catalog import StreamEntry
 from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.text_files import TEXT_FORMATS, lowered, sets_rows_aside
@@ -41,4 +42,4 @@ def _may_not_conform(stream: Stream, opened: DataFrame | None) -> bool:
         return sets_rows_aside(stream)
     if opened is not None:
         return MALFORMED_COLUMN in opened.columns
-    return origin.format == ITERABLE or LINES in lowered(stream)
+    return origin.format in (ITERABLE, REDIS) or LINES in lowered(stream)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from penstock.errors import HostError, MalformedRow
 from penstock.io.iterables import FORMAT as ITERABLE
+from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.schema import Column as Declared
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
@@ -27,6 +28,7 @@ from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import check_header, is_direct, new_files
 from penstock.spark.sources.directories import check_files, read_files
 from penstock.spark.sources.file_sizes import FILE_FORMATS
+from penstock.spark.sources.redis_source import read_redis
 from penstock.spark.sources.text_files import (
     TEXT_FORMATS,
     lowered,
@@ -57,6 +59,8 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     origin = stream.origin
     if origin.format == "workload":
         return conform(_read_workload(spark, origin), stream)
+    if origin.format == REDIS:
+        return read_redis(spark, stream)
     if origin.format in FILE_FORMATS:
         check_files(stream)
     if origin.format in TEXT_FORMATS and sets_rows_aside(stream):

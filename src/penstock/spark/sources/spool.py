@@ -33,7 +33,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
-from penstock.kernel.conform import Rows, conform
+from penstock.kernel.conform import Rows, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
@@ -170,17 +170,20 @@ class Spool:
             unread.append(self._spooled)
 
 
-def spoolable(stream: Stream, taken: Sequence[Rows]) -> pl.DataFrame:
-    """Rows in the stream's types, in their order but for those that do not fit, which come last."""
+def spoolable(stream: Stream, taken: Sequence[Rows], no_rows: Sequence[str] = ()) -> pl.DataFrame:
+    """Rows in the stream's types, in their order but for those that do not fit, which come last.
+
+    `no_rows` are the texts of what is not a row at all.
+    """
     conformed = [conform(stream, rows) for rows in _put_together(taken)]
     times = [c.name for c in stream.arriving if c.type is Type.TIMESTAMP]
     good = pl.concat([part.rows for part in conformed]).with_columns(
         pl.col(times).cast(pl.Datetime("us", "UTC")),
         pl.lit(None, dtype=pl.String()).alias(MALFORMED_COLUMN),
     )
-    rejected = [
-        json.dumps(row) for f in conformed if f.rejected is not None for row in f.rejected.rows()
-    ]
+    texts = [part.rejected for part in conformed if part.rejected is not None]
+    texts += [lines_as_text(no_rows, stream.arriving)] if no_rows else []
+    rejected = [json.dumps(row) for text in texts for row in text.rows()]
     bad = pl.DataFrame({MALFORMED_COLUMN: rejected}, schema={MALFORMED_COLUMN: pl.String()})
     return pl.concat([good, bad], how="diagonal")
 

@@ -33,7 +33,7 @@ from typing import IO, Any
 from uuid import uuid4
 
 from penstock.errors import HostError
-from penstock.io.results import SINK_FORMATS
+from penstock.io.sinks.registry import folder_of
 from penstock.io.storage.sealed import (
     OTHER_RELEASE,
     PRIVATE_FOLDER,
@@ -93,8 +93,9 @@ class Continued:
 def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
     """Where checkpoints lie if the user names no place: beside files that are written."""
     for sink in sinks:
-        if sink is not None and sink.format in SINK_FORMATS:
-            yield Path(str(sink.path)) / "_checkpoint"
+        folder = None if sink is None else folder_of(sink)
+        if folder is not None:
+            yield folder / "_checkpoint"
 
 
 def continued_in(folder: Path | None, sinks: Iterable[Sink | None]) -> list[Continued]:

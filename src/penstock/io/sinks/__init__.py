@@ -1,0 +1,14 @@
+"""Sinks that take batches: a file per format; `registry` finds them by name.
+
+    INTO delta 'path'                               delta.py
+    INTO postgres 'uri' OPTIONS (table 'name')      postgres.py, postgres_table.py
+    INTO redis 'uri' OPTIONS (key 'name')           redis_streams.py
+
+Each batch is written in one transaction of the sink, together with a mark: the application (which
+query of which checkpoint writes) and the number of the batch. A batch that Spark repeats after a
+crash finds its mark, and is not written again. So every row is there exactly once, as long as the
+checkpoint is kept.
+
+The packages that talk to these sinks are extras of Penstock, and are imported where a sink is
+opened.
+"""

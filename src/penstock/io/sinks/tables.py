@@ -1,0 +1,50 @@
+"""What sinks that are tables have in common: columns that are compared, times that are instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from penstock.errors import NotExecutable
+from penstock.model.schema import Schema
+from penstock.model.types import Type
+
+
+def check_types(schema: Schema, what: str, types: Mapping[Type, object]) -> None:
+    """Refuse columns for which a sink has no type."""
+    for column in schema:
+        if column.type not in types:
+            way = (
+                f"CAST(NULL AS INT) AS {column.name}"
+                if column.type is Type.NULL
+                else f"a number instead: unix_micros(b) - unix_micros(a) AS {column.name}"
+            )
+            raise NotExecutable(
+                f"{what} has no type for the column `{column.name}`, which is {column.type}",
+                hint=f"write {way}",
+            )
+
+
+def differences(
+    wanted: Mapping[str, Iterable[str]], found: Mapping[str, str], *, only_there: Iterable[str] = ()
+) -> list[str]:
+    """How a table differs from what is to be written: for each column, the types that will do.
+
+    `only_there` are columns of the table that would be in the way.
+
+    >>> differences({"a": ["long"], "b": ["date"]}, {"a": "string", "c": "long"}, only_there=["c"])
+    ['`a` is string there instead of long', '`b` is missing there', '`c` is only there']
+    """
+    said = []
+    for name, types in wanted.items():
+        if name not in found:
+            said.append(f"`{name}` is missing there")
+        elif found[name] not in (usable := list(types)):
+            said.append(f"`{name}` is {found[name]} there instead of {' or '.join(usable)}")
+    return said + [f"`{name}` is only there" for name in only_there]
+
+
+def instants(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose times say that they are UTC, which others would take for local times."""
+    return rows.with_columns(pl.selectors.datetime(time_zone=None).dt.replace_time_zone("UTC"))
