@@ -84,3 +84,23 @@ def test_native_over_rows_that_may_be_rejected_is_refused_at_declaration(source:
 def test_explain_of_a_replacement_shows_the_replacement() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
     assert "RANGE 1 minute" in engine.sql(f"EXPLAIN CREATE OR REPLACE QUERY a AS {TUMBLING}")
+
+
+def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
+    engine = engine_with(f"SET join = oa; CREATE QUERY a INTO parquet 'out' AS {TUMBLING}")
+    assert engine.sql("SHOW QUERIES") == (
+        "query  state        streams  into           rows\n"
+        "a      not started  packets  parquet 'out'     0"
+    )
+    assert engine.sql("SHOW STREAMS") == (
+        "stream   source       event time      rows  late  malformed  bound\n"
+        "packets  parquet 'x'  by ts, ordered     0     0          0  nothing yet"
+    )
+    assert str(engine.sql("DESCRIBE a")).splitlines()[:6] == [
+        "query a",
+        "  state     not started",
+        "  streams   packets",
+        "  into      parquet 'out'",
+        "  rows      0",
+        "  settings  join = oa",
+    ]

@@ -18,7 +18,7 @@ TEXT = """
       SELECT k, count(*) AS n FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k;
     CREATE QUERY united AS SELECT k FROM s UNION ALL SELECT k FROM s;
     SELECT v FROM s;
-    EXPLAIN counted;
+    EXPLAIN counted; SHOW QUERIES; DESCRIBE counted;
 """
 
 

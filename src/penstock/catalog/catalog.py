@@ -116,12 +116,30 @@ class Catalog:
         return [entry for entry in self._entries.values() if isinstance(entry, StreamEntry)]
 
     @property
+    def tables(self) -> list[TableEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, TableEntry)]
+
+    @property
+    def views(self) -> list[ViewEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, ViewEntry)]
+
+    @property
     def queries(self) -> list[QueryEntry]:
         return [entry for entry in self._entries.values() if isinstance(entry, QueryEntry)]
 
     def get(self, name: str) -> Entry | None:
         """What the name stands for, whatever its case."""
         return self._entries.get(name.lower())
+
+    def entry(self, name: str) -> Entry:
+        """The same; UnknownName if it stands for nothing."""
+        found = self.get(name)
+        if found is None:
+            raise UnknownName(
+                f"no stream, table, view or query `{name}`",
+                hint=suggest(name, self.relations()),
+            )
+        return found
 
     def relation(self, name: str) -> Node | None:
         entry = self.get(name)
@@ -137,6 +155,10 @@ class Catalog:
     def readers_of(self, name: str) -> list[Entry]:
         """The views and queries that read it directly."""
         return [entry for entry in self._entries.values() if name.lower() in entry.reads]
+
+    def read_by(self, entry: Entry) -> list[str]:
+        """What a view or query reads directly, as it was declared."""
+        return [other.name for key, other in self._entries.items() if key in entry.reads]
 
     def apply(self, statement: Statement) -> Entry | None:
         """Carry out a declaration; the entry that it made or removed, if any."""

@@ -97,6 +97,15 @@ class Setting:
         """The queries that a SET is for."""
         return "all queries" if self.of_engine else "queries declared after it"
 
+    @staticmethod
+    def shown(value: Any) -> str:
+        """A value that `Settings` keeps, as it is set.
+
+        >>> Setting.shown(None)
+        'unlimited'
+        """
+        return UNLIMITED if value is None else str(value)
+
     def read(self, value: Value) -> Any:
         """The value as `Settings` keeps it; BadSetting if there is no such."""
         if self.name == "ets":
@@ -130,6 +139,11 @@ class Settings(Options):
         of_engine=True,
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Options) -> Settings:
+        """These options, and everything else as it is by itself."""
+        return cls(**{each.name: getattr(options, each.name) for each in fields(Options)})
 
     @property
     def options(self) -> Options:
@@ -222,6 +236,20 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         if each.metadata
     }
 )
+
+
+#: Those that each query has for itself.
+OWN = tuple(each for each in SETTINGS.values() if not each.of_engine)
+
+
+def own_changes(options: Options) -> dict[str, str]:
+    """What a query has for itself that is not as it is by itself, by name.
+
+    >>> own_changes(Options(join="oa", late="drop"))
+    {'join': 'oa'}
+    """
+    changed = Settings.of(options).changed()
+    return {each.name: each.shown(getattr(options, each.name)) for each in changed if each in OWN}
 
 
 def is_parameter(value: Value) -> TypeGuard[ParameterValue]:

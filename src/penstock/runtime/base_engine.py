@@ -32,8 +32,10 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.counts import RejectedRows, StreamCounts
+from penstock.runtime.description import describe
 from penstock.runtime.query import MAX_RESULTS, Query
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
+from penstock.runtime.show import show
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
@@ -42,9 +44,11 @@ from penstock.sql.parse.statements import (
     CreateQuery,
     CreateStream,
     CreateTable,
+    DescribeStatement,
     Drop,
     Explain,
     SetStatement,
+    ShowStatement,
     Sink,
     Statement,
 )
@@ -78,9 +82,9 @@ class BaseEngine(ABC, Generic[Q]):
     def sql(self, text: str) -> Q | Any:
         """Execute statements; gives what the last one gives.
 
-        A query gives its handle, EXPLAIN its text, everything else None. Which of them it is stands
-        in the text, where no type can see it, so the type is the handle or Any: a program need not
-        narrow what it knows. `query` and `execute` are typed in full.
+        A query gives its handle, EXPLAIN, SHOW and DESCRIBE their text, everything else None. Which
+        of them it is stands in the text, where no type can see it, so the type is the handle or
+        Any: a program need not narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
         for statement in parse(text, self.catalog.parameters):
@@ -309,6 +313,12 @@ class BaseEngine(ABC, Generic[Q]):
         match statement:
             case Explain():
                 return self._explain(statement)
+            case ShowStatement():
+                return show(statement.what, self.catalog, self.status)
+            case DescribeStatement():
+                with positioned(statement.place):
+                    found = self.catalog.entry(statement.name)
+                return describe(found, self.catalog, self.status())
             case BareSelect():
                 return self._declare(self.catalog.named(statement))
             case CreateQuery():
@@ -373,14 +383,8 @@ class BaseEngine(ABC, Generic[Q]):
             with positioned(statement.position):
                 return str(self.why(target))
         if isinstance(target, str):
-            entry = self.catalog.get(target)
-            if entry is None:
-                known = list(self.catalog.relations())
-                raise UnknownName(
-                    f"no stream, table, view or query `{target}`",
-                    position=statement.position,
-                    hint=suggest(target, known),
-                )
+            with positioned(statement.position):
+                entry = self.catalog.entry(target)
             return self.explain(entry.name, entry.plan)
         query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
         return self.explain(query.name, self.catalog.bind_query(query).plan)

@@ -25,8 +25,10 @@ from penstock.sql.parse.statements import (
     CreateQuery,
     CreateStream,
     CreateTable,
+    DescribeStatement,
     Explain,
     SetStatement,
+    ShowStatement,
     Statement,
 )
 
@@ -93,7 +95,7 @@ class Script:
         number = 0
         for statement in self.statements:
             match statement:
-                case Explain():
+                case Explain() | ShowStatement() | DescribeStatement():
                     continue
                 case SetStatement() if statement.name.lower() in (*settings, LOWERING):
                     continue

@@ -23,7 +23,7 @@ from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
 from penstock.sql.parse import units
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
-from penstock.sql.parse.grammar_stream import StreamParser
+from penstock.sql.parse.grammar_look import LookParser
 from penstock.sql.parse.statements import (
     BareSelect,
     CreateQuery,
@@ -42,7 +42,7 @@ _CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
-class StatementParser(StreamParser):
+class StatementParser(LookParser):
     """Reads a text of statements with `;` between them."""
 
     def statements(
@@ -103,6 +103,9 @@ class StatementParser(StreamParser):
             "SET": self._set,
             "DECLARE": self._declare,
             "EXPLAIN": self._explain,
+            "SHOW": self.show,
+            "DESCRIBE": self.describe,
+            "DESC": self.describe,
         }
         for word, read in readers.items():
             if self._match_text_seq(word):
