@@ -249,8 +249,8 @@ def test_what_a_file_reads_is_known_before_anything_starts() -> None:
 
 
 def test_all_that_a_file_asks_to_see_is_shown_and_is_among_the_json(script: Path) -> None:
-    asked = ";SHOW QUERIES; DESCRIBE sums; EXPLAIN sums"
-    script.write_text("SET aggregation = wid;" + script.read_text() + asked)
+    asked = ";ALTER QUERY sums SET (aggregation = wid); SHOW QUERIES; DESCRIBE sums; EXPLAIN sums"
+    script.write_text(script.read_text() + asked)
     code, said = call("run", "--local", str(script))
     assert code == 0
     assert said.startswith(
@@ -269,3 +269,11 @@ def test_a_file_that_only_looks_gets_no_word_about_queries(tmp_path: Path) -> No
     code, said = call("run", "--local", str(tmp_path / "look.sql"))
     assert code == 0
     assert "no query is declared" not in said
+
+
+def test_plans_are_explained_with_the_options_that_queries_were_altered_to(script: Path) -> None:
+    text = script.read_text().replace("[RANGE 1 MINUTE]", "[RANGE 1 MINUTE, SLIDE 10 SECONDS]")
+    script.write_text(text + "; SHOW STREAMS; ALTER QUERY sums SET (aggregation = buffering)")
+    code, said = call("explain", str(script))
+    assert code == 0
+    assert "Buffering" in said

@@ -8,9 +8,10 @@ dropped or replaced under them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from penstock.catalog.altering import altered_options
 from penstock.catalog.settings import ParameterValue, Settings
 from penstock.errors import (
     CyclicView,
@@ -27,6 +28,7 @@ from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
 from penstock.sql.parse.statements import (
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
@@ -174,6 +176,8 @@ class Catalog:
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
                     return self.add_query(self.bind_query(statement))
+                case AlterQuery():
+                    self.alter(self.altered(statement))
                 case Drop():
                     return self._drop(statement)
                 case SetStatement():
@@ -214,6 +218,23 @@ class Catalog:
                 self.settings.options,
                 statement.sink,
             )
+
+    def altered(self, statement: AlterQuery) -> QueryEntry:
+        """The entry that an ALTER QUERY would make; the catalog stays as it is."""
+        with positioned(statement.place):
+            entry = self._query(statement.name)
+        with positioned(statement.position):
+            options = altered_options(entry.name, entry.options, statement.changes)
+        return replace(entry, options=options)
+
+    def alter(self, entry: QueryEntry) -> QueryEntry:
+        """Give a declared query other options; gives the entry that it had.
+
+        Its plan stays as it is, so this matters to nobody who reads it.
+        """
+        before = self._query(entry.name)
+        self._entries[entry.name.lower()] = entry
+        return before
 
     def named(self, statement: BareSelect) -> CreateQuery:
         """A SELECT by itself as a query, under the first number that is free."""
@@ -279,6 +300,20 @@ class Catalog:
             self._check_unread(existing, "replaced")
         self._entries[entry.name.lower()] = entry
         return entry
+
+    def _query(self, name: str) -> QueryEntry:
+        """A declared query; UnknownName if there is none of that name."""
+        entry = self.get(name)
+        if isinstance(entry, QueryEntry):
+            return entry
+        if entry is None:
+            known = [query.name for query in self.queries]
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, known))
+        raise UnknownName(
+            f"no query `{name}`, but a {entry.kind} of that name",
+            hint=f"only queries can be altered; CREATE OR REPLACE {entry.kind.upper()} "
+            f"{entry.name} declares it anew",
+        )
 
     def _drop(self, statement: Drop) -> Entry | None:
         entry = self.get(statement.name)

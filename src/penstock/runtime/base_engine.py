@@ -40,6 +40,7 @@ from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamS
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
@@ -119,7 +120,8 @@ class BaseEngine(ABC, Generic[Q]):
     def _optimized(self, name: str, plan: Node) -> Program:
         """The operators that a query would get now; NotExecutable if there are none."""
         options = self._options_of(name, plan)
-        return optimize({name: plan}, options, self._statistics, running=self._plans)
+        others = {other: runs for other, runs in self._plans.items() if other != name}
+        return optimize({name: plan}, options, self._statistics, running=others)
 
     def _options_of(self, name: str, plan: Node) -> Options:
         """What a query runs by; one that is not declared would go by what is set now."""
@@ -293,6 +295,10 @@ class BaseEngine(ABC, Generic[Q]):
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
     @abstractmethod
+    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+        """A query has other options in the catalog: follow, or refuse before following any."""
+
+    @abstractmethod
     def _query_dropped(self, name: str) -> None: ...
 
     @abstractmethod
@@ -329,6 +335,8 @@ class BaseEngine(ABC, Generic[Q]):
                     self.catalog.add_table(table, replace=statement.replace)
             case SetStatement():
                 self._set(statement)
+            case AlterQuery():
+                self._alter(statement)
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
                 self._check_late(statement)
@@ -354,6 +362,19 @@ class BaseEngine(ABC, Generic[Q]):
                 self._settings_changed()
         except QueryError:
             self.catalog.settings = before
+            raise
+
+    def _alter(self, statement: AlterQuery) -> None:
+        """Give a query other options; where this host cannot honour them, it keeps those it had."""
+        entry = self.catalog.altered(statement)
+        before = self.catalog.alter(entry)
+        try:
+            with positioned(statement.position):
+                program = self._optimized(entry.name, entry.plan)
+                self._check(entry, program)
+                self._query_altered(entry, program)
+        except QueryError:
+            self.catalog.alter(before)
             raise
 
     def _declare(self, statement: CreateQuery) -> Q:

@@ -371,6 +371,16 @@ class Engine(BaseEngine[SparkQuery]):
         self._queries[entry.name] = query
         return query
 
+    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+        """A query that waits starts with its new options; one that was started is refused."""
+        if self._running_of(entry.name) is not None:
+            raise NotExecutable(
+                f"query `{entry.name}` has been started, and its pipeline keeps the operators that "
+                "it was started with",
+                hint="stop() the engine, ALTER the query, and start() again; or SET the option and "
+                f"CREATE OR REPLACE QUERY {entry.name}",
+            )
+
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         del self._queries[name]

@@ -13,6 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     LISTED,
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
@@ -294,3 +295,20 @@ def test_words_of_these_statements_are_still_names() -> None:
     assert isinstance(select, BareSelect)
     assert isinstance(described, DescribeStatement)
     assert described.name == "query"
+
+
+def test_options_of_a_query_are_altered_to_values_of_any_kind() -> None:
+    [statement] = parse(
+        "ALTER QUERY q SET (union = merge, table_size=16, join_alpha = .5, x = 'y')"
+    )
+    assert isinstance(statement, AlterQuery)
+    assert statement.name == "q"
+    values = {change.name: change.value for change in statement.changes}
+    assert values == {"union": "merge", "table_size": 16, "join_alpha": 0.5, "x": "y"}
+    places = [change.position for change in statement.changes]
+    assert [place.text[place.start : place.end] for place in places] == [
+        "union = merge",
+        "table_size=16",
+        "join_alpha = .5",
+        "x = 'y'",
+    ]

@@ -50,7 +50,7 @@ def _some(parsers: dict[Any, Any], *keys: Any) -> dict[Any, Any]:
 
 #: Words with which statements begin.
 STATEMENT_STARTS = (
-    *("SELECT", "CREATE", "DROP", "SET", "DECLARE"),
+    *("SELECT", "CREATE", "ALTER", "DROP", "SET", "DECLARE"),
     *("EXPLAIN", "SHOW", "DESCRIBE"),
 )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token
 
 from penstock.model.schema import suggest
-from penstock.sql.parse.grammar_stream import StreamParser
+from penstock.sql.parse.grammar_setting import SettingParser
 from penstock.sql.parse.statements import LISTED, DescribeStatement, ShowStatement
 
 _KINDS = ("STREAM", "TABLE", "VIEW", "QUERY")
 
 
-class LookParser(StreamParser):
+class LookParser(SettingParser):
     """Reads what is to be shown."""
 
     def show(self, start: Token) -> ShowStatement:

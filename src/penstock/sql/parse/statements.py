@@ -5,7 +5,7 @@
     CREATE QUERY    CreateQuery         EXPLAIN          Explain
     CREATE VIEW     CreateView          SHOW             ShowStatement
     DROP            Drop                DESCRIBE         DescribeStatement
-                                        SELECT …         BareSelect
+    ALTER QUERY     AlterQuery          SELECT …         BareSelect
 
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
 from, so that errors can show the place.
@@ -108,6 +108,24 @@ class Drop(Statement):
     kind: Literal["stream", "table", "query", "view"]
     name: str
     if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class OptionChange:
+    """One `option = value` of ALTER QUERY, and where it stands."""
+
+    name: str
+    value: Value
+    position: Position
+
+
+@dataclass(frozen=True)
+class AlterQuery(Statement):
+    """Give a declared query other options; `place` is where its name stands."""
+
+    name: str
+    changes: tuple[OptionChange, ...]
+    place: Position
 
 
 @dataclass(frozen=True)
