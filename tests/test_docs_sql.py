@@ -3,8 +3,10 @@
     ```sql              statements that can be declared and run
     ```sql plan only    queries that bind, and that the lowering refuses
     ```refused          a query, an empty line, and its error
+    ```shown            statements, an empty line, and what the last one shows
 
-All blocks of the page share one catalog, from top to bottom.
+All blocks of the page share one catalog, from top to bottom; but what is shown is shown by an
+engine of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import pytest
 from penstock.catalog.catalog import Catalog
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable, QueryError
+from penstock.local.engine import LocalEngine
 from penstock.model.aggregate_functions import AGGREGATES, DISTINCT_OF, AggregateFunction
 from penstock.model.functions import FUNCTIONS
 from penstock.optimizer.optimize import optimize
@@ -26,10 +29,12 @@ from penstock.plan.nodes import Node
 from penstock.sql.bind.query import bind_query
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import BareSelect, CreateQuery, Explain, Statement
+from tests.pages import blocks
 
 PATH = Path(__file__).parent.parent / "docs" / "sql.md"
 PAGE = PATH.read_text()
 BLOCKS = re.findall(r"^```(sql|sql plan only|refused)\n(.*?)^```$", PAGE, re.M | re.S)
+SHOWN = blocks(PATH, "shown")
 
 
 def plan_of(statement: Statement, catalog: Catalog) -> Node | None:
@@ -73,8 +78,15 @@ def test_every_block_is_as_it_says() -> None:
                 assert is_executable(plan, catalog) == (kind == "sql"), statement.sql
 
 
+@pytest.mark.parametrize("block", SHOWN)
+def test_what_is_shown_is_what_one_sees(block: str) -> None:
+    statements, shown = block.split("\n\n", 1)
+    assert LocalEngine().sql(statements) == shown.rstrip("\n")
+
+
 def test_the_page_has_blocks_of_every_kind() -> None:
     kinds = [kind for kind, _ in BLOCKS]
+    assert len(SHOWN) > 2
     assert kinds.count("sql") > 2
     assert kinds.count("refused") > 2
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.catalog.settings import SETTINGS, Duration, Rows, Setting, Settings, Value
+from penstock.catalog.settings import (
+    OWN,
+    SETTINGS,
+    Duration,
+    Rows,
+    Setting,
+    Settings,
+    Value,
+    own_changes,
+)
 from penstock.errors import BadSetting, DuplicateName
 from penstock.local.engine import LocalEngine
 from penstock.model.ets import ON_DEMAND, periodic
@@ -162,3 +171,12 @@ def test_what_would_do_nothing_is_refused_when_a_query_is_declared(
         engine.sql("SELECT v FROM s")
     assert refused.value.position is not None
     engine.sql(f"SET {needed}; SELECT v FROM s")
+
+
+def test_what_a_query_has_for_itself_is_told_from_what_all_have() -> None:
+    assert {each.name for each in OWN}.isdisjoint({"late", "ets", "ets_by", "strategy"})
+    assert own_changes(Options(mode="iop", strategy="bfs", join_alpha=0.5, join="adaptive")) == {
+        "join": "adaptive",
+        "join_alpha": "0.5",
+        "mode": "iop",
+    }

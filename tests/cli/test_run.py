@@ -246,3 +246,34 @@ def test_what_a_file_reads_is_known_before_anything_starts() -> None:
     assert streams_to_run(stream) is None
     assert [each.name for each in streams_to_run(f"{stream} SELECT k FROM s") or ()] == ["s"]
     assert streams_to_run(f"{stream} SELECT k FROMM s") is None
+
+
+def test_all_that_a_file_asks_to_see_is_shown_and_is_among_the_json(script: Path) -> None:
+    asked = ";ALTER QUERY sums SET (aggregation = wid); SHOW QUERIES; DESCRIBE sums; EXPLAIN sums"
+    script.write_text(script.read_text() + asked)
+    code, said = call("run", "--local", str(script))
+    assert code == 0
+    assert said.startswith(
+        "query  state    streams  into  rows\nsums   running  s        -        0"
+    )
+    assert "\n\nquery sums\n  state     running: nothing waits\n" in said
+    assert said.index("settings  aggregation = wid") < said.index("Bucket > WidAggregate")
+    assert said.index("Bucket > WidAggregate") < said.index("sums: 1 row\n")
+    result = CliRunner().invoke(app, ["run", "--local", "--json", str(script)])
+    shown = json.loads(result.stdout)["shown"]
+    assert [text.split()[0] for text in shown] == ["query", "query", "WindowAggregate"]
+
+
+def test_a_file_that_only_looks_gets_no_word_about_queries(tmp_path: Path) -> None:
+    (tmp_path / "look.sql").write_text("SHOW SETTINGS; CREATE STREAM s (v INT)")
+    code, said = call("run", "--local", str(tmp_path / "look.sql"))
+    assert code == 0
+    assert "no query is declared" not in said
+
+
+def test_plans_are_explained_with_the_options_that_queries_were_altered_to(script: Path) -> None:
+    text = script.read_text().replace("[RANGE 1 MINUTE]", "[RANGE 1 MINUTE, SLIDE 10 SECONDS]")
+    script.write_text(text + "; SHOW STREAMS; ALTER QUERY sums SET (aggregation = buffering)")
+    code, said = call("explain", str(script))
+    assert code == 0
+    assert "Buffering" in said

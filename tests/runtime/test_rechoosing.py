@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from unittest.mock import patch
 
@@ -186,6 +187,21 @@ def test_what_was_asked_for_is_never_changed(restless: None) -> None:
         for second in range(30):
             engine.push("s", [{"v": second, "ts": second * 1_000_000}])
             assert names(engine._plans["q"])[-1] == name
+
+
+def test_a_query_that_shares_an_aggregate_and_names_its_algorithm_keeps_it() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (v BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
+    query = engine.sql("SELECT max(v) AS m FROM s [RANGE 4 SECONDS, SLIDE 1 SECOND]")
+    named = optimize({"q": query.plan}, Options(aggregation="wid")).plans["q"]
+    plans = {"named": named, "chosen": replace(named, cost=1.0)}
+    [now] = rechoose.aggregates(plans)
+    with patch.object(rechoose, "PAYS", 0):
+        then = rechoose.other_way(plans, now, Load(), engine._statistics.costs)
+    assert then is not None
+    change = rechoose.begin(plans, now, then, 7)
+    assert change.plans["named"] is named
+    assert names(change.plans["chosen"])[-1] == "Handover"
 
 
 @pytest.mark.parametrize("aggregated", [False, True])

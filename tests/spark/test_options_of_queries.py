@@ -1,4 +1,4 @@
-"""Each query keeps the settings that it was declared with; nothing is started here."""
+"""Each query keeps the settings that it was declared with, or altered to; nothing is started."""
 
 from __future__ import annotations
 
@@ -84,3 +84,50 @@ def test_native_over_rows_that_may_be_rejected_is_refused_at_declaration(source:
 def test_explain_of_a_replacement_shows_the_replacement() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
     assert "RANGE 1 minute" in engine.sql(f"EXPLAIN CREATE OR REPLACE QUERY a AS {TUMBLING}")
+
+
+def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
+    engine = engine_with(f"CREATE QUERY a AS {SLIDING}; CREATE QUERY b AS {SLIDING}")
+    engine.sql("ALTER QUERY b SET (aggregation = buffering)")
+    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    assert operator(engine, "b") == "Buffering"
+    with pytest.raises(NotExecutable, match="Spark SQL alone") as refused:
+        engine.sql("ALTER QUERY b SET (lowering = native)")
+    assert refused.value.position is not None
+    assert engine.catalog.queries[1].options.lowering == "auto"
+
+
+def test_a_query_that_was_started_keeps_its_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
+    monkeypatch.setattr(engine, "_running_of", lambda name: object())
+    with pytest.raises(NotExecutable) as refused:
+        engine.sql("ALTER QUERY a SET (aggregation = wid)")
+    assert str(refused.value) == (
+        "query `a` has been started, and its pipeline keeps the operators that it was started "
+        "with\n"
+        "  ALTER QUERY a SET (aggregation = wid)\n"
+        "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "  stop() the engine, ALTER the query, and start(accept_changes=True); or SET the option "
+        "and CREATE OR REPLACE QUERY a"
+    )
+    assert engine.catalog.queries[0].options.aggregation == "auto"
+
+
+def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
+    engine = engine_with(f"SET join = oa; CREATE QUERY a INTO parquet 'out' AS {TUMBLING}")
+    assert engine.sql("SHOW QUERIES") == (
+        "query  state        streams  into           rows\n"
+        "a      not started  packets  parquet 'out'     0"
+    )
+    assert engine.sql("SHOW STREAMS") == (
+        "stream   source       event time      rows  late  malformed  bound\n"
+        "packets  parquet 'x'  by ts, ordered     0     0          0  nothing yet"
+    )
+    assert str(engine.sql("DESCRIBE a")).splitlines()[:6] == [
+        "query a",
+        "  state     not started",
+        "  streams   packets",
+        "  into      parquet 'out'",
+        "  rows      0",
+        "  settings  join = oa",
+    ]

@@ -54,3 +54,17 @@ def test_a_file_may_say_how_spark_computes_its_queries() -> None:
 def test_a_file_that_is_wrong_by_itself_is_refused() -> None:
     with pytest.raises(QueryError, match="no column `w`"):
         Script.of("CREATE STREAM s (v INT); SELECT w FROM s").declared({"union": "merge"})
+
+
+def test_a_query_is_altered_as_the_file_says_unless_a_way_sets_it_otherwise() -> None:
+    text = (
+        "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+        "CREATE QUERY q AS SELECT max(v) AS m FROM s [RANGE 10 SECONDS, SLIDE 5 SECONDS];"
+        "ALTER QUERY q SET (aggregation = two_level, table_size = 16, lowering = native);"
+        "SHOW QUERIES; DESCRIBE q"
+    )
+    [written] = Script.of(text).declared()
+    assert (written.options.aggregation, written.options.table_size) == ("two_level", 16)
+    [other] = Script.of(text).declared({"aggregation": "wid"})
+    assert (other.options.aggregation, other.options.table_size) == ("wid", 4096)
+    assert Script.of(text).declared(queries=["other"]) == []

@@ -8,9 +8,10 @@ dropped or replaced under them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from penstock.catalog.altering import altered_options
 from penstock.catalog.settings import ParameterValue, Settings
 from penstock.errors import (
     CyclicView,
@@ -28,6 +29,7 @@ from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
 from penstock.sql.parse.statements import (
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
@@ -118,12 +120,30 @@ class Catalog:
         return [entry for entry in self._entries.values() if isinstance(entry, StreamEntry)]
 
     @property
+    def tables(self) -> list[TableEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, TableEntry)]
+
+    @property
+    def views(self) -> list[ViewEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, ViewEntry)]
+
+    @property
     def queries(self) -> list[QueryEntry]:
         return [entry for entry in self._entries.values() if isinstance(entry, QueryEntry)]
 
     def get(self, name: str) -> Entry | None:
         """What the name stands for, whatever its case."""
         return self._entries.get(name.lower())
+
+    def entry(self, name: str) -> Entry:
+        """The same; UnknownName if it stands for nothing."""
+        found = self.get(name)
+        if found is None:
+            raise UnknownName(
+                f"no stream, table, view or query `{name}`",
+                hint=suggest(name, self.relations()),
+            )
+        return found
 
     def relation(self, name: str) -> Node | None:
         entry = self.get(name)
@@ -140,6 +160,10 @@ class Catalog:
         """The views and queries that read it directly."""
         return [entry for entry in self._entries.values() if name.lower() in entry.reads]
 
+    def read_by(self, entry: Entry) -> list[str]:
+        """What a view or query reads directly, as it was declared."""
+        return [other.name for key, other in self._entries.items() if key in entry.reads]
+
     def apply(self, statement: Statement) -> Entry | None:
         """Carry out a declaration; the entry that it made or removed, if any."""
         with positioned(statement.position):
@@ -154,6 +178,8 @@ class Catalog:
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
                     return self.add_query(self.bind_query(statement))
+                case AlterQuery():
+                    self.alter(self.altered(statement))
                 case Drop():
                     return self._drop(statement)
                 case SetStatement():
@@ -200,6 +226,23 @@ class Catalog:
                 statement.sink,
                 statement.begin,
             )
+
+    def altered(self, statement: AlterQuery) -> QueryEntry:
+        """The entry that an ALTER QUERY would make; the catalog stays as it is."""
+        with positioned(statement.place):
+            entry = self._query(statement.name)
+        with positioned(statement.position):
+            options = altered_options(entry.name, entry.options, statement.changes)
+        return replace(entry, options=options)
+
+    def alter(self, entry: QueryEntry) -> QueryEntry:
+        """Give a declared query other options; gives the entry that it had.
+
+        Its plan stays as it is, so this matters to nobody who reads it.
+        """
+        before = self._query(entry.name)
+        self._entries[entry.name.lower()] = entry
+        return before
 
     def named(self, statement: BareSelect) -> CreateQuery:
         """A SELECT by itself as a query, under the first number that is free."""
@@ -265,6 +308,20 @@ class Catalog:
             self._check_unread(existing, "replaced")
         self._entries[entry.name.lower()] = entry
         return entry
+
+    def _query(self, name: str) -> QueryEntry:
+        """A declared query; UnknownName if there is none of that name."""
+        entry = self.get(name)
+        if isinstance(entry, QueryEntry):
+            return entry
+        if entry is None:
+            known = [query.name for query in self.queries]
+            raise UnknownName(f"no query `{name}`", hint=suggest(name, known))
+        raise UnknownName(
+            f"no query `{name}`, but a {entry.kind} of that name",
+            hint=f"only queries can be altered; CREATE OR REPLACE {entry.kind.upper()} "
+            f"{entry.name} declares it anew",
+        )
 
     def _drop(self, statement: Drop) -> Entry | None:
         entry = self.get(statement.name)

@@ -97,6 +97,15 @@ class Setting:
         """The queries that a SET is for."""
         return "all queries" if self.of_engine else "queries declared after it"
 
+    @staticmethod
+    def shown(value: Any) -> str:
+        """A value that `Settings` keeps, as it is set.
+
+        >>> Setting.shown(None)
+        'unlimited'
+        """
+        return UNLIMITED if value is None else str(value)
+
     def read(self, value: Value) -> Any:
         """The value as `Settings` keeps it; BadSetting if there is no such."""
         if self.name == "ets":
@@ -131,6 +140,11 @@ class Settings(Options):
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, options: Options) -> Settings:
+        """These options, and everything else as it is by itself."""
+        return cls(**{each.name: getattr(options, each.name) for each in fields(Options)})
+
     @property
     def options(self) -> Options:
         """Those that decide between operators, and nothing else."""
@@ -156,12 +170,7 @@ class Settings(Options):
         if key not in SETTINGS:
             raise self._unknown(name, value)
         changed = replace(self, **{key: SETTINGS[key].read(value)})
-        if changed.mode == "iop" and changed.union == "meld":
-            raise BadSetting(
-                "`mode = iop` keeps order everywhere, and `union = meld` does not",
-                hint="SET union = auto merges in this mode and melds in the other; or "
-                "SET mode = oop",
-            )
+        changed.check_order()
         return changed
 
     def with_parameter(self, name: str, value: Value, *, replaces: bool = False) -> Settings:
@@ -192,25 +201,35 @@ class Settings(Options):
         """Those that are not what they are by themselves."""
         return [each for each in SETTINGS.values() if getattr(self, each.name) != each.default]
 
-    def check_used(self) -> None:
+    def check_order(self, say: str = "SET") -> None:
+        """Refuse to keep order everywhere but in unions; `say` is what to do about it."""
+        if self.mode == "iop" and self.union == "meld":
+            raise BadSetting(
+                "`mode = iop` keeps order everywhere, and `union = meld` does not",
+                hint=f"{say} union = auto, which merges in this mode and melds in the other; or "
+                f"{say} mode = oop",
+            )
+
+    def check_used(self, say: str = "SET") -> None:
         """Refuse what was set and does nothing, now that a query is declared."""
         for each in self.changed():
             if each.needs is not None and getattr(self, each.needs[0]) != each.needs[1]:
                 needed = "{} = {}".format(*each.needs)
+                by_itself = f"{each.name} = {each.default}"
                 raise BadSetting(
                     f"`{each.name} = {getattr(self, each.name)}` does nothing without `{needed}`",
-                    hint=f"SET {needed}, or SET {each.name} = {each.default} as it is by itself",
+                    hint=f"{say} {needed}, or {say} {by_itself} as it is by itself",
                 )
 
     def _unknown(self, name: str, value: Value) -> BadSetting:
         if name.lower() in self.parameters:
-            hint = f"`{name}` is a parameter: DECLARE OR REPLACE {name} = {_spelt(value)}"
-        elif near := _nearest(name.lower()):
+            hint = f"`{name}` is a parameter: DECLARE OR REPLACE {name} = {spelt(value)}"
+        elif near := nearest(name.lower()):
             hint = f"did you mean `{near}`?"
         else:
             hint = f"settings are: {', '.join(SETTINGS)}"
             if is_parameter(value):
-                hint = f"to declare a parameter: DECLARE {name} = {_spelt(value)}; {hint}"
+                hint = f"to declare a parameter: DECLARE {name} = {spelt(value)}; {hint}"
         return BadSetting(f"no setting `{name}`", hint=hint)
 
 
@@ -224,15 +243,29 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
 )
 
 
+#: Those that each query has for itself.
+OWN = tuple(each for each in SETTINGS.values() if not each.of_engine)
+
+
+def own_changes(options: Options) -> dict[str, str]:
+    """What a query has for itself that is not as it is by itself, by name.
+
+    >>> own_changes(Options(join="oa", late="drop"))
+    {'join': 'oa'}
+    """
+    changed = Settings.of(options).changed()
+    return {each.name: each.shown(getattr(options, each.name)) for each in changed if each in OWN}
+
+
 def is_parameter(value: Value) -> TypeGuard[ParameterValue]:
     """Whether a parameter can be that."""
     return isinstance(value, Duration | Rows) or (isinstance(value, int) and abs(value) < END)
 
 
-def _nearest(name: str) -> str | None:
+def nearest(name: str) -> str | None:
     """The setting that is meant, if that is plain: one that is spelt alike, or has it for a word.
 
-    >>> _nearest("joinalpha"), _nearest("alpha"), _nearest("size"), _nearest("flush_")
+    >>> nearest("joinalpha"), nearest("alpha"), nearest("size"), nearest("flush_")
     ('join_alpha', 'join_alpha', 'table_size', 'flush')
     """
     alike = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.7)
@@ -240,10 +273,10 @@ def _nearest(name: str) -> str | None:
     return alike[0] if alike else having[0] if len(having) == 1 else None
 
 
-def _spelt(value: Value) -> str:
+def spelt(value: Value) -> str:
     """A value as it is written in SQL.
 
-    >>> _spelt(Duration(3_000_000))
+    >>> spelt(Duration(3_000_000))
     '3 SECONDS'
     """
     return str(value).upper() if isinstance(value, Duration | Rows) else str(value)

@@ -96,11 +96,11 @@ def run(
                 raise typer.BadParameter(
                     "--local reads files to their end and takes no other options"
                 )
-            engine, explained = run_here(text)
+            engine, shown = run_here(text)
         else:
             limit = None if seconds is None else seconds_in(seconds)
             settings = spark_settings(conf or [], packages)
-            engine, explained = run_on_spark(
+            engine, shown = run_on_spark(
                 text,
                 master,
                 checkpoint,
@@ -114,23 +114,35 @@ def run(
             if dry_run:
                 return
     declared = {entry.name: entry.plan for entry in engine.catalog.queries}
-    told = notices(len(parse(text)), declared, shown=isinstance(explained, str))
+    told = notices(len(parse(text)), declared, shown=bool(shown))
     for notice in told:
         print(f"note: {notice}", file=sys.stderr)
     if as_json:
-        print(json.dumps({**summary(engine), "notices": told}, indent=2, default=str))
+        found = {**summary(engine), "shown": shown, "notices": told}
+        print(json.dumps(found, indent=2, default=str))
         return
-    if isinstance(explained, str):
-        print(explained)
     show(engine)
 
 
-def run_here(text: str) -> tuple[LocalEngine, Any]:
+def carry_out(engine: LocalEngine | Engine, text: str) -> list[str]:
+    """Carry out the statements of a file; what EXPLAIN, SHOW and DESCRIBE show is printed."""
+    from penstock.sql.parse.parser import parse
+
+    shown = []
+    for statement in parse(text):
+        outcome = engine.execute(statement)
+        if isinstance(outcome, str):
+            print(f"{outcome}\n")  # at once: queries may run for long
+            shown.append(outcome)
+    return shown
+
+
+def run_here(text: str) -> tuple[LocalEngine, list[str]]:
     """Read all files; say how far it is while that takes long."""
     from penstock.local.engine import LocalEngine
 
     engine = LocalEngine()
-    explained = engine.sql(text)
+    shown = carry_out(engine, text)
     begun = said = time.monotonic()
     rows = 0
     for _, count in engine.read_files():
@@ -140,7 +152,7 @@ def run_here(text: str) -> tuple[LocalEngine, Any]:
             print(f"{rows:,} rows, {rows / (now - begun):,.0f} a second", file=sys.stderr)
             said = now
     engine.finish()
-    return engine, explained
+    return engine, shown
 
 
 def run_on_spark(
@@ -154,7 +166,7 @@ def run_on_spark(
     *,
     dry_run: bool = False,
     yes: bool = False,
-) -> tuple[Engine, Any]:
+) -> tuple[Engine, list[str]]:
     from penstock.spark import session
     from penstock.spark.sources.file_sizes import are_small
 
@@ -168,12 +180,12 @@ def run_on_spark(
     from penstock.spark.engine import Engine
 
     engine = Engine(master=master, checkpoint=checkpoint, conf=conf)
-    explained = engine.sql(text)
+    shown = carry_out(engine, text)
     if not engine.queries:
-        return engine, explained
+        return engine, shown
     check_changes(engine, dry_run=dry_run, yes=yes)
     if dry_run:
-        return engine, explained
+        return engine, shown
     print("starting Spark …", file=sys.stderr, flush=True)
     engine.start(to_end=to_end, accept_changes=True)
     kept: list[Path] = []
@@ -190,7 +202,7 @@ def run_on_spark(
         kept += engine.stop()
     for place in kept:
         print(f"the same command continues from {place}", file=sys.stderr)
-    return engine, explained
+    return engine, shown
 
 
 def check_changes(engine: Engine, *, dry_run: bool, yes: bool) -> None:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from penstock.catalog.catalog import QueryEntry, StreamEntry
+from penstock.catalog.settings import SETTINGS
 from penstock.errors import BadSetting, NotExecutable
 from penstock.io.files import FileBlock, check_options, read_blocks
 from penstock.io.iterables import FORMAT as ITERABLE
@@ -39,10 +40,13 @@ from penstock.model.schema import Schema
 from penstock.model.streams import Origin
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import since_in_state, since_of
+from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
+from penstock.runtime.altering import alter
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
@@ -290,12 +294,39 @@ class LocalEngine(BaseEngine[LocalQuery]):
         # What is still on its way belongs to the queries that were there when it was pushed.
         self._host.run()
         query = LocalQuery(self, entry.name, entry.plan, entry.sink)
-        self._host.add_plans(program.plans)
-        self._program_of[entry.name] = program
-        self._rechoosing.follow(self._plans)
-        self._host.subscribe(entry.name, query.receive)
+        query.rows_before = self._rows_read(entry)
         self._queries[entry.name] = query
+        self._begin(entry.name, program)
         return query
+
+    def _begin(self, name: str, program: Program) -> None:
+        """Run a query from here on."""
+        self._host.add_plans(program.plans)
+        self._program_of[name] = program
+        self._rechoosing.follow(self._plans)
+        self._host.subscribe(name, self._queries[name].receive)
+
+    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+        self._check_host(entry.options)
+        query = self._queries[entry.name]
+        if not query.isActive:
+            raise NotExecutable(
+                f"query `{entry.name}` has ended, and computes nothing any more",
+                hint=f"SET the option and CREATE OR REPLACE QUERY {entry.name}",
+            )
+        self._host.run()
+        if self._rows_read(entry) == query.rows_before:
+            # It keeps nothing yet, so any operators will do.
+            self._host.remove_query(entry.name)
+            self._begin(entry.name, program)
+            return
+        plans = alter(self._host, self._plans, entry.name, program.plans[entry.name])
+        self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
+        self._rechoosing.follow(self._plans)
+
+    def _rows_read(self, entry: QueryEntry) -> int:
+        """How many rows have come to the streams of a query, since they were declared."""
+        return sum(self._host.inputs[name].tally.read for name in streams_of(entry.plan))
 
     def _query_dropped(self, name: str) -> None:
         self._host.remove_query(name)
@@ -329,13 +360,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _settings_changed(self) -> None:
         settings = self.catalog.settings
-        for each in settings.changed():
-            if getattr(settings, each.name) == each.only_spark:
-                raise BadSetting(
-                    f"`{each.name}` cannot be `{each.only_spark}` here: in this process all "
-                    "queries run in the kernel",
-                    hint=f"SET {each.name} = {each.default}, or run it on Spark",
-                )
+        self._check_host(settings)
         policy = LatePolicy(settings.late)
         if policy.lets_in:
             for entry in self.catalog.queries:
@@ -349,3 +374,13 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.executor.rows_per_step = settings.rows_per_step
         self._host.executor.table.set_strategy(strategy_named(settings.strategy))
         self._host.enabling.change(settings.ets, by_arcs=settings.ets_by == "arcs")
+
+    def _check_host(self, options: Options) -> None:
+        """Refuse what needs Spark."""
+        for each in SETTINGS.values():
+            if each.only_spark is not None and getattr(options, each.name) == each.only_spark:
+                raise BadSetting(
+                    f"`{each.name}` cannot be `{each.only_spark}` here: in this process all "
+                    "queries run in the kernel",
+                    hint=f"SET {each.name} = {each.default}, or run it on Spark",
+                )

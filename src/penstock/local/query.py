@@ -23,6 +23,7 @@ class LocalQuery(Query):
     def __init__(self, engine: LocalEngine, name: str, plan: Node, sink: Sink | None) -> None:
         super().__init__(engine, name, plan, sink)
         self._rows = self._parts = 0
+        self.rows_before = 0  # that had come to its streams when it was declared
         self._out = open_sink(name, f"query {name}", sink, plan.schema) if sink else None
         self._ended = threading.Event()
 

@@ -14,10 +14,10 @@ something else, it has another fingerprint. So a change tells which operators ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.model.timestamps import format_ticks
+from penstock.model.timestamps import BEGINNING, END, format_ticks
 from penstock.optimizer.cost.aggregation import Load, estimate
 from penstock.optimizer.cost.costs import Costs
 from penstock.optimizer.lower_aggregate import by_windows
@@ -35,7 +35,8 @@ PAYS = 1.25
 class Change:
     """Plans instead of those that run; `renamed`: operators by their ids before and after.
 
-    `moved`: the operator whose place another one takes; who read the one now reads the other.
+    `moved`: the operator whose place another one takes; who read the one now reads the other. Where
+    a query that does not change shares such operators, they stay, and the others are their twins.
     """
 
     plans: Plans
@@ -44,10 +45,17 @@ class Change:
 
 
 def aggregates(plans: Plans) -> Iterator[PhysicalPlan]:
-    """The aggregates that were chosen by cost, and could be computed in another way as well."""
-    for plan in walk(plans.values()):
-        if plan.cost is not None and isinstance(plan.spec, WindowSpec | PanedWidSpec):
-            yield plan
+    """The aggregates that were chosen by cost, and could be computed in another way as well.
+
+    Another query may share one whose algorithm it names: that one is left alone.
+    """
+    yield from dict.fromkeys(each for plan in plans.values() for each in _chosen_by_cost(plan))
+
+
+def _chosen_by_cost(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
+    for each in plan.walk():
+        if each.cost is not None and isinstance(each.spec, WindowSpec | PanedWidSpec):
+            yield each
 
 
 def is_changing(plans: Plans) -> bool:
@@ -73,29 +81,53 @@ def other_way(plans: Plans, plan: PhysicalPlan, load: Load, costs: Costs) -> Phy
 
 
 def begin(plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int) -> Change:
-    """Let one aggregate take over from another with the window `first`."""
+    """Let one aggregate take over from another with the window `first`, where cost decides."""
+    deciding = [name for name, plan in plans.items() if now in _chosen_by_cost(plan)]
+    return begin_for(deciding, plans, now, then, first)
+
+
+def begin_for(
+    queries: Iterable[str], plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int
+) -> Change:
+    """The same for some queries; others that share the aggregate keep it.
+
+    If no row has come yet, or no window will, there is nothing to hand over.
+    """
+    if not BEGINNING < first < END:
+        return _exchanged(queries, plans, now, then)
     _, _, window = _windows(now)
     until = window.covers(first)[1] - window.slide
     shown = format_ticks(until) if window.unit == "time" else str(until)
     reason = f"{then.spec.name} takes over from {now.spec.name} with windows that end after {shown}"
     handover = PhysicalPlan(HandoverSpec(window, until), (now, then), now.label, reason)
-    return _exchanged(plans, now, handover)
+    return _exchanged(queries, plans, now, handover)
 
 
-def end(plans: Plans, is_over: Callable[[PhysicalPlan], bool]) -> Change | None:
-    """Remove an aggregate that another one has taken over from; None: there is none."""
+def end(
+    plans: Plans,
+    is_over: Callable[[PhysicalPlan], bool],
+    are_same: Callable[[str, str], bool] = lambda one, other: False,
+) -> Change | None:
+    """Remove an aggregate that another one has taken over from; None: there is none.
+
+    `are_same`: whether two operators, by their ids, can become one; they will compute the same.
+    """
     there = {plan.id for plan in walk(plans.values())}
     for plan in walk(plans.values()):
         if isinstance(plan.spec, HandoverSpec) and is_over(plan):
-            change = _exchanged(plans, plan, plan.inputs[1])
-            # A query that came meanwhile may have such operators, with another past.
-            if there.isdisjoint(change.renamed.values()):
+            readers = [name for name, query in plans.items() if plan in query.walk()]
+            change = _exchanged(readers, plans, plan, plan.inputs[1])
+            # Another query may have such operators already, with another past.
+            alike = [pair for pair in change.renamed.items() if pair[1] in there]
+            if all(are_same(*pair) for pair in alike):
                 return change
     return None
 
 
-def _exchanged(plans: Plans, now: PhysicalPlan, then: PhysicalPlan) -> Change:
-    """The plans with one operator instead of another."""
+def _exchanged(
+    queries: Iterable[str], plans: Plans, now: PhysicalPlan, then: PhysicalPlan
+) -> Change:
+    """The plans, those of some queries with one operator instead of another."""
     renamed: dict[str, str] = {}
 
     def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
@@ -105,7 +137,9 @@ def _exchanged(plans: Plans, now: PhysicalPlan, then: PhysicalPlan) -> Change:
             renamed[before.id] = plan.id
         return plan
 
-    return Change(rewritten(plans, change), renamed, (now.id, then.id))
+    # One by one: equal operators may have been chosen for different reasons.
+    changed = {name: rewritten({name: plans[name]}, change)[name] for name in queries}
+    return Change({**plans, **changed}, renamed, (now.id, then.id))
 
 
 def _sharers(plan: PhysicalPlan, plans: Plans) -> int:

@@ -16,6 +16,7 @@ from penstock.model.releases import Release, Releases
 from penstock.model.schema import ROW_NUM
 from penstock.model.slack import lateness_in_words
 from penstock.model.streams import FurtherTime, Stream, TimestampKind
+from penstock.model.text_table import text_table
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
 from penstock.model.types import Type
 from penstock.plan import nodes
@@ -66,13 +67,9 @@ class Blockers:
             (f.stream, f.bound, f.behind, f.silent, _yes(f.holds), f.needed, f.release)
             for f in self.inputs
         ]
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        lines = [
-            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in [header, *rows]
-        ]
-        late = [f"{fact.stream}: {fact.late}" for fact in self.inputs if fact.late]
-        return "\n".join([f"{self.query}: {self.summary}", *(f"  {line}" for line in lines + late)])
+        table = text_table([header, *rows], indent="  ")
+        late = [f"  {fact.stream}: {fact.late}" for fact in self.inputs if fact.late]
+        return "\n".join([f"{self.query}: {self.summary}", table, *late])
 
 
 def blocked_by(
@@ -103,7 +100,7 @@ def blocked_by(
             InputFacts(
                 stream=name,
                 declared=stream.disorder(),
-                bound=_shown(stream, known[name].bound),
+                bound=bound_text(stream, known[name].bound),
                 behind=_behind(stream, known[name].bound, high),
                 silent="never" if last is None else f"{_age(now - last)} ago",
                 holds=need is not None,
@@ -178,7 +175,7 @@ def _need(stream: Stream, release: Release, known: StreamProgress) -> _Need | No
         return _Need(rows=rows, shown=f"{rows} more row{'' if rows == 1 else 's'}")
     found = release.bounds.get((stream.name, str(stream.timestamp)))
     if found is not None:
-        return _Need(bound=found, shown=_shown(stream, found))
+        return _Need(bound=found, shown=bound_text(stream, found))
     for time in stream.further:
         on, found = time.column, release.bounds.get((stream.name, time.column))
         if found is not None:
@@ -203,16 +200,16 @@ def _release(stream: Stream, need: _Need, ets: Ets) -> str:
         on, least = need.of.column, min(need.bound + need.of.slack, END - 1)
         return f"a row with {on} of {_shown_on(stream, on, least)} or later, or its end"
     asked = ets.kind is not EtsKind.NONE or stream.timing.heartbeat is not None
-    at = f" of {_shown(stream, need.bound)} or later"
+    at = f" of {bound_text(stream, need.bound)} or later"
     if stream.kind is TimestampKind.INTERNAL:
         how = ", by an enabling timestamp" if asked else ", with a row, or SET ets = on demand"
-        return f"the clock at {_shown(stream, need.bound)}{how}"
+        return f"the clock at {bound_text(stream, need.bound)}{how}"
     if stream.timing.rows_late is not None:
         behind = f"followed by {stream.timing.rows_late} rows"
         return f"a row{at} {behind}, punctuation{at}, or its end"
     if stream.slack is None:
         return f"punctuation{at}, or its end"
-    row = f"a row of {_shown(stream, min(need.bound + stream.slack, END - 1))} or later"
+    row = f"a row of {bound_text(stream, min(need.bound + stream.slack, END - 1))} or later"
     if stream.timing.skew is not None and asked:
         return f"{row}, or the clock, {format_duration(stream.timing.skew)} later"
     if stream.timing.lull is not None:
@@ -232,7 +229,14 @@ def _yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-def _shown(stream: Stream, bound: int) -> str:
+def bound_text(stream: Stream, bound: int) -> str:
+    """How far a stream has come, as people read it; empty: it has no time.
+
+    >>> from penstock.model.schema import Column
+    >>> steps = Stream("s", (Column("n", Type.BIGINT),), TimestampKind.EXTERNAL, "n")
+    >>> bound_text(steps, 5), bound_text(steps, BEGINNING)
+    ('5', 'nothing yet')
+    """
     if stream.timestamp is None:
         return ""
     return _shown_on(stream, stream.timestamp, bound)

@@ -35,19 +35,24 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.counts import RejectedRows, StreamCounts
+from penstock.runtime.description import describe
 from penstock.runtime.query import MAX_RESULTS, Query
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
+from penstock.runtime.show import show
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
     CreateTable,
+    DescribeStatement,
     Drop,
     Explain,
     SetStatement,
+    ShowStatement,
     Sink,
     Statement,
 )
@@ -81,9 +86,9 @@ class BaseEngine(ABC, Generic[Q]):
     def sql(self, text: str) -> Q | Any:
         """Execute statements; gives what the last one gives.
 
-        A query gives its handle, EXPLAIN its text, everything else None. Which of them it is stands
-        in the text, where no type can see it, so the type is the handle or Any: a program need not
-        narrow what it knows. `query` and `execute` are typed in full.
+        A query gives its handle, EXPLAIN, SHOW and DESCRIBE their text, everything else None. Which
+        of them it is stands in the text, where no type can see it, so the type is the handle or
+        Any: a program need not narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
         try:
@@ -118,11 +123,17 @@ class BaseEngine(ABC, Generic[Q]):
             return f"{explain_logical(plan)}\n\n{error.message}"
         return explain(program.plans[name])
 
-    def _optimized(self, name: str, plan: Node, begin: Begin | None = None) -> Program:
-        """The operators that a query would get now; NotExecutable if there are none."""
+    def _optimized(
+        self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
+    ) -> Program:
+        """The operators that a query would get now; NotExecutable if there are none.
+
+        `anew`: whatever operators it has.
+        """
         options = self._options_of(name, plan)
         since = self._since(name, plan, begin)
-        return optimize({name: plan}, options, self._statistics, running=self._plans, since=since)
+        running = {n: runs for n, runs in self._plans.items() if not (anew and n == name)}
+        return optimize({name: plan}, options, self._statistics, running=running, since=since)
 
     def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
         """From which change on a query sees rows that is declared now (`SourceSpec`)."""
@@ -300,6 +311,10 @@ class BaseEngine(ABC, Generic[Q]):
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
     @abstractmethod
+    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+        """A query has other options in the catalog: follow, or refuse before following any."""
+
+    @abstractmethod
     def _query_dropped(self, name: str) -> None: ...
 
     def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> Q:
@@ -334,6 +349,12 @@ class BaseEngine(ABC, Generic[Q]):
         match statement:
             case Explain():
                 return self._explain(statement)
+            case ShowStatement():
+                return show(statement.what, self.catalog, self.status)
+            case DescribeStatement():
+                with positioned(statement.place):
+                    found = self.catalog.entry(statement.name)
+                return describe(found, self.catalog, self.status())
             case BareSelect():
                 return self._declare(self.catalog.named(statement))
             case CreateQuery():
@@ -344,6 +365,8 @@ class BaseEngine(ABC, Generic[Q]):
                     self.catalog.add_table(table, replace=statement.replace)
             case SetStatement():
                 self._set(statement)
+            case AlterQuery():
+                self._alter(statement)
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
                 self._check_late(statement)
@@ -370,6 +393,19 @@ class BaseEngine(ABC, Generic[Q]):
                 self._settings_changed()
         except QueryError:
             self.catalog.settings = before
+            raise
+
+    def _alter(self, statement: AlterQuery) -> None:
+        """Give a query other options; where this host cannot honour them, it keeps those it had."""
+        entry = self.catalog.altered(statement)
+        before = self.catalog.alter(entry)
+        try:
+            with positioned(statement.position):
+                program = self._optimized(entry.name, entry.plan, anew=True)
+                self._check(entry, program)
+                self._query_altered(entry, program)
+        except QueryError:
+            self.catalog.alter(before)
             raise
 
     def _declare(self, statement: CreateQuery) -> Q:
@@ -410,14 +446,8 @@ class BaseEngine(ABC, Generic[Q]):
             with positioned(statement.position):
                 return str(self.why(target))
         if isinstance(target, str):
-            entry = self.catalog.get(target)
-            if entry is None:
-                known = list(self.catalog.relations())
-                raise UnknownName(
-                    f"no stream, table, view or query `{target}`",
-                    position=statement.position,
-                    hint=suggest(target, known),
-                )
+            with positioned(statement.position):
+                entry = self.catalog.entry(target)
             return self.explain(entry.name, entry.plan)
         query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
         return self.explain(query.name, self.catalog.bind_query(query).plan)

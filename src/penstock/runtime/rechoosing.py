@@ -75,14 +75,25 @@ class Rechoosing:
         return sum(self._host.graph.nodes[each.id].absorbed for each in (plan, *plan.inputs))
 
     def _ended(self) -> Change | None:
-        return rechoose.end(self.plans, self._is_over)
+        return rechoose.end(self.plans, self._is_over, self._are_same)
 
     def _is_over(self, plan: PhysicalPlan) -> bool:
         """Whether one aggregate has taken over, and its buffer can take over from Handover's."""
         nodes = self._host.graph.nodes
         node, after = nodes[plan.id], nodes[plan.inputs[1].id]
         assert isinstance(node.operator, Handover)
-        return node.operator.is_over and (node.output.empty or after.output.empty)
+        return node.operator.can_go and (node.output.empty or after.output.empty)
+
+    def _are_same(self, before: str, after: str) -> bool:
+        """Whether nobody misses the first operator if the second is there: both know the same.
+
+        They keep no rows, and whoever reads the first has read all that it has put out.
+        """
+        node, other = (self._host.graph.nodes[name] for name in (before, after))
+        if node.operator is None or other.operator is None or not node.output.empty:
+            return False
+        states = node.operator.state, other.operator.state
+        return states[0].facts() == states[1].facts() and not any(s.holds_rows() for s in states)
 
     def _operator(self, plan: PhysicalPlan) -> IdDriver:
         operator = self._host.graph.nodes[plan.id].operator

@@ -13,6 +13,7 @@ and one that has them at hand need not read them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -90,19 +91,28 @@ def renamed(directory: Directory, names: Mapping[str, str], moved: tuple[str, st
     """A directory for a graph in which operators have other names.
 
     Whoever read the first of `moved` now reads the second, and finds there what it has not read.
+    Everything stands under its old name as well: a graph in which queries share operators may still
+    have those, and a twin of each under the new name. What is there under a new name already stays.
     """
-    buffers = {names.get(name, name): kept for name, kept in directory["buffers"].items()}
     before, after = moved
-    if before in buffers:
-        buffers[after] = buffers.pop(before)
-    return {
-        **directory,
-        "states": {_operator(name, names): kept for name, kept in directory["states"].items()},
-        "buffers": {
-            name: {**kept, "places": {_reader(r, names): at for r, at in kept["places"].items()}}
-            for name, kept in buffers.items()
-        },
+    buffers = {
+        name: {**kept, "places": _places(kept["places"], names)}
+        for name, kept in directory["buffers"].items()
     }
+    twins = {names[name]: kept for name, kept in buffers.items() if name in names}
+    if before in buffers and not buffers.get(after, {}).get("items"):
+        buffers.pop(after, None)
+        # Registers are the operator's own.
+        twins[after] = {key: buffers[before][key] for key in ("items", "places")}
+    # Operators go on changing their facts, each its own.
+    states = {name: deepcopy(kept) for name, kept in directory["states"].items()}
+    others = {_operator(name, names): kept for name, kept in directory["states"].items()}
+    return {**directory, "states": {**others, **states}, "buffers": {**twins, **buffers}}
+
+
+def _places(places: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The places of readers under their old names, and under their new ones."""
+    return {**{_reader(reader, names): at for reader, at in places.items()}, **places}
 
 
 def _operator(state: str, names: Mapping[str, str]) -> str:

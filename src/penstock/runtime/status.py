@@ -1,7 +1,7 @@
 """Status: the state of an engine, its queries, streams and operators, as one value.
 
-The live table, `--json`, EXPLAIN LIVE, `why()` and `lastProgress` all read it, so they
-always agree. It is a snapshot: ask again for the next one.
+The live table, `--json`, SHOW, DESCRIBE, EXPLAIN LIVE, `why()` and `lastProgress` all read it, so
+they always agree. It is a snapshot: ask again for the next one.
 """
 
 from __future__ import annotations

@@ -126,7 +126,9 @@ class Engine(BaseEngine[SparkQuery]):
         group = next((group for group in planned if name in group.queries), alone)
         return explain_planned(group, self.catalog.streams)
 
-    def _optimized(self, name: str, plan: Node, begin: Begin | None = None) -> Program:
+    def _optimized(
+        self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
+    ) -> Program:
         # Queries that run do so in graphs of their own.
         return optimize({name: plan}, self._options_of(name, plan))
 
@@ -451,6 +453,16 @@ class Engine(BaseEngine[SparkQuery]):
         query = SparkQuery(self, entry.name, entry.plan, entry.sink)
         self._queries[entry.name] = query
         return query
+
+    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+        """A query that waits starts with its new options; one that was started is refused."""
+        if self._running_of(entry.name) is not None:
+            raise NotExecutable(
+                f"query `{entry.name}` has been started, and its pipeline keeps the operators that "
+                "it was started with",
+                hint="stop() the engine, ALTER the query, and start(accept_changes=True); or SET the "
+                f"option and CREATE OR REPLACE QUERY {entry.name}",
+            )
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

@@ -21,12 +21,15 @@ from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
     CreateTable,
+    DescribeStatement,
     Explain,
     SetStatement,
+    ShowStatement,
     Statement,
 )
 
@@ -93,8 +96,11 @@ class Script:
         number = 0
         for statement in self.statements:
             match statement:
-                case Explain():
+                case Explain() | ShowStatement() | DescribeStatement():
                     continue
+                case AlterQuery():
+                    if queries is None or statement.name in queries:
+                        _alter(engine, statement, settings)
                 case SetStatement() if statement.name.lower() in (*settings, LOWERING):
                     continue
                 case CreateStream():
@@ -134,6 +140,18 @@ def _declare(engine: BaseEngine[Any], query: CreateQuery, settings: Mapping[str,
     finally:
         engine.catalog.settings = as_written
     engine.execute(query)
+
+
+def _alter(engine: BaseEngine[Any], statement: AlterQuery, settings: Mapping[str, str]) -> None:
+    """Alter a query as the file does, but for what a way sets, and what is refused without it."""
+    changes = [each for each in statement.changes if each.name.lower() not in (*settings, LOWERING)]
+    if not changes:
+        return
+    try:
+        engine.execute(replace(statement, changes=tuple(changes)))
+    except QueryError:
+        if len(changes) == len(statement.changes):
+            raise
 
 
 def _own(stream: Stream) -> Timing:

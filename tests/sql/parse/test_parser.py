@@ -12,14 +12,18 @@ from penstock.model.streams import Origin, TimestampKind
 from penstock.model.types import Type
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
+    LISTED,
+    AlterQuery,
     BareSelect,
     CreateQuery,
     CreateStream,
     CreateView,
     Declare,
+    DescribeStatement,
     Drop,
     Explain,
     SetStatement,
+    ShowStatement,
     Sink,
 )
 
@@ -265,3 +269,46 @@ def test_an_error_in_a_script_shows_the_line_it_is_in() -> None:
     assert caught.value.position.line == 2
     assert "lightyears" in str(caught.value)
     assert "WHERE" not in str(caught.value)
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_everything_of_a_kind_can_be_shown(what: str) -> None:
+    [upper, lower] = parse(f"SHOW {what.upper()}; show {what}")
+    assert isinstance(upper, ShowStatement) and isinstance(lower, ShowStatement)
+    assert (upper.what, lower.what) == (what, what)
+
+
+@pytest.mark.parametrize("word", ["DESCRIBE", "desc"])
+def test_a_name_can_be_described_and_its_place_is_known(word: str) -> None:
+    [statement] = parse(f"{word} `odd name`")
+    assert isinstance(statement, DescribeStatement)
+    assert statement.name == "odd name"
+    assert statement.place.text[statement.place.start :] == "`odd name`"
+
+
+def test_words_of_these_statements_are_still_names() -> None:
+    _, select, _, described = parse(
+        "CREATE STREAM show (describe INT, settings INT);"
+        "SELECT describe, settings AS queries FROM show;"
+        "CREATE QUERY query AS SELECT settings FROM show; DESCRIBE query"
+    )
+    assert isinstance(select, BareSelect)
+    assert isinstance(described, DescribeStatement)
+    assert described.name == "query"
+
+
+def test_options_of_a_query_are_altered_to_values_of_any_kind() -> None:
+    [statement] = parse(
+        "ALTER QUERY q SET (union = merge, table_size=16, join_alpha = .5, x = 'y')"
+    )
+    assert isinstance(statement, AlterQuery)
+    assert statement.name == "q"
+    values = {change.name: change.value for change in statement.changes}
+    assert values == {"union": "merge", "table_size": 16, "join_alpha": 0.5, "x": "y"}
+    places = [change.position for change in statement.changes]
+    assert [place.text[place.start : place.end] for place in places] == [
+        "union = merge",
+        "table_size=16",
+        "join_alpha = .5",
+        "x = 'y'",
+    ]

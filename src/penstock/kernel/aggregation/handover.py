@@ -3,9 +3,9 @@
 Both compute the same windows of the same rows, but the second has seen no row from before it was
 built. So results of windows that end by `until` are the first's, and later ones, to which no row
 had come by then, are the second's. The second's wait until the first has put out its last, so that
-results come in the order of their windows. What each computes besides is dropped. Once the first is
-through, it can be removed, and this operator with it. Switching between algorithms at the end of a
-window is ours; the specification migrates joins (dynamic-optimization 3).
+results come in the order of their windows. What each computes besides is dropped. Once both are
+past `until`, the first can be removed, and this operator with it. Switching between algorithms at
+the end of a window is ours; the specification migrates joins (dynamic-optimization 3).
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class Handover(BehindWindows):
     def is_over(self) -> bool:
         """Whether the first has put out its last."""
         return self.state.bounds[FIRST] > self._until
+
+    @property
+    def can_go(self) -> bool:
+        """Whether all that is still to come is the second's, which may lag behind the first."""
+        return self.is_over and self.state.bounds[SECOND] > self._until
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         before = pl.col(WINDOW_END) <= self._until

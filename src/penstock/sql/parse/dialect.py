@@ -1,7 +1,8 @@
 """The dialect: Spark SQL's words and grammar, and ours on top.
 
-Words that Spark's tokenizer would take for something else: EXPLAIN would swallow the rest of the
-line, and WINDOW would open a named-window clause, where to us it is the function `window(…)`.
+Words that Spark's tokenizer would take for something else: EXPLAIN and SHOW would swallow the rest
+of the line, and WINDOW would open a named-window clause, where to us it is the function
+`window(…)`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Penstock(Spark):
             **{
                 word: token
                 for word, token in Spark.Tokenizer.KEYWORDS.items()
-                if word not in ("EXPLAIN", "WINDOW")
+                if word not in ("EXPLAIN", "SHOW", "WINDOW")
             },
             "GROUP-BY": TokenType.GROUP_BY,
             "GROUPBY": TokenType.GROUP_BY,

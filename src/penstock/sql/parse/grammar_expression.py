@@ -49,7 +49,10 @@ def _some(parsers: dict[Any, Any], *keys: Any) -> dict[Any, Any]:
 
 
 #: Words with which statements begin.
-STATEMENT_STARTS = ("SELECT", "CREATE", "DROP", "SET", "DECLARE", "EXPLAIN")
+STATEMENT_STARTS = (
+    *("SELECT", "CREATE", "ALTER", "DROP", "SET", "DECLARE"),
+    *("EXPLAIN", "SHOW", "DESCRIBE"),
+)
 
 
 def semicolon(word: str) -> str:

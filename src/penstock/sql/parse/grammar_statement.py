@@ -1,4 +1,4 @@
-"""Statements: CREATE …, DROP, SET, DECLARE, EXPLAIN, and queries by themselves."""
+"""Statements: CREATE …, DROP, EXPLAIN, queries by themselves, and what other files read."""
 
 from __future__ import annotations
 
@@ -9,41 +9,29 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog.settings import (
-    SETTINGS,
-    Duration,
-    ParameterValue,
-    Rows,
-    Setting,
-    Value,
-    is_parameter,
-)
-from penstock.errors import Position, QueryError
+from penstock.catalog.settings import ParameterValue
+from penstock.errors import Position
 from penstock.model.begin import Begin
-from penstock.model.ets import ON_DEMAND, Ets, periodic
 from penstock.model.schema import suggest
-from penstock.sql.parse import units
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
-from penstock.sql.parse.grammar_stream import StreamParser
+from penstock.sql.parse.grammar_look import LookParser
 from penstock.sql.parse.statements import (
     BareSelect,
     CreateQuery,
     CreateView,
-    Declare,
     Drop,
     Explain,
     ParsedQuery,
-    SetStatement,
     Statement,
 )
-from penstock.sql.parse.syntax import DEEPEST, EmitClause, Parameter, Span, depth
+from penstock.sql.parse.syntax import DEEPEST, EmitClause, Span, depth
 
 #: Words that begin the parts of a query.
 _CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "WITHIN", "EMIT")
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
-class StatementParser(StreamParser):
+class StatementParser(LookParser):
     """Reads a text of statements with `;` between them."""
 
     def statements(
@@ -101,9 +89,13 @@ class StatementParser(StreamParser):
         readers: dict[str, Callable[[Token], Statement]] = {
             "CREATE": self._create,
             "DROP": self._drop,
-            "SET": self._set,
-            "DECLARE": self._declare,
+            "ALTER": self.alter_query,
+            "SET": self.set_statement,
+            "DECLARE": self.declare,
             "EXPLAIN": self._explain,
+            "SHOW": self.show,
+            "DESCRIBE": self.describe,
+            "DESC": self.describe,
         }
         for word, read in readers.items():
             if self._match_text_seq(word):
@@ -200,102 +192,6 @@ class StatementParser(StreamParser):
             f"expected STREAM, TABLE, QUERY or VIEW after DROP, not {self.found()}",
             hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
         )
-
-    def _set(self, start: Token) -> SetStatement:
-        # Names of settings may be words of the language: SET union = merge.
-        name = self._curr.text
-        if not self._curr or not name.isidentifier():
-            self.refuse(f"expected the name of a setting, not {self.found()}")
-        self._advance()
-        self.expect("=")
-        value = self._value_for(name)
-        return SetStatement(self.position_since(start), name, value)
-
-    def _declare(self, start: Token) -> Declare:
-        replace = self._match_text_seq("OR", "REPLACE")
-        name = self.word("a name for the parameter")
-        self.expect("=")
-        value = self._value()
-        if isinstance(value, str):
-            value = self.parameters.get(value.lower(), value)
-        if is_parameter(value):
-            self.parameters = {**self.parameters, name.lower(): value}
-        return Declare(self.position_since(start), name, value, replace)
-
-    def _value_for(self, name: str) -> Value:
-        """What SET assigns to the name, which may be none of a setting."""
-        setting = SETTINGS.get(name.lower())
-        if not self._curr:
-            hint = f"it can be: {setting.values}" if setting else None
-            self.refuse(f"expected a value for `{name}`, not the end", hint=hint)
-        found = None if setting is None else self._value_of(setting)
-        if found is not None:
-            return found
-        before, first = self._index, self._curr
-        try:
-            return self._value()
-        except QueryError:
-            # Whether there is such a setting, and what it can be, says more than how a length is
-            # written: so what cannot be read is handed on as it stands.
-            self._retreat(before)
-            while self._curr:
-                self._advance()
-            span = self.span_since(first)
-            return self.sql[span.start : span.end]
-
-    def _value_of(self, setting: Setting) -> Value | None:
-        """A value that only some settings have: a word of the language (`drop`), two words."""
-        if setting.name == "ets" and (found := self._ets()):
-            return found
-        if self._curr and self._curr.text.lower() in setting.words:
-            self._advance()
-            return self._prev.text
-        return None
-
-    def _ets(self) -> Ets | None:
-        """`on demand` and `periodic 1 SECOND`, which are more than one word."""
-        start = self._curr
-        if self._match_text_seq("ON", "DEMAND"):
-            return ON_DEMAND
-        if not self._match_text_seq("PERIODIC"):
-            return None
-        length = self._fixed_length()
-        if length.unit != "time" or length.value <= 0:
-            self.refuse(
-                f"`periodic {length}` has no period",
-                self.span_since(start),
-                hint="write a duration, such as periodic 1 SECOND",
-            )
-        return periodic(length.value)
-
-    def _value(self) -> Value:
-        """A word, a number, or a length: what it is good for, whoever gets it knows."""
-        number = self._bare_number()
-        if number is not None:
-            return number
-        token = self._curr
-        is_quoted_word = token.token_type == TokenType.STRING and not token.text[:1].isdigit()
-        if is_quoted_word:
-            self._advance()
-            return token.text
-        length = self.length()
-        if isinstance(length, Parameter):
-            return length.name
-        if length.unit == "number":
-            return length.value
-        return Duration(length.value) if length.unit == "time" else Rows(length.value)
-
-    def _bare_number(self) -> int | float | None:
-        """A number without a unit, a fraction as well; read if it is one."""
-        before = self._index
-        sign = "-" if self._match(TokenType.DASH) else ""
-        point = "." if self._match(TokenType.DOT) else ""
-        if self._match_set((TokenType.NUMBER, TokenType.STRING)):
-            number = units.bare_number(f"{sign}{point}{self._prev.text}")
-            if number is not None and not self._curr:
-                return number
-        self._retreat(before)
-        return None
 
     def _explain(self, start: Token) -> Explain:
         if self._curr.token_type in _QUERY_STARTS or self._curr.text.upper() == "CREATE":

@@ -1,10 +1,11 @@
 """The statements there are, as the parser hands them over.
 
     CREATE STREAM   CreateStream        SET              SetStatement
-    CREATE TABLE    CreateTable         EXPLAIN          Explain
-    CREATE QUERY    CreateQuery         SELECT …         BareSelect
-    CREATE VIEW     CreateView
-    DROP            Drop                DECLARE          Declare
+    CREATE TABLE    CreateTable         DECLARE          Declare
+    CREATE QUERY    CreateQuery         EXPLAIN          Explain
+    CREATE VIEW     CreateView          SHOW             ShowStatement
+    DROP            Drop                DESCRIBE         DescribeStatement
+    ALTER QUERY     AlterQuery          SELECT …         BareSelect
 
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
 from, so that errors can show the place.
@@ -13,7 +14,7 @@ from, so that errors can show the place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from sqlglot import exp
 
@@ -112,6 +113,24 @@ class Drop(Statement):
 
 
 @dataclass(frozen=True)
+class OptionChange:
+    """One `option = value` of ALTER QUERY, and where it stands."""
+
+    name: str
+    value: Value
+    position: Position
+
+
+@dataclass(frozen=True)
+class AlterQuery(Statement):
+    """Give a declared query other options; `place` is where its name stands."""
+
+    name: str
+    changes: tuple[OptionChange, ...]
+    place: Position
+
+
+@dataclass(frozen=True)
 class SetStatement(Statement):
     """Change a setting."""
 
@@ -144,3 +163,23 @@ class Explain(Statement):
 
     target: CreateQuery | BareSelect | str
     live: bool = False
+
+
+Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "settings"]
+#: What SHOW lists.
+LISTED: tuple[Listed, ...] = get_args(Listed)
+
+
+@dataclass(frozen=True)
+class ShowStatement(Statement):
+    """List everything of a kind, with what it has come to."""
+
+    what: Listed
+
+
+@dataclass(frozen=True)
+class DescribeStatement(Statement):
+    """Tell all about a stream, table, view or query; `place` is where its name stands."""
+
+    name: str
+    place: Position

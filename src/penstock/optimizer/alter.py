@@ -1,0 +1,157 @@
+"""Alter: a query that runs is to be computed in another way, and must not lose what it keeps.
+
+The plan that runs and the one that is wanted are compared, from the streams upwards. Where both
+compute the same windows, one aggregate can hand over to another at the end of a window, as it does
+when operators are chosen again (`rechoose.py`):
+
+    runs      … > Bucket > WidAggregate > Project
+    wanted    … > PaneStore > PanedWid > Project
+    change    WidAggregate hands over to PanedWid; Project stays, with what it keeps
+
+An aggregate can hand over if it knows to which windows no row has come: WID and panes do. It may
+hand over to any other. Whatever else differs, a join, a union, an order, would begin without the
+rows that came before, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from penstock.errors import NotExecutable
+from penstock.optimizer.physical import PhysicalPlan
+from penstock.optimizer.specs import (
+    BucketSpec,
+    HandoverSpec,
+    LowLevelSpec,
+    PanedWidSpec,
+    PaneStoreSpec,
+    Results,
+    Spec,
+    WindowSpec,
+)
+from penstock.windows import Sliding
+
+#: Operators that prepare rows for the aggregate above them.
+_PREPARING = (BucketSpec, LowLevelSpec, PaneStoreSpec)
+
+
+def takeovers(
+    query: str, now: PhysicalPlan, wanted: PhysicalPlan
+) -> list[tuple[PhysicalPlan, PhysicalPlan]]:
+    """The aggregates that have to hand over, each with the one that is to take over from it.
+
+    Those below others come first. NotExecutable if anything else would have to change.
+    """
+    try:
+        return list(_takeovers(now, wanted))
+    except _Changing as refused:
+        raise NotExecutable(
+            f"query `{query}` is just changing: {refused}",
+            hint="ALTER it when these windows are out; or SET the option and CREATE OR REPLACE "
+            f"QUERY {query}, which begins anew",
+        ) from None
+    except _Different:
+        raise NotExecutable(
+            f"query `{query}` has read rows already, and {_difference(now, wanted)}",
+            hint=f"SET the option and CREATE OR REPLACE QUERY {query}: it begins anew, without the "
+            "rows that came before",
+        ) from None
+
+
+def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
+    """The plan that runs, with the reasons and costs of the one that is wanted.
+
+    There is nothing to be handed over any more.
+    """
+    if now == wanted:
+        return wanted
+    if isinstance(now.spec, HandoverSpec):
+        before, after = now.inputs
+        return replace(now, inputs=(before, annotated(after, wanted)))
+    below = zip(now.inputs, wanted.inputs, strict=True)
+    inputs = tuple(annotated(runs, other) for runs, other in below)
+    return replace(now, inputs=inputs, label=wanted.label, reason=wanted.reason, cost=wanted.cost)
+
+
+class _Different(Exception):
+    """Plans differ in more than how they compute windows."""
+
+
+class _Changing(Exception):
+    """An aggregate is just taking over from another; says which."""
+
+
+def _takeovers(
+    now: PhysicalPlan, wanted: PhysicalPlan
+) -> Iterator[tuple[PhysicalPlan, PhysicalPlan]]:
+    if now == wanted:
+        return
+    # What is just taking over is what will run.
+    runs = now.inputs[1] if isinstance(now.spec, HandoverSpec) else now
+    if _windows(runs) is not None and _windows(runs) == _windows(wanted):
+        (specs, below), (others, other_below) = _chain(runs), _chain(wanted)
+        yield from _takeovers(below, other_below)
+        if _same_way(specs, others):
+            return
+        if runs is not now:
+            raise _Changing(now.reason)
+        if not _can_hand_over(specs):
+            raise _Different
+        yield now, _over(below, others, wanted)
+        return
+    if runs.spec != wanted.spec or len(runs.inputs) != len(wanted.inputs):
+        raise _Different
+    for part, other in zip(runs.inputs, wanted.inputs, strict=True):
+        yield from _takeovers(part, other)
+
+
+def _windows(plan: PhysicalPlan) -> tuple[tuple[str, ...], Results, Sliding] | None:
+    """What an aggregate is asked for; None: it is none that could be computed in another way."""
+    spec = plan.spec
+    if not isinstance(spec, WindowSpec | PanedWidSpec) or not isinstance(spec.window, Sliding):
+        return None
+    if isinstance(spec, WindowSpec) and spec.emit is not None:
+        return None
+    return spec.groups, spec.results, spec.window
+
+
+def _chain(plan: PhysicalPlan) -> tuple[list[Spec], PhysicalPlan]:
+    """An aggregate with what prepares its rows, the lowest first; and what gives the rows."""
+    specs = [plan.spec]
+    [below] = plan.inputs
+    while isinstance(below.spec, _PREPARING):
+        specs.append(below.spec)
+        [below] = below.inputs
+    return specs[::-1], below
+
+
+def _same_way(specs: list[Spec], others: list[Spec]) -> bool:
+    """Whether nothing is to change; panes may be shared by others, who want them shorter."""
+    stores = specs[0], others[0]
+    if all(isinstance(spec, PaneStoreSpec) for spec in stores):
+        return stores[0].name == stores[1].name
+    return specs == others
+
+
+def _can_hand_over(specs: list[Spec]) -> bool:
+    """Whether the aggregate knows to which windows no row has come."""
+    return [spec.name for spec in specs] in (["Bucket", "WidAggregate"], ["PaneStore", "PanedWid"])
+
+
+def _over(below: PhysicalPlan, specs: list[Spec], wanted: PhysicalPlan) -> PhysicalPlan:
+    """The wanted aggregate over what gives the rows now."""
+    plan = below
+    for spec in specs:
+        plan = PhysicalPlan(spec, (plan,))
+    return replace(plan, label=wanted.label, reason=wanted.reason, cost=wanted.cost)
+
+
+def _difference(now: PhysicalPlan, wanted: PhysicalPlan) -> str:
+    """Which operators would go and come."""
+    names = {plan.spec.name for plan in now.walk()}, {plan.spec.name for plan in wanted.walk()}
+    goes = " and ".join(sorted(names[0] - names[1]))
+    comes = " and ".join(sorted(names[1] - names[0]))
+    if not comes:
+        return f"{goes or 'it'} cannot hand them over"
+    return f"{goes} cannot hand them over to {comes}" if goes else f"{comes} would not have them"
