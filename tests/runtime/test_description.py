@@ -152,7 +152,7 @@ def test_what_is_not_there_is_underlined_and_what_is_meant_is_named(engine: Loca
 
 def test_secrets_in_the_text_of_a_query_are_not_shown(engine: LocalEngine) -> None:
     # Whether it can be written to is asked later than what it is.
-    engine._check_sink = lambda sink: None  # type: ignore[method-assign]
+    engine._check_sink = lambda sink, schema: None  # type: ignore[method-assign]
     engine.sql(
         "CREATE QUERY q INTO parquet 'out' OPTIONS (password 'hunter2') AS SELECT price FROM bids"
     )
