@@ -74,7 +74,11 @@ def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 
 def run(folder: Path, chance: random.Random, kills: int) -> int:
-    """Start the process until it gets to its end; gives how many faults it ran into."""
+    """Start the process until it gets to its end; gives how many faults it ran into.
+
+    At each of the first so many starts three steps are armed; it gets to its end in spite of them,
+    or is started again.
+    """
     points = [
         *((point, "kill") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE, *faults.IN_CONTROL)),
         *((point, "fail") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE)),
@@ -86,8 +90,7 @@ def run(folder: Path, chance: random.Random, kills: int) -> int:
     command = [sys.executable, "-m", "tests.spark.living_runs", str(folder)]
     for number in range(3 * kills + 3):
         faults.disarm(place)
-        if number < kills:
-            point, action = chance.choice(points)
+        for point, action in chance.sample(points, 3 if number < kills else 0):
             faults.arm(place, point, action, occurrence=chance.randrange(1, 12))
         with (folder / "words").open("a") as words:
             ended = subprocess.run(
