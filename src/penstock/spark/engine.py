@@ -460,8 +460,8 @@ class Engine(BaseEngine[SparkQuery]):
             raise NotExecutable(
                 f"query `{entry.name}` has been started, and its pipeline keeps the operators that "
                 "it was started with",
-                hint="stop() the engine, ALTER the query, and start(accept_changes=True); or SET the "
-                f"option and CREATE OR REPLACE QUERY {entry.name}",
+                hint="stop() the engine, ALTER the query, and start(accept_changes=True); or SET "
+                f"the option and CREATE OR REPLACE QUERY {entry.name}",
             )
 
     def _query_dropped(self, name: str) -> None:

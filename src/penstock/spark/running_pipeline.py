@@ -199,7 +199,7 @@ class RunningPipeline:
         try:
             for query in added:
                 opened[query] = self.delivery.hold(query)
-            since = {query.name: number for query, number in added.items()}
+            since = {query.name: change for query, change in added.items()}
             plans = {query.name: query.plan for query in added}
             program = beside(epochs.program.without(dropped), plans, since)
 

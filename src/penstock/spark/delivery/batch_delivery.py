@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from penstock.spark.query import SparkQuery
 
 
+#: A batch behind all others.
+_NEVER = 1 << 62
 #: A sink, and the place that it writes to, where anything stays there.
 Opened: TypeAlias = tuple[BatchSink | None, Held | None]
 #: The same by query that comes.
@@ -92,7 +94,7 @@ class BatchDelivery:
             for stream in program.streams:
                 whose, sink = late_rows(stream.name), late[stream.name]
                 if sink is not None:
-                    into = self._opened(whose, stream.name, sink, late_schema(stream), held)
+                    into = self._writer(whose, stream.name, sink, late_schema(stream), held)
                     self._late[stream.name] = into
             for name, plan in program.queries.items():
                 query = engine.query(name)
@@ -109,9 +111,9 @@ class BatchDelivery:
             return None, None
         whose = query_rows(name)
         places = {} if held is None else {whose: held}
-        return self._opened(whose, name, sink, plan.schema, places), held
+        return self._writer(whose, name, sink, plan.schema, places), held
 
-    def _opened(
+    def _writer(
         self, whose: str, name: str, sink: Sink, schema: Schema, held: Mapping[str, Held]
     ) -> BatchSink:
         target = Target(whose, sink, schema, f"{self._application}:{whose}")
@@ -203,6 +205,7 @@ class BatchDelivery:
 
     def release(self) -> None:
         """Leave the directories to others, and close what is open."""
+        self.begin(_NEVER)  # those who have gone since the last batch
         into = (each.into for each in self._recipients.last().values())
         for sink in (*self._late.values(), *filter(None, into)):
             sink.close()
