@@ -117,7 +117,7 @@ def test_a_key_given_up_by_one_stream_is_given_up_by_all_it_meets() -> None:
     assert partitioning(both, one) == {"a": ("j",), "b": ("j",)}
 
 
-JOINS = {
+JOINS: dict[str, dict[str, PartitionKeys]] = {
     "a, b WHERE a.k = b.j": {"a": ("k",), "b": ("j",)},
     "a, b WHERE a.k = b.j AND a.j = b.k": {"a": ("k", "j"), "b": ("j", "k")},
     "a, b WHERE a.v = b.d": {"a": (), "b": ()},  # of different types
