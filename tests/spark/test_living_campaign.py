@@ -178,6 +178,7 @@ def check(folder: Path, plan: list[dict[str, Any]]) -> str:
     return f"{len(texts)} queries, {sum(bool(each) for each in found.values())} of them judged"
 
 
+@pytest.mark.slow
 def test_every_query_on_spark_gives_the_answer_over_its_life(
     spark: SparkSession, tmp_path: Path
 ) -> None:
