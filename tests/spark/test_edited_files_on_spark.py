@@ -21,7 +21,7 @@ def test_it_says_what_changes_and_asks_before_state_is_forgotten(
 ) -> None:
     def run(queries: dict[str, str], *, dry_run: bool = False, yes: bool = False) -> str:
         text = script(tmp_path / "in", queries, tmp_path / "out")
-        run_on_spark(text, None, tmp_path / "kept", None, True, dry_run=dry_run, yes=yes)
+        run_on_spark(text, None, str(tmp_path / "kept"), None, True, dry_run=dry_run, yes=yes)
         return capsys.readouterr().err
 
     write_packets(tmp_path / "in", range(1), rows=4000)

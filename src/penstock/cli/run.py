@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from penstock.cli.shared.arguments import ScriptFile, read_script
 from penstock.cli.shared.display import passed_over_note, show_query, show_stream, stream_summary
 
 if TYPE_CHECKING:
+    from penstock.io.storage.storage_path import StoragePath
     from penstock.local.engine import LocalEngine
     from penstock.model.streams import Stream
     from penstock.spark.engine import Engine
@@ -33,9 +33,11 @@ def run(
         str | None, typer.Option("--master", metavar="URL", help="The Spark master to run on.")
     ] = None,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--checkpoint", metavar="DIR", help="The checkpoint to keep, and to continue from."
+            "--checkpoint",
+            metavar="DIR",
+            help="The checkpoint to keep, and to continue from: a directory, or a URI.",
         ),
     ] = None,
     seconds: Annotated[
@@ -158,7 +160,7 @@ def run_here(text: str) -> tuple[LocalEngine, list[str]]:
 def run_on_spark(
     text: str,
     master: str | None,
-    checkpoint: Path | None,
+    checkpoint: str | None,
     seconds: float | None,
     keep_open: bool = False,
     conf: dict[str, str] | None = None,
@@ -188,7 +190,7 @@ def run_on_spark(
         return engine, shown
     print("starting Spark …", file=sys.stderr, flush=True)
     engine.start(to_end=to_end, accept_changes=True)
-    kept: list[Path] = []
+    kept: list[StoragePath] = []
     try:
         # Asked once: between two looks a trigger may be at work again, finding nothing.
         if watch(engine, seconds, follow=follow):

@@ -25,6 +25,7 @@ from penstock.io.json_files import read_json
 from penstock.io.results import write_part
 from penstock.io.storage.hidden_files import files_of_format, is_empty, is_hidden
 from penstock.io.storage.output_folder import OutputFolder
+from penstock.io.storage.storage_path import check_of_this_machine, local_path
 from penstock.kernel.conform import Rows
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
@@ -35,10 +36,11 @@ _PACING = ("maxfilespertrigger", "maxbytespertrigger", "maxfileage", "maxcachedf
 
 def files_of(path: str, format: str) -> list[Path]:
     """The files a path stands for, in the order of their names."""
-    place = Path(path)
+    check_of_this_machine(path)
+    place = local_path(path)
     if place.is_dir():
         found = [f for f in files_of_format(place, format) if not is_hidden(f)]
-    elif not place.exists() and any(c in path for c in "*?["):
+    elif not place.exists() and any(c in str(place) for c in "*?["):
         anchor = Path(place.anchor) if place.is_absolute() else Path()
         found = list(anchor.glob(str(place.relative_to(anchor))))
     else:
@@ -169,7 +171,8 @@ def _meant(stream: Stream) -> dict[str, str]:
 
 def check_unused(path: str) -> None:
     """Refuse a place that cannot take the results of a new query."""
-    folder = Path(path)
+    check_of_this_machine(path)
+    folder = local_path(path)
     if folder.exists() and not folder.is_dir():
         raise HostError(f"`{path}` is a file, and results are written into a directory")
     if any(folder.glob("part-*")):
@@ -196,7 +199,7 @@ class FileSink:
         if not rows.height:
             return
         if self._folder is None:
-            self._folder = OutputFolder(Path(self._path))
+            self._folder = OutputFolder(local_path(self._path))
             if self._part == 0:
                 check_unused(self._path)  # another run may have come first
         write_part(self._folder.path, f"part-{self._part:05d}", self._format, rows)

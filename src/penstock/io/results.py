@@ -3,12 +3,14 @@
 Inside the kernel times are ticks; outside they are datetimes in UTC, and NULL beyond the ends of
 time, where no format has a place for them. A file of results is written
 under a hidden name and renamed when it is complete, so nobody ever reads half of one; writing one
-again under the same name replaces it, which is what makes repeating a batch harmless. Where several
-processes compute the rows of one file, each stages its own, and the parts are joined.
+again under the same name replaces it, which is what makes repeating a batch harmless.
+
+Where several processes compute the rows of one file, each stages its own, and the parts are joined.
 """
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ import polars as pl
 
 from penstock.io.joined_parquet import join_parquet
 from penstock.io.storage.sealed import or_removed, whole
+from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
 from penstock.kernel.readable import readable as readable
 from penstock.kernel.readable import within_time
@@ -56,14 +59,13 @@ def no_results(schema: Schema) -> pl.DataFrame:
     return presented(no_rows(schema), schema)
 
 
-def same_place(path: str, other: str) -> bool:
-    """Whether two paths name one directory, however they are written."""
-    return Path(path).resolve() == Path(other).resolve()
-
-
 def write_part(
-    folder: Path, name: str, format: str, rows: pl.DataFrame, staged: Sequence[Path] = ()
-) -> Path:
+    folder: StoragePath,
+    name: str,
+    format: str,
+    rows: pl.DataFrame,
+    staged: Sequence[Path] = (),
+) -> StoragePath:
     """Write rows as the file `name` of a folder, whole or not at all; those of `staged` first."""
     file = folder / f"{name}.{format}"
     with whole(file, _failure(folder), _REMEDY) as hidden:
@@ -80,17 +82,36 @@ def stage_part(folder: Path, format: str, rows: pl.DataFrame) -> Path:
 
     Anybody may do so who computes rows; a file that nobody asks for is removed at the next start.
     """
-    file = folder / f"{STAGED}{uuid4().hex}.{format}"
+    file = folder / staged_name(format)
     with or_removed(file, _failure(folder), _REMEDY):
         _write(rows, format, file, header=False)
     return file
 
 
-def _failure(folder: Path) -> str:
+def staged_name(format: str) -> str:
+    """A name for a file of rows that are to become part of another; no two are the same."""
+    return f"{STAGED}{uuid4().hex}.{format}"
+
+
+def staged_content(format: str, rows: pl.DataFrame) -> bytes:
+    """What stands in such a file, for whoever cannot write it himself."""
+    content = io.BytesIO()
+    _write(rows, format, content, header=False)
+    return content.getvalue()
+
+
+def head_of(format: str, rows: pl.DataFrame) -> bytes:
+    """What stands in a file of these columns before the content of staged ones."""
+    return rows.clear().write_csv().encode() if format == "csv" else b""
+
+
+def _failure(folder: StoragePath) -> str:
     return f"cannot write results to `{folder}`"
 
 
-def _write(rows: pl.DataFrame, format: str, file: Path, *, header: bool = True) -> None:
+def _write(
+    rows: pl.DataFrame, format: str, file: Path | io.BytesIO, *, header: bool = True
+) -> None:
     match format:
         case "parquet":
             rows.write_parquet(file, compression="snappy")  # as Spark does
@@ -108,8 +129,7 @@ def _join(staged: Sequence[Path], rows: pl.DataFrame, format: str, file: Path) -
         join_parquet(parts, file)
     else:
         with file.open("wb") as out:
-            if format == "csv":
-                out.write(rows.clear().write_csv().encode())
+            out.write(head_of(format, rows))
             for part in parts:
                 with part.open("rb") as content:
                     shutil.copyfileobj(content, out, 1 << 20)

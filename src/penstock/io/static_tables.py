@@ -7,6 +7,7 @@ such row is an error that names it, and nothing has been declared yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from penstock.errors import MalformedRow, NotExecutable
 from penstock.io.files import files_of, read_blocks
 from penstock.io.iterables import as_frame, is_table, rows_in
 from penstock.io.results import SINK_FORMATS
+from penstock.io.storage.storage_path import at_hand
 from penstock.kernel.conform import Rows, conform
 from penstock.kernel.state import to_ipc
 from penstock.kernel.types import polars_type
@@ -36,12 +38,13 @@ def read_table(declared: StaticTable) -> StaticTable:
             hint=f"tables are read from: {', '.join(SINK_FORMATS)}; anything else can be given "
             "in Python: engine.table(name, rows)",
         )
-    source = _as_stream(declared)
     blocks = []
-    for block in read_blocks(source, _ROWS_PER_BLOCK):
-        if block.rejected:
-            raise _not_conforming(declared.name, f"`{block.rejected[0]}` is not a row")
-        blocks.append(block.rows)
+    with at_hand(origin.path) as place:
+        source = _as_stream(replace(declared, origin=replace(origin, path=place)))
+        for block in read_blocks(source, _ROWS_PER_BLOCK):
+            if block.rejected:
+                raise _not_conforming(declared.name, f"`{block.rejected[0]}` is not a row")
+            blocks.append(block.rows)
     return _packed(declared, blocks)
 
 
@@ -65,7 +68,8 @@ def _from_path(name: str, path: str, columns: Sequence[Column] | None) -> Static
     suffix = Path(path).suffix.removeprefix(".")
     format_ = suffix if suffix in SINK_FORMATS else "parquet"
     if columns is None and format_ == "parquet":
-        columns = columns_of(name, pl.read_parquet(files_of(path, format_)[0], n_rows=0))
+        with at_hand(path) as place:
+            columns = columns_of(name, pl.read_parquet(files_of(place, format_)[0], n_rows=0))
     return read_table(StaticTable(name, tuple(_known(name, columns)), Origin(format_, path)))
 
 

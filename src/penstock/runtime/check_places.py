@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from penstock.catalog.catalog import Catalog
 from penstock.errors import DuplicateName, NotExecutable
-from penstock.io.results import same_place
 from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.places import names_files, would_read
+from penstock.io.storage.storage_path import same_place
 from penstock.model.streams import Origin, Stream
 from penstock.sql.parse.statements import Sink
 

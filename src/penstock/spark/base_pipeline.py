@@ -14,13 +14,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.session import PARTITIONS, changed
+from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed
 from penstock.spark.state.checkpoint import Checkpoint
 
 
@@ -42,6 +43,7 @@ class BasePipeline(ABC):
     report: Callable[[BatchReport], None]
     sinks: Callable[[int], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
+    has_stores: bool = False  # whether tasks may write results to stores
 
     def __post_init__(self) -> None:
         self.control = ControlStream(self.checkpoint.control)
@@ -50,8 +52,12 @@ class BasePipeline(ABC):
         self._answers = self._computed()
 
     def start(self, interval: str) -> StreamingQuery:
-        groups = {} if self.groups is None else {PARTITIONS: str(self.groups)}
-        with changed(self.spark, {**self._settings(), **groups}):
+        settings = dict(self._settings())
+        if self.groups is not None:
+            settings[PARTITIONS] = str(self.groups)
+        if isinstance(self.checkpoint.folder, HadoopPath):
+            settings[FILE_MANAGER] = ""  # ours is for files of this machine
+        with changed(self.spark, settings):
             self.query = (
                 self._answers.writeStream.foreachBatch(self._hand_out)
                 .option("checkpointLocation", str(self.checkpoint.spark))

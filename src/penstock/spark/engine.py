@@ -33,6 +33,8 @@ from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sinks.registry import SINKS
+from penstock.io.storage.hadoop_path import connect
+from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
@@ -86,11 +88,12 @@ class Engine(BaseEngine[SparkQuery]):
         super().__init__(max_results=max_results, max_rejected=max_rejected)
         if spark is not None:
             take_over(spark, conf)
+        connect(lambda: self.session)
         self._spark = spark
         self._session: SparkSession | None = None
         self._master = master
         self._conf = dict(conf or {})
-        self._checkpoint = Path(checkpoint) if checkpoint is not None else None
+        self._checkpoint = storage_path(checkpoint) if checkpoint is not None else None
         self._brought = ProgramStreams()
         self._running: list[RunningPipeline] = []
         self._tallies: dict[str, StreamTallies] = {}
@@ -171,7 +174,7 @@ class Engine(BaseEngine[SparkQuery]):
             self._running.append(running)
         self._brought.start(self._rows_read)
 
-    def changes(self) -> dict[Path, ProgramChanges]:
+    def changes(self) -> dict[StoragePath, ProgramChanges]:
         """By checkpoint, how queries that are declared differ from those it was left by."""
         planned = self._planned(accept_changes=True)
         found = {}
@@ -274,7 +277,7 @@ class Engine(BaseEngine[SparkQuery]):
         for running in self._running:
             running.check()
 
-    def finish(self) -> list[Path]:
+    def finish(self) -> list[StoragePath]:
         """Process everything, answer whatever waits, and stop; gives where it can be continued.
 
         Every window that has rows is answered, and closed. An engine that continues from the
@@ -299,7 +302,7 @@ class Engine(BaseEngine[SparkQuery]):
             is_finite(stream) for running in self._running for stream in running.program.streams
         )
 
-    def stop(self) -> list[Path]:
+    def stop(self) -> list[StoragePath]:
         """Stop all pipelines after the batch that is running; gives where they can continue."""
         self._brought.stop()
         self._interval = None
@@ -415,7 +418,7 @@ class Engine(BaseEngine[SparkQuery]):
         with translated():
             return open_stream(self.session, stream)
 
-    def _checkpoint_of(self, group: PipelineGroup) -> Path | None:
+    def _checkpoint_of(self, group: PipelineGroup) -> StoragePath | None:
         """Where a pipeline's checkpoint belongs; None: nowhere for good."""
         if group.continued is not None:
             return group.continued.folder

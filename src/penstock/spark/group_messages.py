@@ -17,10 +17,10 @@ from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
+from penstock.spark.delivery.staging import stage, told_of
 from penstock.spark.exchange import exchange
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.hand_over import taken
-from penstock.spark.exchange.row_query import stage
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.sources.narrow_reading import whole
 
@@ -95,7 +95,7 @@ def handed_on(group: int, messages: Iterable[exchange.Message]) -> Iterator[Row]
     """The results that tasks of the exchange have written, as the operator's output columns."""
     for message in messages:
         if message.seq == exchange.STAGED_RESULTS:
-            name = from_ipc(message.payload).item(0, "query")
+            name = told_of(message.payload).item(0, "query")
             yield _OUTPUT(group, name, STAGED, message.rows, message.payload)
 
 
@@ -107,9 +107,9 @@ def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterato
     results = dict(answers.results)
     for name, sink in told.sinks.items():
         if name in results and results[name].height >= told.staged_from:
-            rows = results.pop(name)
-            told_of = stage(name, rows, host.program.queries[name].schema, sink)
-            yield _OUTPUT(group, name, STAGED, rows.height, to_ipc(told_of))
+            staged = stage(name, results[name], host.program.queries[name].schema, sink)
+            if staged is not None:
+                yield _OUTPUT(group, name, STAGED, results.pop(name).height, staged)
     for (name, kind), rows in {
         **{(name, RESULT): rows for name, rows in results.items()},
         **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},

@@ -2,14 +2,16 @@
 
 Their sources stand in `java/`, beside the jar with what Spark's own compiler makes of them; a test
 compares the two, and writes the jar anew (`CONTRIBUTING.md`). Spark finds the jar if it is started
-by us, on this machine. Elsewhere Spark's own classes do the same.
+by us. Elsewhere it is sent to the executors, where it is needed (`using`), and for the rest Spark's
+own classes do the same.
 """
 
 from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,27 @@ def are_known(spark: SparkSession) -> bool:
     """Whether this Java has our classes."""
     jvm: Any = spark._jvm
     return bool(jvm.org.apache.spark.util.Utils.classIsLoadable(FILE_MANAGER))
+
+
+@contextmanager
+def using(spark: SparkSession) -> Iterator[Any]:
+    """Our classes, for this thread and for the tasks of what it starts, on whatever machines."""
+    jvm: Any = spark._jvm
+    context: Any = spark.sparkContext
+    if not (context._jsc.isLocal() and are_known(spark)):
+        context._jsc.addJar(str(JAR))  # a second time it is known
+    if are_known(spark):
+        yield jvm.penstock
+        return
+    thread = jvm.java.lang.Thread.currentThread()
+    before = thread.getContextClassLoader()
+    places = context._gateway.new_array(jvm.java.net.URL, 1)
+    places[0] = jvm.java.io.File(str(JAR)).toURI().toURL()
+    thread.setContextClassLoader(jvm.java.net.URLClassLoader(places, before))
+    try:
+        yield jvm.penstock
+    finally:
+        thread.setContextClassLoader(before)
 
 
 def compiled(spark: SparkSession) -> dict[str, bytes]:

@@ -24,6 +24,7 @@ from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows
 from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.hand_over import emptied_folder
 from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
@@ -76,9 +77,10 @@ class Pipeline(BasePipeline):
             for number, s in enumerate(streams)
         ]
         messages = reduce(DataFrame.union, legs, self.control.messages(spark, groups))
-        return messages.groupBy("g").transformWithState(
+        output = messages.groupBy("g").transformWithState(
             GroupProcessor(self.program), OUTPUT_DDL, "append", "none"
         )
+        return writing_staged(spark, output) if self.has_stores else output
 
     def _begin(self, batch: int) -> None:
         """Tell tasks what to run, which rows are surely on time, and where rows and results go."""

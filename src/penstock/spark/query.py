@@ -20,7 +20,8 @@ from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
 from penstock.spark.delivery.batch_counts import numbers_by_batch
-from penstock.spark.delivery.batch_sink import BatchSink, Staged
+from penstock.spark.delivery.batch_sink import BatchSink
+from penstock.spark.delivery.staging import Staged
 from penstock.sql.parse.statements import Sink
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.storage.places import names_files, would_read
+from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND, time_text
@@ -50,7 +51,7 @@ from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.shared_memory import forget_shared, forget_stale
-from penstock.spark.sources.directories import place_of
+from penstock.spark.sources.directories import as_it_stands
 from penstock.spark.sources.file_sizes import is_read_at_once
 from penstock.spark.state.checkpoint import Checkpoint
 
@@ -94,9 +95,9 @@ class RunningPipeline:
         forget_stale()
         self._place = place
         with ExitStack() as held:
-            folder = place or Path(tempfile.mkdtemp(prefix="penstock-"))
+            folder: StoragePath = place or Path(tempfile.mkdtemp(prefix="penstock-"))
             if place is None:
-                held.callback(shutil.rmtree, folder, ignore_errors=True)
+                held.callback(shutil.rmtree, str(folder), ignore_errors=True)
             declared = group.continued.declared if group.continued is not None else {}
             self.form = group.form(program)
             self.checkpoint = Checkpoint(
@@ -141,7 +142,17 @@ class RunningPipeline:
         spark, keys = self._engine.session, self.group.keys
         hands = (self._deliver, self._report, self._sinks)
         groups = 1 if self.group.is_small else None
-        return kind(spark, program, keys, frames, self.checkpoint, *hands, groups=groups)
+        has_stores = self.delivery.has_stores
+        return kind(
+            spark,
+            program,
+            keys,
+            frames,
+            self.checkpoint,
+            *hands,
+            groups=groups,
+            has_stores=has_stores,
+        )
 
     def start(self, interval: str, *, to_end: bool = False) -> None:
         is_continued = not self.checkpoint.is_new
@@ -361,7 +372,7 @@ class RunningPipeline:
         if self._timer is not None:
             self._timer.stop()
 
-    def stop(self) -> Path | None:
+    def stop(self) -> StoragePath | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
         self._stop_enabling()
         self._attempts.settle()
@@ -401,7 +412,7 @@ class RunningPipeline:
                 found.append(sources.next().toString())
         except (Py4JError, AttributeError):
             return False  # another Spark; then bounds are chosen more carefully
-        return is_read_first(found, place_of(self.checkpoint.control.resolve().as_posix()))
+        return is_read_first(found, as_it_stands(str(self.checkpoint.control.resolve())))
 
     def _over(self) -> BatchTimes | None:
         """The last batch that is over, as Spark tells."""
@@ -410,6 +421,7 @@ class RunningPipeline:
 
     def _deliver(self, batch: int, messages: Sequence[OutputRows]) -> None:
         self._attempts.settle()
+        self.checkpoint.check_held()
         self._delivering = threading.get_ident()
         try:
             self.delivery.deliver(batch, messages)
@@ -446,7 +458,7 @@ def _came(plan: Node, batch: int, shares: bool, newest: Mapping[str, int]) -> st
     return f"{text}; its first complete window is from {first} to {end}"
 
 
-def check_is_not_read(checkpoint: Path | None, streams: Iterable[Stream]) -> None:
+def check_is_not_read(checkpoint: StoragePath | None, streams: Iterable[Stream]) -> None:
     """Refuse a checkpoint whose files would be read as rows."""
     for stream in streams:
         source = str(stream.origin.path)

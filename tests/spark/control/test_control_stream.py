@@ -56,7 +56,7 @@ def test_a_message_that_was_changed_is_refused_at_the_next_start(tmp_path: Path)
     ControlStream(tmp_path)
     whole = file.read_bytes()
     for left in (b"", whole[:9], whole.replace(b"17", b"16"), whole.replace(b'"a"', b'"c"')):
-        file.write_bytes(left)
+        Path(str(file)).write_bytes(left)
         with pytest.raises(HostError, match=f"damaged: .*{file.name}"):
             ControlStream(tmp_path)
 
@@ -70,7 +70,7 @@ def test_a_name_never_comes_twice_even_if_the_last_file_is_gone(tmp_path: Path) 
 def test_a_clock_that_is_set_back_makes_no_message_look_old(tmp_path: Path) -> None:
     first = ControlStream(tmp_path / "control").send({"a": 5})
     ahead = time.time() + 1_000_000  # the clock was wrong then
-    os.utime(first, (ahead, ahead))
+    os.utime(str(first), (ahead, ahead))
     second = ControlStream(tmp_path / "control").send({"a": 7})
     assert second.stat().st_mtime_ns >= first.stat().st_mtime_ns
 

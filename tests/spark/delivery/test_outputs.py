@@ -43,8 +43,8 @@ class Run:
         manifest.add(batch, file, rows)
         for log in ("offsets", "commits"):
             (self.checkpoint.spark / log).mkdir(parents=True, exist_ok=True)
-            (self.checkpoint.spark / log / str(batch)).write_text("v1\n{}\n-")
-        return file
+            Path(str(self.checkpoint.spark / log / str(batch))).write_text("v1\n{}\n-")
+        return Path(str(file))
 
     def stop(self) -> None:
         self.outputs.release()
@@ -184,7 +184,7 @@ def test_another_key_of_a_server_is_another_place(tmp_path: Path) -> None:
             checkpoint.confirm(ONE, noted)
             for log in ("offsets", "commits"):
                 (checkpoint.spark / log).mkdir(parents=True, exist_ok=True)
-                (checkpoint.spark / log / "0").write_text("v1\n{}\n-")
+                Path(str(checkpoint.spark / log / "0")).write_text("v1\n{}\n-")
         finally:
             checkpoint.release()
 

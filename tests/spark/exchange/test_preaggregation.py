@@ -245,7 +245,7 @@ def test_results_of_queries_over_single_rows_are_written_by_the_tasks(
         pl.DataFrame({"k": ["0"], "w": [1], "ts": [2]}),
         [Path(which["file"])],
     )
-    assert READERS[format](whole).get_column("w").to_list() == [
+    assert READERS[format](Path(str(whole))).get_column("w").to_list() == [
         row["v"] * 2 for row in expected
     ] + [1]
     # Rows that may be late go to their group, and nothing is left but the two files.

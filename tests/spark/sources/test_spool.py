@@ -20,7 +20,7 @@ from penstock.model.types import Type
 from penstock.spark.engine import Engine
 from penstock.spark.sources import spool as module
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
-from penstock.spark.sources.spool import Spool, rows_spooled
+from penstock.spark.sources.spool import Spool, rows_spooled, spooled_files
 
 COLUMNS = "k BIGINT, ts TIMESTAMP"
 START = datetime(2026, 1, 1)
@@ -47,7 +47,7 @@ def test_rows_and_tables_are_spooled_in_order_and_numbered(tmp_path: Path) -> No
     until(lambda: spool.is_over)
     spool.check()
     assert spooled(tmp_path)["k"].to_list() == [0, 1, 2, 3, 4]
-    assert rows_spooled(tmp_path) == 5
+    assert rows_spooled(spooled_files(tmp_path)) == 5
     again = Spool(STREAM, [*rows, row(5), row(6)], tmp_path)
     again.start(lambda: 0)
     until(lambda: again.is_over)
@@ -88,12 +88,12 @@ def test_a_row_that_waits_for_the_next_is_not_held_back(tmp_path: Path) -> None:
 
     spool = Spool(STREAM, slow(), tmp_path)
     spool.start(lambda: 0)
-    until(lambda: rows_spooled(tmp_path) == 1)
+    until(lambda: rows_spooled(spooled_files(tmp_path)) == 1)
     assert spool.is_idle
     assert not spool.is_over
     go_on.set()
     until(lambda: spool.is_over)
-    assert rows_spooled(tmp_path) == 2
+    assert rows_spooled(spooled_files(tmp_path)) == 2
 
 
 def test_an_endless_iterable_is_asked_for_no_more_than_is_read(
@@ -120,8 +120,9 @@ def test_an_endless_iterable_is_asked_for_no_more_than_is_read(
     until(lambda: len(list(tmp_path.glob("[0-9]*"))) == 5)
     spool.stop()
     # What was taken is there, in order, but for the one that the taker held in its hand.
-    assert spooled(tmp_path)["k"].to_list() == list(range(1, rows_spooled(tmp_path) + 1))
-    assert asked - rows_spooled(tmp_path) <= 1
+    count = rows_spooled(spooled_files(tmp_path))
+    assert spooled(tmp_path)["k"].to_list() == list(range(1, count + 1))
+    assert asked - count <= 1
 
 
 def test_rows_before_a_failure_are_spooled_and_the_failure_is_kept(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_rows_before_a_failure_are_spooled_and_the_failure_is_kept(tmp_path: Pat
     spool = Spool(STREAM, broken(), tmp_path)
     spool.start(lambda: 0)
     until(lambda: spool.is_over)
-    assert rows_spooled(tmp_path) == 3
+    assert rows_spooled(spooled_files(tmp_path)) == 3
     with pytest.raises(HostError, match="rows of stream `s` failed: OSError: unplugged"):
         spool.check()
 
@@ -158,7 +159,7 @@ def test_misfits_are_marked_as_the_exchange_wants_them(tmp_path: Path) -> None:
     until(lambda: spool.is_over)
     [bad] = spooled(tmp_path)[MALFORMED_COLUMN].drop_nulls()
     assert bad == '["many", "2026-01-01 00:00:00", "k: \'many\' is not a valid BIGINT"]'
-    assert rows_spooled(tmp_path) == 3
+    assert rows_spooled(spooled_files(tmp_path)) == 3
 
 
 def test_columns_must_be_declared(spark: SparkSession) -> None:

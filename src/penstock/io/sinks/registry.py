@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from penstock.io.results import SINK_FORMATS
 from penstock.io.sinks.delta import DeltaTables
 from penstock.io.sinks.postgres import PostgresTables
 from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkKind
+from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.sql.parse.statements import Sink
 
 SINKS: dict[str, SinkKind] = {
@@ -18,8 +17,8 @@ SINKS: dict[str, SinkKind] = {
 }
 
 
-def folder_of(sink: Sink) -> Path | None:
-    """The directory of this machine that holds what goes into a sink, and may hold a checkpoint."""
+def folder_of(sink: Sink) -> StoragePath | None:
+    """The directory that holds what goes into a sink, and may hold a checkpoint."""
     if sink.format in SINKS:
         return SINKS[sink.format].folder(sink)
-    return Path(str(sink.path)) if sink.format in SINK_FORMATS else None
+    return storage_path(str(sink.path)) if sink.format in SINK_FORMATS else None

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.io.storage.storage_path import is_of_this_machine, local_path
+
 
 def is_hidden(file: Path) -> bool:
     """Whether a file's name says that it is not to be read."""
@@ -22,8 +24,9 @@ def files_of_format(folder: Path, format: str) -> list[Path]:
 
 def passed_over(path: str, format: str) -> list[str]:
     """Files that would be read, were they not hidden or empty, each with the reason."""
-    place = Path(path)
-    found = sorted(files_of_format(place, format)) if place.is_dir() else []
+    place = local_path(path)
+    is_there = is_of_this_machine(path) and place.is_dir()
+    found = sorted(files_of_format(place, format)) if is_there else []
     hidden = [f"{file.name} (hidden)" for file in found if is_hidden(file)]
     return hidden + [
         f"{file.name} (empty)"

@@ -12,20 +12,25 @@ killed, and counts as not written.
 touched since they were written, and the last few, which a dying machine is most likely to have
 damaged; a folder of 100,000 files is so looked through without reading it again. What it cannot see
 is an older file whose bytes were changed and whose size and time were put back.
+
+Of what lies in a store, or was written on other machines, there is no digest: that would be to read
+all of it here. Only its size is compared.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from penstock.errors import HostError
-from penstock.io.storage.sealed import PRIVATE, START_ANEW, digest_of_file, write_private
+from penstock.io.storage.appended_lines import AppendedLines, appended_lines
+from penstock.io.storage.sealed import START_ANEW, digest_of_file
+from penstock.io.storage.storage_path import FileFacts, StoragePath
 from penstock.model.counted import counted
 
 #: Files at the end that are read whatever their size and time say.
@@ -50,30 +55,41 @@ class Manifest:
     The pattern's first group is the number of a file.
     """
 
-    def __init__(self, file: Path, folder: Path, pattern: str) -> None:
+    def __init__(self, file: StoragePath, folder: StoragePath, pattern: str) -> None:
         self.file = file
         self.folder = folder
         self._pattern = re.compile(pattern)
 
-    def add(self, number: int, written: Path, rows: int, name: str | None = None) -> None:
+    @cached_property
+    def _lines(self) -> AppendedLines:
+        return appended_lines(self.file)
+
+    def add(
+        self,
+        number: int,
+        written: StoragePath,
+        rows: int,
+        name: str | None = None,
+        *,
+        is_near: bool = True,
+    ) -> None:
         """Note a file that has just been written, or that is given its name next.
+
+        One that is not near, for others have written it, is not read here.
 
         One that is given its name after it was noted is never read by anybody who does not find it
         noted; if that is cut off, `verify` gives it its name.
         """
-        self._append([part_of(number, written, rows, name or written.name)])
+        self._append([_entry(number, written, rows, name or written.name, is_near)])
 
     def read(self) -> dict[int, FileEntry]:
         """The files that should be there, by number; a line that was cut off is removed."""
         try:
-            data = self.file.read_bytes() if self.file.exists() else b""
-            whole = data.rfind(b"\n") + 1
-            if whole < len(data):
-                os.truncate(self.file, whole)
+            data = self._lines.read()
         except OSError as cause:
             raise HostError(f"`{self.file}` cannot be read: {cause}", hint=START_ANEW) from cause
         found: dict[int, FileEntry] = {}
-        for place, line in enumerate(data[:whole].splitlines(), start=1):
+        for place, line in enumerate(data.splitlines(), start=1):
             part = _read_line(line)
             if part is None:
                 raise HostError(
@@ -109,7 +125,7 @@ class Manifest:
         if anew:
             # The same content with other times, as a copy has: read once, not at every start.
             parts |= anew
-            write_private(self.file, b"".join(map(_line, parts.values())))
+            self._lines.rewrite(b"".join(map(_line, parts.values())))
         return parts
 
     def _check(self, part: FileEntry, is_last: bool) -> FileEntry | None:
@@ -119,9 +135,9 @@ class Manifest:
             found = self._stat(part)
             if found.st_size != part.size:
                 raise _changed(file, f"{found.st_size:,} bytes instead of {part.size:,}")
-            if found.st_mtime_ns == part.written and not is_last:
+            if not part.digest or (found.st_mtime_ns == part.written and not is_last):
                 return None
-            if digest_of_file(file) != part.digest:
+            if _digest(file) != part.digest:
                 raise _changed(file, "its content differs")
         except FileNotFoundError:
             raise HostError(
@@ -134,20 +150,21 @@ class Manifest:
             return None
         return replace(part, written=found.st_mtime_ns)
 
-    def _stat(self, part: FileEntry) -> os.stat_result:
+    def _stat(self, part: FileEntry) -> FileFacts:
         """What the file system says of a part; one that was noted and has no name yet gets it."""
         file, hidden = self.folder / part.name, self.folder / f".{part.name}"
         try:
             return file.stat()
         except FileNotFoundError:
-            if hidden.exists() and digest_of_file(hidden) == part.digest:
+            is_it = hidden.exists() and hidden.stat().st_size == part.size
+            if is_it and _digest(hidden) == part.digest:
                 hidden.rename(file)
             return file.stat()
 
     def _there(self) -> dict[int, str]:
         """What lies in the folder, by number."""
         try:
-            names = os.listdir(self.folder)
+            names = [file.name for file in self.folder.iterdir()]
         except FileNotFoundError:
             return {}
         except OSError as cause:
@@ -170,15 +187,7 @@ class Manifest:
         if not lines:
             return
         try:
-            handle = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
-            with os.fdopen(handle, "ab", buffering=0) as out:
-                before = out.seek(0, os.SEEK_END)
-                try:
-                    if out.write(lines) != len(lines):
-                        raise OSError("no space left for a whole line")
-                except OSError:
-                    out.truncate(before)  # half a line would spoil the next one
-                    raise
+            self._lines.append(lines)
         except OSError as cause:
             raise HostError(
                 f"cannot write `{self.file}`: {cause}",
@@ -186,10 +195,16 @@ class Manifest:
             ) from cause
 
 
-def part_of(number: int, file: Path, rows: int, name: str) -> FileEntry:
+def _entry(number: int, file: StoragePath, rows: int, name: str, is_near: bool) -> FileEntry:
     """What a file holds now."""
     found = file.stat()
-    return FileEntry(number, name, rows, found.st_size, found.st_mtime_ns, digest_of_file(file))
+    digest = _digest(file) if is_near else ""
+    return FileEntry(number, name, rows, found.st_size, found.st_mtime_ns, digest)
+
+
+def _digest(file: StoragePath) -> str:
+    """A digest of what a file holds; empty for one in a store."""
+    return digest_of_file(file) if isinstance(file, Path) else ""
 
 
 def _line(part: FileEntry) -> bytes:
@@ -205,5 +220,5 @@ def _read_line(line: bytes) -> FileEntry | None:
     return FileEntry(*json.loads(text))
 
 
-def _changed(file: Path, how: str) -> HostError:
+def _changed(file: StoragePath, how: str) -> HostError:
     return HostError(f"`{file}` was changed since it was written: {how}", hint=START_ANEW)

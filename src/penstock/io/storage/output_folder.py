@@ -4,17 +4,19 @@ Two empty files in it say so. `_lock` is locked while somebody writes; a kill le
 `_owner.ID` names the checkpoint whose results they are, and travels along when the directory is
 moved. Both are empty and begin with `_`, so that nothing that reads the directory takes them for
 results.
+
+Stores have no locks. There the owner's mark decides: whoever writes last has set it, and one that
+does not find its own any more writes nothing (`check`).
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 from contextlib import suppress
-from pathlib import Path
-from typing import IO
 
 from penstock.errors import HostError
+from penstock.io.storage.hadoop_path import HadoopPath
+from penstock.io.storage.lock import hold
+from penstock.io.storage.storage_path import StoragePath
 
 LOCK = "_lock"
 OWNER = "_owner."
@@ -23,21 +25,24 @@ OWNER = "_owner."
 class OutputFolder:
     """A directory that is held by this process until `release`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StoragePath) -> None:
         self.path = path
+        self._mark = ""
+        self._lock = None
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(path / LOCK)
+            if not isinstance(path, HadoopPath):
+                self._lock = hold(path / LOCK)
+                if self._lock is None:
+                    raise HostError(
+                        f"another run is writing its results into `{path}`",
+                        hint="stop that one first, or name another directory after INTO",
+                    )
         except OSError as cause:
             raise HostError(
                 f"cannot write results to `{path}`: {cause}",
                 hint="name another directory after INTO",
             ) from cause
-        if self._lock is None:
-            raise HostError(
-                f"another run is writing its results into `{path}`",
-                hint="stop that one first, or name another directory after INTO",
-            )
 
     @property
     def owner(self) -> str | None:
@@ -45,11 +50,25 @@ class OutputFolder:
         found = next(self.path.glob(f"{OWNER}*"), None)
         return found.name.removeprefix(OWNER) if found is not None else None
 
+    @property
+    def mark(self) -> str:
+        """The name of the file that says whose it is; empty: nobody's yet."""
+        return self._mark
+
     def own(self, checkpoint: str) -> None:
         """Make it this checkpoint's, whosever it was."""
         for mark in self.path.glob(f"{OWNER}*"):
             mark.unlink()
-        (self.path / f"{OWNER}{checkpoint}").touch()
+        self._mark = f"{OWNER}{checkpoint}"
+        (self.path / self._mark).touch()
+
+    def check(self) -> None:
+        """Raise if another run has made it its own, where no lock keeps it from that."""
+        if self._lock is None and self._mark and not (self.path / self._mark).exists():
+            raise HostError(
+                f"another run has taken over `{self.path}` for its own results",
+                hint="stop that one, or name another directory after INTO",
+            )
 
     @property
     def has_results(self) -> bool:
@@ -64,24 +83,5 @@ class OutputFolder:
     def release(self) -> None:
         """Let others write."""
         if self._lock is not None:
-            # Removed while it is still locked: whoever waits for it sees that it is another file.
-            with suppress(OSError):
-                (self.path / LOCK).unlink()
-            self._lock.close()
+            self._lock.release()
             self._lock = None
-
-
-def _locked(file: Path) -> IO[str] | None:
-    """The file, locked; None if somebody else has it."""
-    while True:
-        lock = file.open("a")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            return None
-        # The one who had it may have removed it between our two calls.
-        with suppress(FileNotFoundError):
-            if os.fstat(lock.fileno()).st_ino == file.stat().st_ino:
-                return lock
-        lock.close()

@@ -2,7 +2,7 @@
 
 Spark reads a directory with everything below it, but for names that begin with `_` or `.`; a
 pattern stands for the files and directories that match it. Links and relative paths lead where they
-lead.
+lead; URIs are compared as they are written.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import product
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from penstock.io.storage.storage_path import is_of_this_machine, local_path, storage_path
 from penstock.model.streams import Origin
 
 _WILD = "*?[{"
@@ -32,9 +33,13 @@ def would_read(source: str, place: str) -> bool:
     (True, True, False)
     >>> would_read("in", "in2"), would_read("in/deep", "in"), would_read("a/*", "a/results")
     (False, False, True)
+    >>> would_read("hdfs://h/in", "hdfs://h/in/x"), would_read("hdfs://h/in", "in/x")
+    (True, False)
     """
-    into = _local(place)
-    root, pattern = _split(_local(source))
+    if not (is_of_this_machine(source) and is_of_this_machine(place)):
+        return _would_read_uri(source, place)
+    into = local_path(place)
+    root, pattern = _split(local_path(source))
     return any(
         _covers(start, pattern, target)
         for start in {root, Path(os.path.normpath(root.absolute())), root.resolve()}
@@ -42,10 +47,13 @@ def would_read(source: str, place: str) -> bool:
     ) or any(_covers(link, pattern[1:], into.resolve()) for link in _links(root, pattern))
 
 
-def _local(path: str) -> Path:
-    if path.startswith("file:"):
-        path = "/" + path.removeprefix("file:").lstrip("/")
-    return Path(path)
+def _would_read_uri(source: str, place: str) -> bool:
+    if is_of_this_machine(source) or is_of_this_machine(place):
+        return False
+    names = PurePath(str(storage_path(source))).parts
+    wild = next((n for n, part in enumerate(names) if _is_wild(part)), len(names))
+    target = PurePath(str(storage_path(place)))
+    return _covers(PurePath(*names[:wild]), names[wild:], target)
 
 
 def _split(source: Path) -> tuple[Path, tuple[str, ...]]:
@@ -53,12 +61,16 @@ def _split(source: Path) -> tuple[Path, tuple[str, ...]]:
     if source.exists():
         return source, ()
     for place, part in enumerate(source.parts):
-        if any(sign in part for sign in _WILD):
+        if _is_wild(part):
             return Path(*source.parts[:place]), source.parts[place:]
     return source, ()
 
 
-def _covers(start: Path, pattern: tuple[str, ...], target: Path) -> bool:
+def _is_wild(name: str) -> bool:
+    return any(sign in name for sign in _WILD)
+
+
+def _covers(start: PurePath, pattern: tuple[str, ...], target: PurePath) -> bool:
     """Whether files in the directory `target` are read from `start` on."""
     if not target.is_relative_to(start):
         return False

@@ -18,6 +18,8 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import HostError
+from penstock.io.storage.hadoop_path import HadoopPath
+from penstock.io.storage.storage_path import StoragePath
 
 FORMAT = 2
 
@@ -29,6 +31,10 @@ PRIVATE_FOLDER = 0o700
 START_OVER = "start over with another checkpoint and another directory for the results"
 START_ANEW = f"put it back as it was, or {START_OVER}"
 OTHER_RELEASE = f"continue with the release that wrote it, or {START_OVER}"
+
+
+#: What writing a file fails with; Polars wraps some of the former.
+FAILURES = (OSError, pl.exceptions.ComputeError)
 
 
 def digest_of(data: bytes) -> str:
@@ -45,13 +51,13 @@ def digest_of_file(file: Path) -> str:
     return found.hexdigest()
 
 
-def write_sealed(file: Path, content: object) -> None:
+def write_sealed(file: StoragePath, content: object) -> None:
     """Write a file that `read_sealed` gives the content of."""
     sealed = {"format": FORMAT, "digest": _seal(content), "content": content}
     write_private(file, json.dumps(sealed, indent=2).encode())
 
 
-def read_sealed(file: Path) -> Any:
+def read_sealed(file: StoragePath) -> Any:
     """The content that was written; raises unless it is exactly that."""
     try:
         sealed = json.loads(file.read_bytes())
@@ -75,9 +81,14 @@ def read_sealed(file: Path) -> Any:
     return sealed["content"]
 
 
-def write_private(file: Path, data: bytes) -> None:
-    """Write a file in one piece, for its owner only."""
-    with whole(file, f"cannot write `{file}`", "free some disk space") as hidden:
+def write_private(file: StoragePath, data: bytes) -> None:
+    """Write a file in one piece, for its owner only; in a store, for those who may read there."""
+    failure, remedy = f"cannot write `{file}`", "free some disk space"
+    if isinstance(file, HadoopPath):
+        with _told(failure, remedy):
+            file.write_whole(data)
+        return
+    with whole(file, failure, remedy) as hidden:
         handle = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
         with os.fdopen(handle, "wb") as out:
             out.write(data)
@@ -86,22 +97,43 @@ def write_private(file: Path, data: bytes) -> None:
 
 
 @contextmanager
-def whole(file: Path, failure: str, remedy: str) -> Iterator[Path]:
-    """A hidden file to write to: it gets its name when that is done, or is removed."""
+def whole(file: StoragePath, failure: str, remedy: str) -> Iterator[Path]:
+    """A file of this machine to write to; it becomes the file when that is done, or is removed."""
     hidden = file.with_name(f".{file.name}")
     with or_removed(hidden, failure, remedy):
-        yield hidden
+        with written(hidden) as local:
+            yield local
         hidden.replace(file)
 
 
 @contextmanager
-def or_removed(file: Path, failure: str, remedy: str) -> Iterator[None]:
+def written(file: StoragePath) -> Iterator[Path]:
+    """A file of this machine to write to; one of a store is copied there when that is done."""
+    if isinstance(file, HadoopPath):
+        with file.written() as local:
+            yield local
+    else:
+        assert isinstance(file, Path)
+        yield file
+
+
+@contextmanager
+def or_removed(file: StoragePath, failure: str, remedy: str) -> Iterator[None]:
     """A file that cannot be written is removed, and the error says what to do."""
+    with _told(failure, remedy):
+        try:
+            yield
+        except FAILURES:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(failure: str, remedy: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
-        with suppress(OSError):
-            file.unlink(missing_ok=True)
+    except FAILURES as cause:
         hint = f"{remedy}; no row that was read is lost"
         raise HostError(f"{failure}: {cause}", hint=hint) from cause
 

@@ -32,6 +32,8 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.io.storage.hadoop_path import HadoopPath
+from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where, to_json
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.faults import reach, step
@@ -53,30 +55,34 @@ KEPT = 16
 class ControlStream:
     """The driver's end: a folder of punctuation."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: StoragePath) -> None:
         self._folder = folder
         self._writing = Lock()
         folder.mkdir(parents=True, exist_ok=True)
         for file in self._sent():
             _check(file)
 
-    def send(self, message: Mapping[str, Any]) -> Path:
+    def send(self, message: Mapping[str, Any]) -> StoragePath:
         """Send a bound for each stream named, or what `about` says of some rows."""
         with self._writing:  # the program and whoever asks silent streams may send at once
             for _ in step("control.send"):
                 file = self._write(message)
         return file
 
-    def _write(self, message: Mapping[str, Any]) -> Path:
+    def _write(self, message: Mapping[str, Any]) -> StoragePath:
         files = self._sent()
         last = _number(files[-1]) if files else 0
         file = self._folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
         hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
-        hidden.write_text(json.dumps({**_in_order(message), CHECKSUM: _checksum(message)}))
-        # A clock that was set back must not make it look older than those that Spark has read.
-        latest = max((f.stat().st_mtime_ns for f in files), default=0)
-        if hidden.stat().st_mtime_ns < latest:
-            os.utime(hidden, ns=(latest, latest))
+        text = json.dumps({**_in_order(message), CHECKSUM: _checksum(message)})
+        if isinstance(hidden, HadoopPath):
+            hidden.write_whole(text.encode())
+        else:
+            Path(str(hidden)).write_text(text)
+            # A clock set back must not make it look older than those that Spark has read.
+            latest = max((f.stat().st_mtime_ns for f in files), default=0)
+            if hidden.stat().st_mtime_ns < latest:
+                os.utime(str(hidden), ns=(latest, latest))
         reach("control.written")
         hidden.rename(file)
         return file
@@ -100,7 +106,7 @@ class ControlStream:
                 return message
         return {}
 
-    def _sent(self) -> list[Path]:
+    def _sent(self) -> list[StoragePath]:
         """The messages that are kept, in the order in which they were sent."""
         return sorted(self._folder.glob("[0-9]*.json"), key=_number)
 
@@ -150,7 +156,7 @@ def about(stream: str, bound: int, where: Where) -> dict[str, Any]:
     return {ABOUT: [[stream, bound, to_json(where)]]}
 
 
-def _number(file: Path) -> int:
+def _number(file: StoragePath) -> int:
     return int(file.name.split("-")[0])
 
 
@@ -162,7 +168,7 @@ def _checksum(message: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(_in_order(message)).encode())
 
 
-def _check(file: Path) -> None:
+def _check(file: StoragePath) -> None:
     """Raise unless a message is as it was sent."""
     try:
         found = json.loads(file.read_text())

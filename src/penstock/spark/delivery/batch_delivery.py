@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from itertools import chain
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
@@ -18,16 +17,17 @@ from urllib.parse import quote
 import polars as pl
 
 from penstock.io.late_rows import as_late_rows, late_schema
-from penstock.io.results import SINK_FORMATS, no_rows
+from penstock.io.results import no_rows
 from penstock.io.sinks.registry import SINKS
 from penstock.io.sinks.sink_kind import Target
+from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.kernel.rejected import Reason
 from penstock.model.schema import Schema
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.physical import Program, Queries
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
-from penstock.spark.delivery.batch_sink import BatchSink, Staged, batch_sink
+from penstock.spark.delivery.batch_sink import BatchSink, FilesSink, batch_sink
 from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
 from penstock.spark.delivery.outputs import (
     Destination,
@@ -39,9 +39,9 @@ from penstock.spark.delivery.outputs import (
     query_rows,
 )
 from penstock.spark.delivery.recipients import Recipient, Recipients
+from penstock.spark.delivery.staging import Staged, Told
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
-from penstock.spark.session import is_one_process
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
 
@@ -72,7 +72,7 @@ class BatchDelivery:
         engine: Engine,
         program: Program,
         checkpoint: Checkpoint,
-        place: Path | None,
+        place: StoragePath | None,
         first_of: frozenset[str],
     ) -> None:
         self._engine = engine
@@ -104,6 +104,9 @@ class BatchDelivery:
             self.release()
             raise
         self.totals = Totals(place)
+        #: Whether tasks may write to stores, too: decided when the pipeline begins.
+        sinks = [each.into for each in self._recipients.last().values()]
+        self.has_stores = any(isinstance(sink, FilesSink) and sink.is_store for sink in sinks)
 
     def _open(self, name: str, sink: Sink | None, plan: Node, held: Held | None) -> Opened:
         """Open the sink of a query, whose place is held."""
@@ -117,8 +120,7 @@ class BatchDelivery:
         self, whose: str, name: str, sink: Sink, schema: Schema, held: Mapping[str, Held]
     ) -> BatchSink:
         target = Target(whose, sink, schema, f"{self._application}:{whose}")
-        manifest = held[whose].manifest if whose in held else None
-        return batch_sink(self._engine.session, name, target, manifest)
+        return batch_sink(self._engine.session, name, target, held.get(whose))
 
     def noted(
         self, without: Collection[str] = (), opened: OpenedBy = MappingProxyType({})
@@ -194,7 +196,7 @@ class BatchDelivery:
         sink = self._engine.declared_stream(stream).late
         if sink is None or sink.path is None or stream in self._first_of or sink.format in SINKS:
             return sink
-        return replace(sink, path=str(Path(sink.path) / quote(self._first)))
+        return replace(sink, path=str(storage_path(sink.path) / quote(self._first)))
 
     def begin_anew(self) -> None:
         """Batches are numbered from 0 again: those of an earlier run would stand among them."""
@@ -211,20 +213,19 @@ class BatchDelivery:
             sink.close()
         self._outputs.release()
 
-    def sinks_for_tasks(self, batch: int) -> dict[str, tuple[str, str]]:
-        """Where tasks of a batch may write results themselves: format and folder, by query.
+    def sinks_for_tasks(self, batch: int) -> dict[str, Told]:
+        """Where tasks of a batch may write results themselves, by query.
 
-        Only if tasks have the driver's file system, nobody else wants these rows, and they need no
-        order. Whoever subscribes while a batch is under way gets rows from the next one on.
+        Only if nobody else wants these rows, and they need no order. Whoever subscribes while a
+        batch is under way gets rows from the next one on.
         """
-        master = self._engine.session.sparkContext.master
-        queries = ((name, each.query) for name, each in self._recipients.of(batch).items())
         return {
-            name: (query.sink.format, str(Path(str(query.sink.path)).resolve()))
-            for name, query in queries
-            if query.sink is not None and query.sink.format in SINK_FORMATS
-            if not query.has_subscribers and is_one_process(master)
-            if not isinstance(query.plan, Ordered)
+            name: each.into.for_tasks().as_told()
+            for name, each in self._recipients.of(batch).items()
+            if isinstance(each.into, FilesSink)
+            if self.has_stores or not each.into.is_store
+            if not each.query.has_subscribers
+            if not isinstance(each.query.plan, Ordered)
         }
 
     def deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
@@ -234,7 +235,7 @@ class BatchDelivery:
         staged: dict[str, list[Staged]] = {}
         for _, name, kind, rows in sorted(lines, key=lambda line: line[0]):
             if kind == STAGED:
-                files = (Staged(Path(file), count) for _, file, count in rows.iter_rows())
+                files = (Staged(storage_path(file), n) for _, file, n in rows.iter_rows())
                 staged.setdefault(name, []).extend(files)
                 if name not in recipients:
                     continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -18,23 +19,20 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from penstock.io.console import CONSOLE, ConsoleSink
-from penstock.io.results import SINK_FORMATS, write_part
+from penstock.io.results import write_part
 from penstock.io.sinks.registry import SINKS
 from penstock.io.sinks.sink_kind import SinkWriter, Target
+from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.manifest import Manifest
+from penstock.io.storage.output_folder import OutputFolder
+from penstock.spark.delivery.outputs import Held
+from penstock.spark.delivery.staging import Staged, TaskSink, join_staged
 from penstock.spark.faults import reach
+from penstock.spark.session import is_one_process
 from penstock.sql.parse.statements import Sink
 
 #: Writers of Spark's to which options that they do not know are anything but meaningless.
 _TAKE_NO_OTHERS = ("jdbc",)  # hands them to the database's driver
-
-
-@dataclass(frozen=True)
-class Staged:
-    """Results of a batch that a task has written, to a hidden file."""
-
-    file: Path
-    rows: int
 
 
 class BatchSink(Protocol):
@@ -48,14 +46,14 @@ class BatchSink(Protocol):
 
 
 def batch_sink(
-    spark: SparkSession, name: str, target: Target, manifest: Manifest | None = None
+    spark: SparkSession, name: str, target: Target, held: Held | None = None
 ) -> BatchSink:
-    """What writes to a target; `name` is what the console calls it, `manifest` lists its files."""
+    """What writes to a target; `name` is what the console calls it, `held` its directory."""
     sink = target.sink
     if sink.format in SINKS:
         return TransactionSink(SINKS[sink.format].open(target))
-    if sink.format in SINK_FORMATS:
-        return FilesSink(sink, manifest)
+    if held is not None and held.folder is not None:
+        return FilesSink(spark, sink, held.folder, held.manifest)
     if sink.format == CONSOLE:
         return ShownBatches(name, sink)
     return SparkWriterSink(spark, target)
@@ -63,18 +61,44 @@ def batch_sink(
 
 @dataclass(frozen=True)
 class FilesSink:
-    """A directory of parquet, csv or json: a file per batch."""
+    """A directory of parquet, csv or json: a file per batch.
 
+    Files that tasks have staged are joined to it: by this process, if they lie on this machine and
+    all tasks do too, else by a task.
+    """
+
+    spark: SparkSession
     sink: Sink
+    folder: OutputFolder
     manifest: Manifest | None
 
+    @property
+    def is_store(self) -> bool:
+        return isinstance(self.folder.path, HadoopPath)
+
+    @cached_property
+    def _is_near(self) -> bool:
+        return not self.is_store and is_one_process(self.spark.sparkContext.master)
+
+    def for_tasks(self) -> TaskSink:
+        """Where tasks may write results."""
+        mark = "" if self._is_near else self.folder.mark
+        return TaskSink(self.sink.format, str(self.folder.path.resolve()), mark)
+
     def write(self, batch: int, rows: pl.DataFrame, staged: Sequence[Staged] = ()) -> None:
-        folder, format_ = Path(str(self.sink.path)), self.sink.format
-        files = [each.file for each in staged]
-        file = write_part(folder, f"part-{batch:08d}", format_, rows, files)
+        self.folder.check()
+        folder, format_, name = self.folder.path, self.sink.format, f"part-{batch:08d}"
+        is_near = self._is_near or not staged
+        if is_near:
+            parts = [Path(str(each.file)) for each in staged]
+            file = write_part(folder, name, format_, rows, parts)
+        else:
+            file = folder / f"{name}.{format_}"
+            join_staged(self.spark, [each.file for each in staged], rows, format_, file)
         reach("sink.written")
         if self.manifest is not None:
-            self.manifest.add(batch, file, rows.height + sum(each.rows for each in staged))
+            count = rows.height + sum(each.rows for each in staged)
+            self.manifest.add(batch, file, count, is_near=is_near)
 
     def close(self) -> None:
         """Others see to the directory (`outputs`)."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import PRIVATE_FOLDER, START_OVER
+from penstock.io.storage.storage_path import storage_path
 from penstock.redaction import redacted_options
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.program_changes import ProgramChanges
@@ -88,6 +88,7 @@ class Held:
 
     place: OutputPlace
     manifest: Manifest | None = None
+    folder: OutputFolder | None = None
 
 
 class Outputs:
@@ -144,14 +145,14 @@ class Outputs:
         """A place, if it is ours to write; `before`: where rows have gone so far that go on."""
         if not place.is_folder:
             return Held(place)
-        folder = OutputFolder(Path(place.place))
+        folder = OutputFolder(storage_path(place.place))
         self._folders[whose, place.place] = folder
         try:
             manifest = self._verified(whose, folder, place, before)
         except BaseException:
             self.let_go(whose, Held(place))
             raise
-        return Held(replace(place, list=manifest.file.name), manifest)
+        return Held(replace(place, list=manifest.file.name), manifest, folder)
 
     def _verified(
         self, whose: str, folder: OutputFolder, place: OutputPlace, before: OutputPlace | None
@@ -218,4 +219,4 @@ def check_columns(whose: str, before: OutputPlace, now: OutputPlace) -> None:
 def _place(sink: Sink) -> str:
     if sink.format in SINKS:
         return SINKS[sink.format].place(sink)
-    return str(Path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink)
+    return str(storage_path(str(sink.path)).resolve()) if sink.format in SINK_FORMATS else str(sink)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TypeAlias
 
 from penstock.io.storage.sealed import read_sealed, write_sealed
+from penstock.io.storage.storage_path import StoragePath
 
 FILE = "counts.json"
 
@@ -30,7 +30,7 @@ def stream_counts(name: str) -> str:
 class Totals:
     """Counts of one pipeline; `folder` is its checkpoint, None: nothing is to be kept."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: StoragePath | None) -> None:
         self._file = None if folder is None else folder / FILE
         self._lock = threading.Lock()
         self._before: dict[str, Counter[str]] = {}

@@ -271,8 +271,8 @@ class Packer:
         """Results of queries that look at single rows, for some group or the driver to hand on."""
         names = [query.name for query in self.preaggregation.queries]
         group = self.groups[task % len(self.groups)]
-        for query, is_staged, count, content in results.of(rows):
-            if is_staged:
+        for query, count, content in results.of(rows):
+            if isinstance(content, bytes):
                 yield _message(group, self.number, task, STAGED_RESULTS, content, count)
                 continue
             for part in content.iter_slices(ROWS_PER_MESSAGE):
@@ -340,12 +340,14 @@ def _message(
     stream: int,
     task: int,
     seq: int,
-    rows: pl.DataFrame,
+    rows: pl.DataFrame | bytes,
     count: int | None = None,
     newest: int = BEGINNING,
     payload: Payload = to_ipc,
 ) -> pa.RecordBatch:
-    count = rows.height if count is None else count
-    values = (group, stream, task, seq, newest, count, payload(rows))
+    if isinstance(rows, pl.DataFrame):
+        count = rows.height if count is None else count
+        rows = payload(rows)
+    values = (group, stream, task, seq, newest, count, rows)
     arrays = [pa.array([v], type=f.type) for v, f in zip(values, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -12,12 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from penstock.io.results import presented, stage_part
 from penstock.kernel.block import Block
 from penstock.kernel.operator import Operator
 from penstock.model.punctuation import Punctuation
@@ -26,6 +24,7 @@ from penstock.model.timestamps import END
 from penstock.optimizer.build import operator_of
 from penstock.optimizer.specs import Spec
 from penstock.spark.control.told import Told
+from penstock.spark.delivery.staging import stage
 
 
 class RowStep(NamedTuple):
@@ -52,9 +51,8 @@ class Served(NamedTuple):
     """Results of a query for some rows: `rows` of them, or what is told of a file of as many."""
 
     query: str
-    is_staged: bool
     rows: int
-    content: pl.DataFrame
+    content: pl.DataFrame | bytes
 
 
 class RowResults:
@@ -105,22 +103,17 @@ class RowResults:
         name, sink = query.name, self._told.sinks.get(query.name)
         self._sent[name] += results.height
         is_few = self._sends and self._sent[name] < self._told.staged_from
-        if sink is None or is_few:
-            return Served(name, False, results.height, results)
-        staged = stage(name, results, query.schema, sink)
-        return Served(name, True, results.height, staged)
+        staged = None
+        if sink is not None and not is_few:
+            staged = stage(name, results, query.schema, sink)
+        if staged is None:
+            return Served(name, results.height, results)
+        return Served(name, results.height, staged)
 
     def _count(self, operator: str, rows_in: int, rows_out: int) -> None:
         known = self._operators.setdefault(operator, [0, 0])
         known[0] += rows_in
         known[1] += rows_out
-
-
-def stage(query: str, results: pl.DataFrame, schema: Schema, sink: Sequence[str]) -> pl.DataFrame:
-    """Write results to a hidden file of the sink's; gives what is told of it."""
-    format, folder = sink
-    file = stage_part(Path(folder), format, presented(results, schema))
-    return pl.DataFrame({"query": [query], "file": [str(file)], "rows": [results.height]})
 
 
 def through(operators: Iterable[Operator], rows: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
+from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.rejected import Reason
 from penstock.kernel.types import polars_type
 from penstock.model.releases import Releases
@@ -70,7 +71,9 @@ class NativePipeline(BasePipeline):
     def _computed(self) -> DataFrame:
         """The aggregate over files folded as they are read; else over rows that Spark reads."""
         node = aggregate_of(self._plan)
-        source, place = source_of(node), self._place_of_books()
+        # Tasks keep the books, which they cannot do in a store.
+        place = self._place_of_books()
+        source = source_of(node) if isinstance(place, Path) else None
         bounds = {s.name: self.control.bounds(self.spark, s.name) for s in self.program.streams}
         if source is not None:
             self._books = Books(str(place))
@@ -87,7 +90,7 @@ class NativePipeline(BasePipeline):
         is_read = not is_direct(stream)
         return self.frames[stream.name] if is_read else read_stream(self.spark, stream)
 
-    def _place_of_books(self) -> Path:
+    def _place_of_books(self) -> StoragePath:
         """The folder of the books, which a checkpoint that is continued must have."""
         books = self.checkpoint.folder.resolve() / "books"  # workers may be elsewhere
         if not self.checkpoint.is_new and not books.exists():

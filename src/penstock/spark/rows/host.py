@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.errors import HostError, PenstockBug
 from penstock.io.storage.sealed import OTHER_RELEASE, PRIVATE_FOLDER, read_sealed, write_sealed
+from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import from_ipc
 from penstock.optimizer.physical import Program
@@ -28,6 +28,7 @@ from penstock.runtime.snapshot import describe, restore
 from penstock.spark.control import told
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import RESULT, STAGED, OutputRows
+from penstock.spark.delivery.staging import told_of
 from penstock.spark.epochs import Epoch
 from penstock.spark.exchange import exchange
 from penstock.spark.faults import reach, step
@@ -45,7 +46,7 @@ GROUP = 0
 class RowHost:
     """Runs a program, and another one where a batch begins with that."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: StoragePath) -> None:
         self._folder = folder
         self._epoch: Epoch | None = None  # that the graph belongs to
         self._host: GroupHost | None = None
@@ -113,7 +114,7 @@ class RowHost:
             host.repeat_bounds()
         return host
 
-    def _file(self, batch: int) -> Path:
+    def _file(self, batch: int) -> StoragePath:
         return self._folder / f"{batch}.json"
 
     def _count(self, messages: Sequence[exchange.Message]) -> None:
@@ -131,7 +132,7 @@ def _served(epoch: Epoch, messages: Sequence[exchange.Message]) -> list[OutputRo
     found: list[OutputRows] = []
     for message in messages:
         if message.seq == exchange.STAGED_RESULTS:
-            staged = from_ipc(message.payload)
+            staged = told_of(message.payload)
             found.append((GROUP, staged.item(0, "query"), STAGED, staged))
         elif message.seq == exchange.RESULTS:
             queries = epoch.early[epoch.program.streams[message.stream].name].queries

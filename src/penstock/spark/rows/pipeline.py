@@ -19,6 +19,7 @@ from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.control.told import TOLD
 from penstock.spark.delivery.delivery import OutputRows
 from penstock.spark.delivery.group_reports import report_of
+from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.exchange import Message
 from penstock.spark.pipeline import forget_now_and_then, settings_for, tasks_of
@@ -51,7 +52,8 @@ class RowPipeline(BasePipeline):
             exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
             for number, s in enumerate(streams)
         ]
-        return reduce(DataFrame.union, legs, self.control.messages(self.spark, [GROUP]))
+        messages = reduce(DataFrame.union, legs, self.control.messages(self.spark, [GROUP]))
+        return writing_staged(self.spark, messages) if self.has_stores else messages
 
     def _begin(self, batch: int) -> None:
         """Tell tasks what to run, which rows are surely on time, and where results go."""

@@ -26,11 +26,11 @@ from penstock.io.csv_files import cannot_be
 from penstock.io.files import csv_header
 from penstock.io.files import read_file as read_text_file
 from penstock.io.storage.hidden_files import is_hidden
+from penstock.io.storage.storage_path import is_of_this_machine, local_path
 from penstock.kernel.conform import Conformed, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.spark.sources.conforming import missing
 from penstock.spark.sources.directories import read_files
-from penstock.spark.sources.file_sizes import local_path
 from penstock.spark.sources.narrow_reading import Needed
 
 PATH = "penstock_path"
@@ -67,10 +67,8 @@ def is_direct(stream: Stream) -> bool:
         and bool(stream.arriving)
         and not stream.stamped
         and all(_is_known(origin.format, name.lower(), text) for name, text in origin.options)
-        and ("://" not in origin.path or origin.path.startswith("file://"))
-        and not any(
-            "=" in part.name for part in Path(local_path(origin.path)).glob("*") if part.is_dir()
-        )
+        and is_of_this_machine(origin.path)
+        and not any("=" in part.name for part in local_path(origin.path).glob("*") if part.is_dir())
     )
 
 
@@ -88,7 +86,7 @@ def new_files(spark: SparkSession, stream: Stream) -> DataFrame:
 
 def check_header(stream: Stream) -> None:
     """Raise unless the first CSV file that has a header names all columns of the stream."""
-    place = Path(local_path(str(stream.origin.path)))
+    place = local_path(str(stream.origin.path))
     files = sorted(place.iterdir()) if place.is_dir() else [place]
     for file in files if stream.origin.format == "csv" else ():
         names = csv_header(file, stream) if file.is_file() and not is_hidden(file) else None
@@ -102,7 +100,7 @@ def check_header(stream: Stream) -> None:
 
 def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterator[Conformed]:
     """The rows of a file, fitted to the stream, a block at a time; perhaps only what is needed."""
-    place = Path(local_path(path))
+    place = local_path(path)
     if stream.origin.format == "parquet":
         return _read_parquet(place, stream, needed)
     return _read_text(place, stream)

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from penstock.errors import HostError
 from penstock.io.storage.hidden_files import is_hidden
+from penstock.io.storage.storage_path import StoragePath, is_of_this_machine, local_path
 from penstock.model.streams import Stream
 from penstock.spark.sources import file_sizes
 
@@ -61,10 +62,10 @@ def read_files(
     return reader.load(place_of(str(stream.origin.path)))
 
 
-def own_folder(spark: SparkSession, folder: Path) -> tuple[DataStreamReader, str]:
+def own_folder(spark: SparkSession, folder: StoragePath) -> tuple[DataStreamReader, str]:
     """A reader for a folder of ours, and what to tell it to load."""
     reader = spark.readStream.option("maxFileAge", FOREVER).option("recursiveFileLookup", "true")
-    return reader, place_of(str(folder.resolve()))
+    return reader, as_it_stands(str(folder.resolve()))
 
 
 def check_files(stream: Stream) -> None:
@@ -73,9 +74,9 @@ def check_files(stream: Stream) -> None:
     Of files that do not lie in the file system only Spark knows.
     """
     path = stream.origin.path
-    local = (path or "").removeprefix("file://")
-    if "://" in local:
+    if path is not None and not is_of_this_machine(path):
         return
+    local = str(local_path(path or ""))
     places = [local] if Path(local).exists() else glob.glob(local)
     if path is None or not places:
         raise HostError(
@@ -96,8 +97,9 @@ def check_files(stream: Stream) -> None:
 
 def odd_files(folder: str) -> Iterator[str]:
     """The files of a folder that Spark cannot read rightly for their names."""
-    place = Path(folder)
-    for file in sorted(place.iterdir()) if place.is_dir() else ():
+    place = local_path(folder)
+    is_there = is_of_this_machine(folder) and place.is_dir()
+    for file in sorted(place.iterdir()) if is_there else ():
         if _PATTERN.search(file.name) and not is_hidden(file):
             yield str(file)
 
@@ -110,7 +112,12 @@ def place_of(path: str) -> str:
     >>> place_of("s3://bucket/2026-*")
     's3://bucket/2026-*'
     """
-    scheme, local = ("file://", path[7:]) if path.startswith("file://") else ("", path)
-    if "://" in local or not Path(local).exists():
+    if not is_of_this_machine(path) or not local_path(path).exists():
         return path
-    return scheme + _PATTERN.sub(r"\\\g<0>", local)
+    scheme, local = "file://" if path.startswith("file:") else "", str(local_path(path))
+    return scheme + as_it_stands(local)
+
+
+def as_it_stands(path: str) -> str:
+    """A path in which no character stands for others."""
+    return _PATTERN.sub(r"\\\g<0>", path)

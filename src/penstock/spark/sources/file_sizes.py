@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from penstock.io.storage.storage_path import is_of_this_machine, local_path
 from penstock.model.streams import Stream
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
@@ -51,20 +52,14 @@ def are_small(streams: Iterable[Stream]) -> bool:
 
 def size_of(stream: Stream) -> int | None:
     """Bytes of the files that are there now; None: they are not of this machine."""
-    path = local_path(stream.origin.path or "")
-    places = [Path(path)] if path and Path(path).exists() else list(map(Path, glob.glob(path)))
+    text = stream.origin.path or ""
+    if not text or not is_of_this_machine(text):
+        return None
+    path = local_path(text)
+    places = [path] if path.exists() else list(map(Path, glob.glob(str(path))))
     files = (file for place in places for file in _files(place))
     return sum(file.stat().st_size for file in files) if places else None
 
 
 def _files(place: Path) -> Iterator[Path]:
     return filter(Path.is_file, place.rglob("*") if place.is_dir() else [place])
-
-
-def local_path(path: str) -> str:
-    """A path as this machine knows it.
-
-    >>> local_path("file:///data/in"), local_path("data/in")
-    ('/data/in', 'data/in')
-    """
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

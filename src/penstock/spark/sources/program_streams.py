@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import NotExecutable
 from penstock.io.iterables import Supply
+from penstock.io.storage.storage_path import StoragePath
 from penstock.model.streams import Stream
 from penstock.spark.sources.spool import Spool
 
@@ -45,7 +46,9 @@ class ProgramStreams:
         return self._spools[name].frame(session) if name in self._spools else None
 
     def place(
-        self, streams: Iterable[Stream], readers: Sequence[tuple[Container[str], Path | None]]
+        self,
+        streams: Iterable[Stream],
+        readers: Sequence[tuple[Container[str], StoragePath | None]],
     ) -> None:
         """Give every iterable that is read a folder, in a checkpoint if one reads it.
 
@@ -58,8 +61,9 @@ class ProgramStreams:
                 continue
             place = next((place for place in places if place is not None), None)
             if place is None:
-                place = Path(tempfile.mkdtemp(prefix="penstock-"))
-                self._temporary.append(place)
+                temporary = Path(tempfile.mkdtemp(prefix="penstock-"))
+                self._temporary.append(temporary)
+                place = temporary
             folder = place / "streams" / quote(name, safe="")
             self._spools[name] = Spool(stream, self.supplies[name], folder)
 

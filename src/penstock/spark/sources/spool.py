@@ -24,7 +24,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -33,6 +32,8 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
+from penstock.io.storage.sealed import FAILURES, written
+from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.conform import Rows, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.model.types import Type
@@ -50,9 +51,10 @@ LINGER = 0.1
 class Spool:
     """Carries the rows of one stream to its folder, from `start` until they end or `stop`."""
 
-    def __init__(self, stream: Stream, supply: Any, folder: Path) -> None:
+    def __init__(self, stream: Stream, supply: Any, folder: StoragePath) -> None:
         self.folder = folder
         self._stream = stream
+        self._list = spooled_files(folder)
         self._supply = supply
         self._at_hand: list[Rows] = []
         self._taken = self._spooled = 0  # rows since the stream's beginning
@@ -77,8 +79,8 @@ class Spool:
         """Begin; `rows_read` tells how many rows Spark has processed since."""
         if self._threads:
             return
-        spooled_files(self.folder).verify()
-        self._taken = self._spooled = rows_spooled(self.folder)
+        self._list.verify()
+        self._taken = self._spooled = rows_spooled(self._list)
         # Half of a file that was being written when the process was killed.
         for file in self.folder.glob(".*.parquet"):
             file.unlink()
@@ -163,7 +165,7 @@ class Spool:
                 return
             rows = spoolable(self._stream, taken)
             if rows.height:
-                write_spooled(self._stream, self.folder, self._spooled, rows)
+                write_spooled(self._stream, self._list, self._spooled, rows)
             with self._changed:
                 self._spooled += rows.height
                 self._changed.notify_all()
@@ -198,28 +200,29 @@ def _put_together(taken: Sequence[Rows]) -> Iterator[Rows]:
             yield single
 
 
-def rows_spooled(folder: Path) -> int:
+def rows_spooled(files: Manifest) -> int:
     """How many rows were spooled: those before the last file, and those in it."""
-    parts = spooled_files(folder).read()
+    parts = files.read()
     last = max(parts.values(), key=lambda part: part.number, default=None)
     return last.number + last.rows if last else 0
 
 
-def spooled_files(folder: Path) -> Manifest:
+def spooled_files(folder: StoragePath) -> Manifest:
     """The list of what was spooled into a folder, by the number of the first row."""
     return Manifest(folder.with_name(f".{folder.name}.list"), folder, r"(\d{12})\.parquet")
 
 
-def write_spooled(stream: Stream, folder: Path, first: int, rows: pl.DataFrame) -> None:
+def write_spooled(stream: Stream, files: Manifest, first: int, rows: pl.DataFrame) -> None:
     """Rows as the next file of a folder, whole or not at all."""
-    file = folder / f"{first:012d}.parquet"
-    hidden = folder / f".{file.name}"
+    file = files.folder / f"{first:012d}.parquet"
+    hidden = files.folder / f".{file.name}"
     try:
-        rows.write_parquet(hidden)
-        spooled_files(folder).add(first, hidden, rows.height, file.name)
+        with written(hidden) as local:
+            rows.write_parquet(local)
+        files.add(first, hidden, rows.height, file.name)
         hidden.rename(file)
-    except (OSError, pl.exceptions.ComputeError) as cause:  # Polars wraps some of the former
+    except FAILURES as cause:
         raise HostError(
-            f"cannot store the rows of stream `{stream.name}` in `{folder}`: {cause}",
+            f"cannot store the rows of stream `{stream.name}` in `{files.folder}`: {cause}",
             hint="free some disk space; a restart reads them again",
         ) from cause

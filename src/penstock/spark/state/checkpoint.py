@@ -24,16 +24,16 @@ it opens is still the same.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from uuid import uuid4
 
 from penstock.errors import HostError
 from penstock.io.sinks.registry import folder_of
+from penstock.io.storage.lock import hold
 from penstock.io.storage.sealed import (
     OTHER_RELEASE,
     PRIVATE_FOLDER,
@@ -41,6 +41,7 @@ from penstock.io.storage.sealed import (
     read_sealed,
     write_sealed,
 )
+from penstock.io.storage.storage_path import StoragePath
 from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
@@ -62,7 +63,7 @@ _EARLIER = "program.json"
 class Continued:
     """A checkpoint that is there, and what belongs to it."""
 
-    folder: Path
+    folder: StoragePath
     plans: Plans
     asked: Mapping[str, str]  # digests of the queries as declared
     streams: tuple[str, ...]  # by their places
@@ -75,7 +76,7 @@ class Continued:
     declared: Mapping[str, Options] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, folder: Path) -> Continued | None:
+    def at(cls, folder: StoragePath) -> Continued | None:
         """The checkpoint in a folder; None: there is none."""
         log = ProgramLog(folder)
         last = log.last()
@@ -90,7 +91,7 @@ class Continued:
         return cls(folder, plans, asked, streams, options, form, keys, program, log.next)
 
 
-def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
+def beside(sinks: Iterable[Sink | None]) -> Iterator[StoragePath]:
     """Where checkpoints lie if the user names no place: beside files that are written."""
     for sink in sinks:
         folder = None if sink is None else folder_of(sink)
@@ -98,7 +99,7 @@ def beside(sinks: Iterable[Sink | None]) -> Iterator[Path]:
             yield folder / "_checkpoint"
 
 
-def continued_in(folder: Path | None, sinks: Iterable[Sink | None]) -> list[Continued]:
+def continued_in(folder: StoragePath | None, sinks: Iterable[Sink | None]) -> list[Continued]:
     """The checkpoints that queries with these sinks may continue; `folder`: where the user says."""
     places = beside(sinks) if folder is None else sorted(folder.glob("*"))
     return [found for place in places if (found := Continued.at(place))]
@@ -114,7 +115,7 @@ class Checkpoint:
 
     def __init__(
         self,
-        folder: Path,
+        folder: StoragePath,
         program: Program,
         declared: Mapping[str, Options] | None = None,
         form: str = GROUPS,
@@ -129,19 +130,18 @@ class Checkpoint:
         self._accepts = accept_changes
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            if folder.stat().st_uid == os.getuid():  # else whoever made it has decided
+            # Else whoever made it has decided.
+            if isinstance(folder, Path) and folder.stat().st_uid == os.getuid():
                 folder.chmod(PRIVATE_FOLDER)
-            self._lock: IO[str] = (folder / "lock").open("w")
+            lock = hold(folder / "lock")
         except OSError as cause:
             raise HostError(f"cannot keep a checkpoint at `{folder}`: {cause}") from cause
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
+        if lock is None:
             raise HostError(
                 f"the checkpoint `{folder}` is in use by another process",
                 hint="stop that one first, or name another checkpoint",
-            ) from None
+            )
+        self._lock = lock
         #: What is different from what it has run so far; None: it has run nothing.
         self.changes: ProgramChanges | None = None
         try:
@@ -153,12 +153,12 @@ class Checkpoint:
             raise
 
     @property
-    def spark(self) -> Path:
+    def spark(self) -> StoragePath:
         """Spark's own folder."""
         return self.folder / "spark"
 
     @property
-    def control(self) -> Path:
+    def control(self) -> StoragePath:
         """The folder through which punctuation reaches the running query."""
         return self.folder / "control"
 
@@ -186,7 +186,11 @@ class Checkpoint:
         return wanted
 
     def release(self) -> None:
-        self._lock.close()
+        self._lock.release()
+
+    def check_held(self) -> None:
+        """Raise if another process has taken it over."""
+        self._lock.check()
 
     @property
     def sinks(self) -> Mapping[str, Mapping[str, str]]:

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from penstock.io.storage.sealed import PRIVATE_FOLDER, read_sealed, write_sealed
+from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.faults import reach, step
 
 FOLDER = "programs"
@@ -39,7 +39,7 @@ class Entry:
 class ProgramLog:
     """The programs of one checkpoint, oldest first."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: StoragePath) -> None:
         self._folder = checkpoint / FOLDER
 
     def last(self) -> Entry | None:
@@ -90,5 +90,5 @@ class ProgramLog:
     def _read(self, number: int) -> Entry:
         return Entry(number, **read_sealed(self._file(number)))
 
-    def _file(self, number: int) -> Path:
+    def _file(self, number: int) -> StoragePath:
         return self._folder / f"{number}.json"

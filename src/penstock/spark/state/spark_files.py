@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import START_OVER
+from penstock.io.storage.storage_path import StoragePath
 
 DAMAGED = (
     f"put back the whole checkpoint and the results from a copy of the same moment, or {START_OVER}"
@@ -29,12 +30,12 @@ DAMAGED = (
 _LOG_OFFSET = re.compile(r'\s*\{\s*"logOffset"\s*:\s*(\d+)\s*\}\s*')
 
 
-def is_unused(folder: Path) -> bool:
+def is_unused(folder: StoragePath) -> bool:
     """Whether no batch was ever begun here."""
     return not ((folder / "offsets").exists() or _numbers(folder / "commits"))
 
 
-def last_finished(folder: Path) -> int:
+def last_finished(folder: StoragePath) -> int:
     """The last batch that is over, -1 if none is; raises if a log misses something."""
     offsets, commits = _numbers(folder / "offsets"), _numbers(folder / "commits")
     for name, numbers in (("offsets", offsets), ("commits", commits)):
@@ -51,7 +52,7 @@ def last_finished(folder: Path) -> int:
     return finished
 
 
-def watermark(folder: Path) -> int | None:
+def watermark(folder: StoragePath) -> int | None:
     """Spark's watermark behind the last batch that is over, in milliseconds; None: none yet."""
     number = max(_numbers(folder / "commits"), default=None)
     if number is None:
@@ -64,12 +65,12 @@ def watermark(folder: Path) -> int | None:
         raise damaged(file, f"cannot be read: {cause}") from cause
 
 
-def damaged(file: Path, how: str) -> HostError:
+def damaged(file: StoragePath, how: str) -> HostError:
     """What is to be said of a file of the checkpoint that cannot be used."""
     return HostError(f"the checkpoint is damaged: `{file}` {how}", hint=DAMAGED)
 
 
-def _check_metadata(file: Path) -> None:
+def _check_metadata(file: StoragePath) -> None:
     """The query's id: Spark says so where there is none, and trips over half of one."""
     try:
         is_one = "id" in json.loads(file.read_bytes())
@@ -81,15 +82,24 @@ def _check_metadata(file: Path) -> None:
         raise damaged(file, "has no id")
 
 
-def _check_state(folder: Path) -> None:
+def _check_state(folder: StoragePath) -> None:
     """What describes the state: of an empty file Spark only says that something failed."""
     for kind in ("_metadata", "_stateSchema"):
-        for file in folder.glob(f"*/{kind}/**/*"):
-            if file.is_file() and not file.name.startswith(".") and not file.stat().st_size:
-                raise damaged(file, "is empty")
+        for operator in folder.glob("*"):
+            for file in _files_below(operator / kind):
+                if not file.name.startswith(".") and not file.stat().st_size:
+                    raise damaged(file, "is empty")
 
 
-def _check_sources(folder: Path, batch: int) -> None:
+def _files_below(folder: StoragePath) -> Iterator[StoragePath]:
+    for place in folder.glob("*"):
+        if place.is_dir():
+            yield from _files_below(place)
+        else:
+            yield place
+
+
+def _check_sources(folder: StoragePath, batch: int) -> None:
     """Sources that read files log every batch of them; offsets count the entries of that log."""
     file = folder / "offsets" / str(batch)
     try:
@@ -107,7 +117,7 @@ def _check_sources(folder: Path, batch: int) -> None:
         _check_without_gaps(place, numbers)
 
 
-def _numbers(folder: Path) -> list[int]:
+def _numbers(folder: StoragePath) -> list[int]:
     """The numbers of a log's entries; an entry `9.compact` holds all before it as well."""
     try:
         names = [file.name.removesuffix(".compact") for file in folder.iterdir()]
@@ -118,7 +128,7 @@ def _numbers(folder: Path) -> list[int]:
     return sorted(int(name) for name in names if name.isdecimal())
 
 
-def _check_without_gaps(folder: Path, numbers: list[int]) -> None:
+def _check_without_gaps(folder: StoragePath, numbers: list[int]) -> None:
     """Spark forgets the oldest entries of a log, and never one between two others."""
     for one, next_one in pairwise(numbers):
         if next_one > one + 1:
