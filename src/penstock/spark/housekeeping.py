@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -32,6 +34,19 @@ _LOG = logging.getLogger("penstock")
 EVERY = 100
 
 
+@dataclass(frozen=True)
+class OwnFolder:
+    """A folder of ours that Spark reads, and who is told which of its files were read."""
+
+    folder: Path
+    forget: Callable[[Collection[str]], None]
+
+    @property
+    def place(self) -> str:
+        """As Spark's lists have it."""
+        return str(self.folder.resolve())
+
+
 class Housekeeping:
     """That of one pipeline; `spools` are the folders of its streams that are spooled."""
 
@@ -45,11 +60,9 @@ class Housekeeping:
         #: By stream, files of its spool that belong to batches which are over.
         self.read: dict[str, Collection[str]] = {}
         self._spark = spark
-        self._own: dict[str, Callable[[Collection[str]], None]] = {
-            str(control.folder.resolve()): control.forget_read
-        }
+        self._own = [OwnFolder(control.folder, control.forget_read)]
         for stream, folder in spools.items():
-            self._own[str(folder.resolve())] = lambda names, s=stream: self._note(s, names)  # type: ignore[misc]
+            self._own.append(OwnFolder(folder, partial(self._note, stream)))
         self._ages = ages(streams)
         self._has_failed = False
 
@@ -59,7 +72,7 @@ class Housekeeping:
             return
         try:
             self.clean_up(batch - 1)
-            forget_files(spark, query, {folder: _names_in(folder) for folder in self._own})
+            forget_files(spark, query, self._there())
         except (OSError, ValueError, HostError) as cause:
             if not self._has_failed:
                 self._has_failed = True
@@ -72,13 +85,13 @@ class Housekeeping:
     def clean_up(self, over: int) -> None:
         """Delete what batches have read up to one that is over."""
         for log in source_logs(self._spark, over):
-            for folder, forget in self._own.items():
-                if names := log.names(folder):
-                    forget(names)
+            for own in self._own:
+                if names := log.names(own.place):
+                    own.forget(names)
             log.shorten(self._is_needed_in(log))
 
     def _is_needed_in(self, log: SourceLog) -> Callable[[Line], bool]:
-        there = {folder: _names_in(folder) for folder in self._own}
+        there = self._there()
         newest: dict[str, int] = {}
         for line in log.lines:
             folder, _ = place_of(line)
@@ -92,6 +105,10 @@ class Housekeeping:
             return age is None or bool(line["timestamp"] >= newest[folder] - age)
 
         return is_needed
+
+    def _there(self) -> dict[str, set[str]]:
+        """By folder of our own, the files that are there."""
+        return {own.place: {file.name for file in own.folder.iterdir()} for own in self._own}
 
     def _note(self, stream: str, names: Collection[str]) -> None:
         self.read[stream] = names
@@ -109,7 +126,3 @@ def ages(streams: Iterable[Stream]) -> dict[str, float]:
             path = str(stream.origin.path)
             found[path if "://" in path else str(Path(path).resolve())] = age
     return found
-
-
-def _names_in(folder: str) -> set[str]:
-    return {file.name for file in Path(folder).iterdir()}

@@ -42,7 +42,7 @@ def test_only_lists_of_batches_that_are_over_are_looked_at(
 ) -> None:
     assert source_logs(spark_folder, 8) == []
     [log] = source_logs(spark_folder, over)
-    assert log.file.name == f"{newest}.compact"
+    assert log.name == f"{newest}.compact"
     assert log.names("/in") == {f"{number:03d}.json" for number in range(newest + 1)}
     assert log.names("/elsewhere") == set()
 
@@ -50,12 +50,12 @@ def test_only_lists_of_batches_that_are_over_are_looked_at(
 def test_a_list_is_shortened_in_one_piece_with_its_checksums(spark_folder: Path) -> None:
     [log] = source_logs(spark_folder, 24)
     log.shorten(lambda line: line["batchId"] >= 18)
-    data = log.file.read_bytes()
+    data = (log.folder / log.name).read_bytes()
     version, *lines = data.decode().split("\n")
     assert version == "v1"
     assert [json.loads(each)["batchId"] for each in lines] == [18, 19]
-    assert log.file.with_name(".19.compact.crc").read_bytes() == checksums_of(data)
-    others = {file.name for file in log.file.parent.iterdir()}
+    assert (log.folder / ".19.compact.crc").read_bytes() == checksums_of(data)
+    others = {file.name for file in log.folder.iterdir()}
     assert {"9.compact", "18", "24"} <= others
     [again] = source_logs(spark_folder, 24)
     assert len(again.lines) == 2
@@ -63,10 +63,10 @@ def test_a_list_is_shortened_in_one_piece_with_its_checksums(spark_folder: Path)
 
 def test_a_list_that_needs_all_its_lines_is_left_alone(spark_folder: Path) -> None:
     [log] = source_logs(spark_folder, 24)
-    before = log.file.stat().st_mtime_ns
+    before = (log.folder / log.name).stat().st_mtime_ns
     log.shorten(lambda line: True)
-    assert log.file.stat().st_mtime_ns == before
-    assert log.file.with_name(".19.compact.crc").read_bytes() == b"crc\0"
+    assert (log.folder / log.name).stat().st_mtime_ns == before
+    assert (log.folder / ".19.compact.crc").read_bytes() == b"crc\0"
 
 
 def test_hadoop_takes_our_checksums_for_its_own(spark: SparkSession, tmp_path: Path) -> None:

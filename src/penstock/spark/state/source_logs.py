@@ -40,7 +40,8 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_60
 class SourceLog:
     """The list of one source, of files that belong to batches which are over."""
 
-    file: Path
+    folder: Path
+    name: str
     version: str
     lines: list[Line]
 
@@ -54,7 +55,7 @@ class SourceLog:
         left = [line for line in self.lines if is_needed(line)]
         if len(left) < len(self.lines):
             text = "\n".join([self.version, *(json.dumps(line) for line in left)])
-            _replace(self.file, text.encode())
+            _replace(self.folder, self.name, text.encode())
 
 
 def source_logs(spark: Path, batch: int) -> list[SourceLog]:
@@ -69,9 +70,10 @@ def source_logs(spark: Path, batch: int) -> list[SourceLog]:
         ]
         last = max((number for number in numbers if number <= offset), default=None)
         if last is not None:
-            file = folder / f"{last}{_COMPACT}"
-            version, *lines = file.read_bytes().decode().split("\n")
-            found.append(SourceLog(file, version, [json.loads(line) for line in lines if line]))
+            name = f"{last}{_COMPACT}"
+            version, *texts = (folder / name).read_bytes().decode().split("\n")
+            lines = [json.loads(text) for text in texts if text]
+            found.append(SourceLog(folder, name, version, lines))
     return found
 
 
@@ -98,13 +100,13 @@ def milliseconds(age: str) -> float | None:
     return None if found is None else int(found[1]) * (_UNITS | {"d": 86_400_000})[found[2]]
 
 
-def _replace(file: Path, data: bytes) -> None:
+def _replace(folder: Path, name: str, data: bytes) -> None:
     """Write a file of Spark's anew, with its checksums where Hadoop keeps them beside it."""
-    checksums = file.with_name(f".{file.name}.crc")
+    checksums = folder / f".{name}.crc"
     has_checksums = checksums.exists()
     # Without them a file is not checked; with those of the old one it would not be read.
     checksums.unlink(missing_ok=True)
-    write_private(file, data)
+    write_private(folder / name, data)
     if has_checksums:
         checksums.write_bytes(checksums_of(data))
 
