@@ -29,7 +29,7 @@ class Checkpoint:
         for place in (self.spark / "offsets", self.inputs, self.spool):
             place.mkdir(parents=True)
 
-    def log(self, source: int, offset: int, files: list[tuple[Path, int]], batch: int) -> None:
+    def log(self, source: int, offset: int, files: list[tuple[Any, int]], batch: int) -> None:
         """A batch whose list names these files, with their times."""
         log = self.spark / "sources" / str(source)
         log.mkdir(parents=True, exist_ok=True)

@@ -436,7 +436,10 @@ class Engine(BaseEngine[SparkQuery]):
     def _files_read(self, stream: str) -> FilesRead:
         """Files of a stream's spool that running pipelines need no more, by checkpoint."""
         readers = [running for running in self._running if stream in running.group.keys]
-        return {each.checkpoint.folder: each.spooled_files_read(stream) for each in readers}
+        return {
+            str(each.checkpoint.folder.resolve()): each.spooled_files_read(stream)
+            for each in readers
+        }
 
     # -- following the catalog ----------------------------------------------------------------
 

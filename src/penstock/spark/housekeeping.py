@@ -16,13 +16,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError
 from penstock.io.storage.places import names_files
+from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.model.streams import Stream
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.jvm import forget_files
@@ -38,7 +38,7 @@ EVERY = 100
 class OwnFolder:
     """A folder of ours that Spark reads, and who is told which of its files were read."""
 
-    folder: Path
+    folder: StoragePath
     forget: Callable[[Collection[str]], None]
 
     @property
@@ -52,9 +52,9 @@ class Housekeeping:
 
     def __init__(
         self,
-        spark: Path,
+        spark: StoragePath,
         control: ControlStream,
-        spools: Mapping[str, Path],
+        spools: Mapping[str, StoragePath],
         streams: Iterable[Stream],
     ) -> None:
         #: By stream, files of its spool that belong to batches which are over.
@@ -124,5 +124,5 @@ def ages(streams: Iterable[Stream]) -> dict[str, float]:
         is_latest_first = options.get("latestfirst", "").lower() == "true"
         if names_files(stream.origin) and age is not None and not is_latest_first:
             path = str(stream.origin.path)
-            found[path if "://" in path else str(Path(path).resolve())] = age
+            found[str(storage_path(path).resolve())] = age
     return found

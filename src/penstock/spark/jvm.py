@@ -144,7 +144,8 @@ def forget_files(
         sources = query._jsq.streamingQuery().uniqueSources().keysIterator()
         while sources.hasNext():
             source = sources.next()
-            names = next((folders[each] for each in folders if f":{each}]" in str(source)), None)
+            place = source.toString().removeprefix("FileStreamSource[").removesuffix("]")
+            names = folders.get(place.removeprefix("file:"))
             if names is not None:
                 seen = source.seenFiles()
                 field = seen.getClass().getDeclaredField("map")

@@ -222,7 +222,7 @@ def spool_of(folder: Path, readers: dict[Path, set[str]], rows: Any) -> Spool:
     """One that is read by these pipelines, which are done with these files; it has ended."""
     spool = Spool(STREAM, rows, folder)
     spool.note_readers(readers)
-    spool.start(lambda: 0, lambda: readers)
+    spool.start(lambda: 0, lambda: {str(place): names for place, names in readers.items()})
     until(lambda: spool.is_over)
     spool.check()
     return spool
@@ -249,7 +249,7 @@ def test_files_that_every_pipeline_has_read_are_deleted_but_for_the_last(tmp_pat
     readers[one] = set(files)
     spool_of(folder, readers, [row(k) for k in range(5)])
     assert names(folder) == [f"{4:012d}.parquet"]
-    assert rows_spooled(folder) == 5
+    assert rows_spooled(spooled_files(folder)) == 5
     # The next start finds everything as it was left, and goes on behind it.
     spool_of(folder, readers, [row(k) for k in range(6)])
     assert spooled(folder)["k"].to_list() == [4, 5]
@@ -287,11 +287,11 @@ def test_a_deletion_that_was_cut_off_is_taken_back_or_finished(
 
     # Hidden, and killed before its line has gone; or behind that.
     if is_noted:
-        monkeypatch.setattr("penstock.io.storage.manifest.write_private", killed)
+        monkeypatch.setattr("penstock.io.storage.appended_lines.write_private", killed)
     else:
         monkeypatch.setattr(Path, "unlink", killed)
     spool = Spool(STREAM, [row(0), row(1)], folder)
-    spool.start(lambda: 0, lambda: {tmp_path / "one": {first}})
+    spool.start(lambda: 0, lambda: {str(tmp_path / "one"): {first}})
     until(lambda: spool.is_over)
     assert first not in names(folder) and f".{first}" in names(folder)
     monkeypatch.undo()

@@ -139,11 +139,23 @@ class Manifest:
         if not gone:
             return
         hidden = [self.folder / f".{part.name}" for part in gone]
-        for part, file in zip(gone, hidden, strict=True):
-            (self.folder / part.name).rename(file)
-        self._lines.rewrite(b"".join(map(_line, parts.values())))
-        for file in hidden:
-            file.unlink()
+        try:
+            for part, file in zip(gone, hidden, strict=True):
+                (self.folder / part.name).rename(file)
+            self._lines.rewrite(b"".join(map(_line, parts.values())))
+            for file in hidden:
+                file.unlink()
+        except OSError as cause:
+            raise HostError(
+                f"cannot delete files of `{self.folder}`: {cause}", hint=START_ANEW
+            ) from cause
+
+    def delete(self) -> None:
+        """Have no list any more: nobody asks what was written."""
+        if isinstance(self.file, Path):
+            self.file.unlink(missing_ok=True)
+        else:
+            self._lines.rewrite(b"")
 
     def _check(self, part: FileEntry, is_last: bool) -> FileEntry | None:
         """The part anew if its time is another one; raises if it is not what was written."""

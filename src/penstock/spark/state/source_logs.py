@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from penstock.io.storage.sealed import write_private
+from penstock.io.storage.storage_path import StoragePath
 from penstock.spark.state.spark_files import log_offsets
 
 #: A line of a list: `path`, `timestamp`, `batchId`.
@@ -40,7 +41,7 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_60
 class SourceLog:
     """The list of one source, of files that belong to batches which are over."""
 
-    folder: Path
+    folder: StoragePath
     name: str
     version: str
     lines: list[Line]
@@ -58,7 +59,7 @@ class SourceLog:
             _replace(self.folder, self.name, text.encode())
 
 
-def source_logs(spark: Path, batch: int) -> list[SourceLog]:
+def source_logs(spark: StoragePath, batch: int) -> list[SourceLog]:
     """The latest lists whose files all belong to batches up to one that is over."""
     found = []
     for source, offset in log_offsets(spark, batch).items():
@@ -100,14 +101,14 @@ def milliseconds(age: str) -> float | None:
     return None if found is None else int(found[1]) * (_UNITS | {"d": 86_400_000})[found[2]]
 
 
-def _replace(folder: Path, name: str, data: bytes) -> None:
+def _replace(folder: StoragePath, name: str, data: bytes) -> None:
     """Write a file of Spark's anew, with its checksums where Hadoop keeps them beside it."""
     checksums = folder / f".{name}.crc"
     has_checksums = checksums.exists()
     # Without them a file is not checked; with those of the old one it would not be read.
     checksums.unlink(missing_ok=True)
     write_private(folder / name, data)
-    if has_checksums:
+    if has_checksums and isinstance(checksums, Path):
         checksums.write_bytes(checksums_of(data))
 
 

@@ -109,7 +109,7 @@ def _check_sources(folder: StoragePath, batch: int) -> None:
         _check_without_gaps(place, numbers)
 
 
-def log_offsets(folder: Path, batch: int) -> dict[int, int]:
+def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:
     """By number of a source that reads files, how far its log goes in a batch."""
     file = folder / "offsets" / str(batch)
     try:
