@@ -479,6 +479,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         query = self._queries.pop(name)
+        self._apart.pop(name, None)
         if running is not None:
             self._dropped.setdefault(running, []).append(query)
 
