@@ -33,7 +33,7 @@ def cases(quick):
         rival=lambda: pl.DataFrame({"total": data}).sum(),
         rival_name="polars",
         repeats=3,
-        extra={"rows": len(data)},
+        extra={"rows": len(data), "samples": [list(data)]},
     )
 '''
 WRONG = '''
@@ -107,6 +107,8 @@ def test_it_prints_a_table_and_writes_the_result(folder: Path, tmp_path: Path) -
     assert (result["case"], result["rival"]) == ("all [of them]", "polars")
     assert result["equal"] is True
     assert result["rows"] == 1000
+    assert len(result["samples"][0]) == 1000
+    assert "samples" not in done.stdout  # more than a value has no place in a table
     assert len(result["ours_runs_s"]) == len(result["rival_runs_s"]) == 3
     assert result["ratio"] == result["rival_s"] / result["ours_s"]
 

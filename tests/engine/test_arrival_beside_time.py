@@ -108,7 +108,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     row = {"v": 1, "ts": SECOND, "arrival_ts": SECOND}
     pipeline.process(MicroBatch({"s": [[[row]]]}), lambda group: worker)
     assert pipeline.rows("result", "q") == []
-    [(_, host)] = worker.alive.values()
+    [(_, _, host)] = worker.alive._graphs.values()
     releases = {"q": Releases.from_json(host.progress()["releases"]["q"])}
     enabling.take_report(BatchReport(0, {"s": 1}, {}, {"s": SECOND}, {"s"}, releases), SECOND)
     assert enabling.bounds_at(2 * SECOND) is None  # it would let nothing out

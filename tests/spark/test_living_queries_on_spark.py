@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, NotExecutable
@@ -88,7 +89,13 @@ def both(spark: SparkSession, tmp_path: Path) -> Iterator[Both]:
         found.there.stop()
 
 
+def shipped() -> set[str]:
+    """The programs that tasks can find."""
+    return {file.name for file in Path(SparkFiles.getRootDirectory()).glob("penstock-program-*")}
+
+
 def test_queries_join_and_leave_a_running_pipeline_and_the_others_go_on(both: Both) -> None:
+    before = shipped()
     both.sql(f"CREATE QUERY counts AS {COUNTS}; CREATE QUERY goes AS {SUMS}")
     both.start()
     both.send(20)
@@ -107,7 +114,9 @@ def test_queries_join_and_leave_a_running_pipeline_and_the_others_go_on(both: Bo
     both.send(60)
     names = {name for each in both.there.status().operators for name in each.queries}
     assert names == {"counts", "sums", "pairs", "large"}, "its operators are gone, too"
+    assert len(shipped() - before) == 1, "programs that no batch runs again are taken back"
     both.finish()
+    assert shipped() == before
     both.check("counts", "sums", "pairs", "large")
     assert goes.results().height == gone
 

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from penstock.spark import shared_memory
-from penstock.spark.shared_memory import forget_shared, forget_stale, shared_folder
+from penstock.spark.shared_memory import (
+    forget_shared,
+    forget_stale,
+    let_go_of_shared,
+    shared_folder,
+)
 
 
 @pytest.mark.skipif(shared_folder("test") is None, reason="no shared memory on this machine")
@@ -44,6 +49,23 @@ def test_a_folder_that_others_can_write_to_is_not_used(memory: Path) -> None:
     assert shared_folder("query") == memory / "query"
     assert memory.stat().st_mode & 0o777 == 0o700
     forget_shared("query")
+
+
+def test_a_folder_that_is_let_go_of_is_left_to_others_and_can_be_held_again(memory: Path) -> None:
+    folder = shared_folder("query")
+    assert folder is not None
+    (folder / "1.arrow").write_text("x")
+    forget_stale()
+    assert folder.exists()  # this process holds it
+    let_go_of_shared("query")
+    let_go_of_shared("query")
+    assert (folder / "1.arrow").exists()
+    assert shared_folder("query") == folder  # nobody held it, so what was in it is gone
+    forget_stale()
+    assert folder.exists()
+    let_go_of_shared("query")
+    forget_stale()
+    assert not folder.exists()
 
 
 def test_a_link_is_not_used(memory: Path, tmp_path: Path) -> None:

@@ -118,10 +118,14 @@ def report(
 
 
 def table_of(name: str, results: Sequence[Result]) -> Table:
-    """One line per case, and a column for everything that a case adds of its own."""
+    """One line per case, and a column for everything that a case adds of its own.
+
+    What is more than a value is for the file of --json.
+    """
     from rich.table import Table
 
-    extras = list(dict.fromkeys(key for result in results for key in result.extra))
+    added = ((key, value) for result in results for key, value in result.extra.items())
+    extras = list(dict.fromkeys(k for k, value in added if not isinstance(value, list | dict)))
     table = Table("case", "ours", "rival", "", "ratio", "equal", "runs", *extras, title=name)
     for result in results:
         table.add_row(

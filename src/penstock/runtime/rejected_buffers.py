@@ -23,7 +23,7 @@ class RejectedBuffers:
 
     def put(self, rejected: RejectedRows, *key: Hashable) -> None:
         """Keep rows; those of the same key are replaced."""
-        buffer = self._buffers.setdefault(rejected.stream, RowBuffer(self._limit))
+        buffer = self._buffers.setdefault(rejected.stream, RowBuffer(self._limit, _reason))
         buffer.put((rejected.reason, *key), rejected.rows)
 
     def rows(self) -> list[RejectedRows]:
@@ -43,3 +43,8 @@ class RejectedBuffers:
         if buffer is None:
             return status
         return replace(status, rejected_kept=buffer.rows, rejected_dropped=buffer.dropped)
+
+
+def _reason(key: tuple[Hashable, ...]) -> Hashable:
+    """What rejected rows have in common that are kept together: their columns follow from it."""
+    return key[0]

@@ -66,6 +66,7 @@ from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.sources.sources import columns_of, is_finite, open_stream
+from penstock.spark.sources.spool import FilesRead
 from penstock.spark.state.checkpoint import beside, continued_in, describe
 from penstock.spark.state.program_changes import ProgramChanges, program_changes
 from penstock.spark.working_session import adopted, take_over, working_session
@@ -172,7 +173,7 @@ class Engine(BaseEngine[SparkQuery]):
             running = RunningPipeline(self, group, accept_changes=self._accepts)
             running.start(self._interval, to_end=to_end)
             self._running.append(running)
-        self._brought.start(self._rows_read)
+        self._brought.start(self._rows_read, self._files_read)
 
     def changes(self) -> dict[StoragePath, ProgramChanges]:
         """By checkpoint, how queries that are declared differ from those it was left by."""
@@ -432,6 +433,14 @@ class Engine(BaseEngine[SparkQuery]):
             (r.rows_read[stream] for r in self._running if stream in r.group.keys), default=0
         )
 
+    def _files_read(self, stream: str) -> FilesRead:
+        """Files of a stream's spool that running pipelines need no more, by checkpoint."""
+        readers = [running for running in self._running if stream in running.group.keys]
+        return {
+            str(each.checkpoint.folder.resolve()): each.spooled_files_read(stream)
+            for each in readers
+        }
+
     # -- following the catalog ----------------------------------------------------------------
 
     def _check(self, entry: QueryEntry, program: Program) -> None:
@@ -470,6 +479,7 @@ class Engine(BaseEngine[SparkQuery]):
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         query = self._queries.pop(name)
+        self._apart.pop(name, None)
         if running is not None:
             self._dropped.setdefault(running, []).append(query)
 

@@ -9,7 +9,7 @@ that is under way ends by the program it began with.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -17,7 +17,7 @@ from pyspark import SparkContext
 
 from penstock.optimizer.physical import Program
 from penstock.spark.exchange.preaggregation import Preaggregation
-from penstock.spark.shipped_programs import ShippedProgram, ship
+from penstock.spark.shipped_programs import ShippedProgram, ship, take_back
 from penstock.spark.state.checkpoint import Checkpoint
 
 
@@ -56,9 +56,19 @@ class Epochs:
             since = max(number for number in self._epochs if number <= batch)
             if since > min(self._epochs):
                 # Spark repeats the last batch only.
-                self._epochs = {n: each for n, each in self._epochs.items() if n >= since}
+                gone = [self._epochs.pop(number) for number in list(self._epochs) if number < since]
+                self._take_back(gone)
                 self._checkpoint.log.forget(batch - 1)
             return self._epochs[since]
+
+    def end(self) -> None:
+        """No batch begins any more."""
+        with self._changing:
+            self._take_back(self._epochs.values())
+
+    def _take_back(self, epochs: Iterable[Epoch]) -> None:
+        for name in filter(None, (each.shipped for each in epochs)):
+            take_back(self._context, name)
 
     @property
     def program(self) -> Program:
@@ -81,6 +91,8 @@ class Epochs:
             epoch = Epoch(program, self._early(program), f"penstock-program-{uuid4().hex}")
             ship(self._context, epoch.shipped, ShippedProgram(program, epoch.early))
             self._checkpoint.change(program, batch, sinks)
+            if batch in self._epochs:
+                self._take_back([self._epochs[batch]])  # of a batch that will never run it
             self._epochs[batch] = epoch
             then(batch)
             return batch

@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.home import home
 from penstock.spark.java_classes import CLASS_PATH, class_path
@@ -127,6 +129,33 @@ def forget_sockets(spark: SparkSession) -> None:
                 left.add(name)
         # Another set, because tasks may be adding to this one.
         hook.set(None, left)
+
+
+def forget_files(
+    spark: SparkSession, query: StreamingQuery, folders: Mapping[str, Collection[str]]
+) -> None:
+    """Have Java forget files of these folders that are not there any more.
+
+    A source remembers every file that it has read, some 250 bytes each. Called while it is not
+    looking for others: when a batch is delivered.
+    """
+    jvm: Any = spark._jvm
+    with suppress(Py4JError, AttributeError):  # another Spark: then it remembers them
+        sources = query._jsq.streamingQuery().uniqueSources().keysIterator()
+        while sources.hasNext():
+            source = sources.next()
+            place = source.toString().removeprefix("FileStreamSource[").removesuffix("]")
+            names = folders.get(place.removeprefix("file:"))
+            if names is not None:
+                seen = source.seenFiles()
+                field = seen.getClass().getDeclaredField("map")
+                field.setAccessible(True)
+                known = field.get(seen).keySet()
+                left = jvm.java.util.HashSet()
+                for path in jvm.java.lang.String.join("\n", known).splitlines():
+                    if path.rpartition("/")[2] in names:
+                        left.add(path)
+                known.retainAll(left)
 
 
 def start_java(conf: SparkConf, log: Path) -> Any:

@@ -27,6 +27,8 @@ from pyspark.serializers import CPickleSerializer
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+from penstock.spark.alive_graphs import AliveGraphs
+
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
@@ -46,8 +48,8 @@ _LONG = StructType([StructField("k", LongType())])
 
 _SERIALIZER: Any = CPickleSerializer()  # Spark's own, with which it sends all code
 
-#: Graphs that are alive in this worker: (query, group) -> (token, graph).
-_ALIVE: dict[tuple[str, int], tuple[str, GroupHost]] = {}
+#: Graphs that are alive in this worker, and decoded segments by query.
+_ALIVE = AliveGraphs()
 _CACHES: dict[str, SegmentCache] = {}
 #: The program that was unpacked last, as it came.
 _UNPACKED: dict[bytes, Program] = {}
@@ -100,7 +102,7 @@ class GroupProcessor(StatefulProcessor):
         reach("group.processed")
         token = uuid.uuid4().hex
         self._kept.write(host, token, before)
-        _ALIVE[self._query, group] = (token, host)
+        _ALIVE.leave(self._query, group, token, host)
         reach("group.kept")
         yield from handed_on(group, messages)
         yield from packed(group, host, answers, self._told)
@@ -121,10 +123,15 @@ class GroupProcessor(StatefulProcessor):
 
     @cached_property
     def _kept(self) -> SparkStateStore:
-        from penstock.spark.shared_memory import shared_folder
+        from penstock.spark.shared_memory import let_go_of_shared, shared_folder
         from penstock.spark.state.segment_cache import SegmentCache
         from penstock.spark.state.spark_state_store import SparkStateStore
 
+        for query, cache in list(_CACHES.items()):
+            cache.forget_idle()
+            if query != self._query and cache.is_empty:
+                del _CACHES[query]
+                let_go_of_shared(query)
         if self._query not in _CACHES:
             _CACHES[self._query] = SegmentCache(shared_folder(self._query) if self._query else None)
         return SparkStateStore(self._map, _CACHES[self._query])
@@ -132,14 +139,9 @@ class GroupProcessor(StatefulProcessor):
     def _host(self, group: int, before: dict[str, Any] | None) -> GroupHost:
         from penstock.spark.group_host import GroupHost
 
-        token, host = _ALIVE.pop((self._query, group), ("", None))
+        host = _ALIVE.take(self._query, group, None if before is None else before["token"])
         # A query that was started again may have another program, and find its worker alive.
-        if (
-            host is not None
-            and before is not None
-            and before["token"] == token
-            and _is_same(host.program, self._program)
-        ):
+        if host is not None and _is_same(host.program, self._program):
             return host
         host = GroupHost(self._program, before and before["changed"])
         if before is not None:

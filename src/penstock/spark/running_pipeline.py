@@ -44,6 +44,7 @@ from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.failures import translated
+from penstock.spark.housekeeping import Housekeeping
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
@@ -122,6 +123,13 @@ class RunningPipeline:
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
+        spools = {name: engine._brought.folder(name) for name in streams}
+        self._housekeeping = Housekeeping(
+            self.checkpoint.spark,
+            self.pipeline.control,
+            {name: folder for name, folder in spools.items() if folder is not None},
+            streams.values(),
+        )
         #: Told when a batch is over, and the thread that delivers one now.
         self._batch_over = threading.Condition()
         self._delivering: int | None = None
@@ -259,6 +267,10 @@ class RunningPipeline:
         self.delivery.begin(batch)
         return self.delivery.sinks_for_tasks(batch)
 
+    def spooled_files_read(self, stream: str) -> Collection[str]:
+        """Files of a stream's spool that no batch of this pipeline can ask for."""
+        return self._housekeeping.read.get(stream, ())
+
     @property
     def query(self) -> StreamingQuery:
         """Spark's query; another one if it had to be started again."""
@@ -385,6 +397,8 @@ class RunningPipeline:
                 failed = self.failure()
                 self._last = (dict(self.query.status), self.query.lastProgress, failed)
                 forget_shared(str(self.query.id))
+                if self.pipeline.epochs is not None:
+                    self.pipeline.epochs.end()
         finally:
             self._let_go()
         return self._place
@@ -424,6 +438,7 @@ class RunningPipeline:
         self.checkpoint.check_held()
         self._delivering = threading.get_ident()
         try:
+            self._housekeeping.before(batch, self._engine.session, self.query)
             self.delivery.deliver(batch, messages)
         finally:
             self._delivering = None

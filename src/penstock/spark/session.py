@@ -17,6 +17,7 @@ What is set and why:
     workers keep freed memory for a while       else the system clears it for every block
     127.0.0.1                                   a local Spark listens to this machine only
     sockets of the file system                  over TCP a step of a batch waits 40 ms for nothing
+    little is remembered of jobs that are over  for pages that nobody can open: a plan as text each
 
 Two drivers on one checkpoint are not told apart by the file-system manager, so `checkpoint` holds a
 lock of its own.
@@ -102,6 +103,15 @@ LOCAL_TUNING = {
 }
 
 
+#: What Spark remembers of jobs that are over, each with the text of its plan: without its pages
+#: nobody looks at that, and by default it takes a thousand batches until it grows no more.
+WITHOUT_PAGES = {
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
+}
+
 #: Where all of Spark is one Java process, nobody outside this machine has business with it.
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
@@ -111,11 +121,15 @@ def settings_of(
 ) -> dict[str, str]:
     """What a session of ours is started with; `conf` are the user's own, which come last.
 
-    >>> settings_of(2, conf={"spark.ui.enabled": "true"})["spark.ui.enabled"]
-    'true'
+    >>> shown = settings_of(2, conf={"spark.ui.enabled": "true"})
+    >>> shown["spark.ui.enabled"], WITHOUT_PAGES.keys() & shown.keys()
+    ('true', set())
+    >>> WITHOUT_PAGES.keys() <= settings_of(2).keys()
+    True
     """
     return {
         "spark.ui.enabled": "false",
+        **({} if (conf or {}).get("spark.ui.enabled") == "true" else WITHOUT_PAGES),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "4g",

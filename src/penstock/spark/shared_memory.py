@@ -67,6 +67,14 @@ def forget_shared(query: str) -> None:
         shutil.rmtree(ours / query, ignore_errors=True)
 
 
+def let_go_of_shared(query: str) -> None:
+    """Hold the folder of a query no longer, of which this process has had nothing for a while."""
+    ours = _ours_in(MEMORY)
+    handle = None if ours is None else _HELD.pop(ours / query, None)
+    if handle is not None:
+        os.close(handle)
+
+
 def forget_stale() -> None:
     """Remove what queries left in shared memory whose processes are gone."""
     ours = _ours_in(MEMORY)

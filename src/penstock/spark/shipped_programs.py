@@ -4,15 +4,20 @@ The program that a pipeline is started with is part of the code that Spark sends
 that never changes. A later one travels as a file, which Spark fetches for every executor before it
 starts a task there; the driver tells the tasks of a batch its name (`control/told.py`), the same at
 every attempt. It is packed as Spark packs all code that it sends.
+
+Every task of Spark's is told of all such files. So one is taken back as soon as the last batch that
+runs it is over; what executors have fetched stays with them until they end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext, SparkFiles
 from pyspark.serializers import CPickleSerializer
 
@@ -40,7 +45,28 @@ def ship(context: SparkContext, name: str, shipped: ShippedProgram) -> None:
     # Where Spark keeps such files, and removes them in the end: executors may ask for it any time.
     file = Path(SparkFiles.getRootDirectory()) / name
     file.write_bytes(_SERIALIZER.dumps(shipped))
-    context.addFile(str(file))
+    if not _is_local(context):  # else tasks look into the same folder
+        context.addFile(str(file))
+
+
+def take_back(context: SparkContext, name: str) -> None:
+    """Have no task find a program any more: no batch that is to come runs it."""
+    (Path(SparkFiles.getRootDirectory()) / name).unlink(missing_ok=True)
+    if _is_local(context):
+        return
+    scala: Any = context._jsc.sc()
+    with suppress(Py4JError):  # another Spark; then tasks are told of a file that is not there
+        for key in [key for key in context.listFiles if key.endswith(f"/{name}")]:
+            artifacts = scala.addedFiles().values().iterator()
+            while artifacts.hasNext():
+                artifacts.next().remove(key)
+
+
+def _is_local(context: SparkContext) -> bool:
+    """Whether tasks run in the driver's process, and have its files."""
+    from penstock.spark.session import is_one_process
+
+    return is_one_process(context.master)
 
 
 def shipped(name: str) -> ShippedProgram:

@@ -216,3 +216,85 @@ def test_a_list_is_a_stream_and_its_answers_are_shown_on_the_console(
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "high, batch 0: 4 rows"
     assert said[-1] == "2 more rows"
+
+
+def spool_of(folder: Path, readers: dict[Path, set[str]], rows: Any) -> Spool:
+    """One that is read by these pipelines, which are done with these files; it has ended."""
+    spool = Spool(STREAM, rows, folder)
+    spool.note_readers(readers)
+    spool.start(lambda: 0, lambda: {str(place): names for place, names in readers.items()})
+    until(lambda: spool.is_over)
+    spool.check()
+    return spool
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_files_that_every_pipeline_has_read_are_deleted_but_for_the_last(tmp_path: Path) -> None:
+    folder, one, two = tmp_path / "one" / "streams" / "s", tmp_path / "one", tmp_path / "two"
+    two.mkdir()
+    readers: dict[Path, set[str]] = {one: set(), two: set()}
+    for count in (1, 2, 3):
+        spool_of(folder, readers, [row(k) for k in range(count)])
+    files = [f"{number:012d}.parquet" for number in range(3)]
+    assert names(folder) == files
+    readers[one] = set(files)
+    readers[two] = set(files[:1])
+    spool_of(folder, readers, [row(k) for k in range(4)])
+    files.append(f"{3:012d}.parquet")
+    assert names(folder) == files[1:]
+    readers[two] = set(files)
+    readers[one] = set(files)
+    spool_of(folder, readers, [row(k) for k in range(5)])
+    assert names(folder) == [f"{4:012d}.parquet"]
+    assert rows_spooled(spooled_files(folder)) == 5
+    # The next start finds everything as it was left, and goes on behind it.
+    spool_of(folder, readers, [row(k) for k in range(6)])
+    assert spooled(folder)["k"].to_list() == [4, 5]
+
+
+def test_files_stay_for_a_pipeline_that_is_not_started_now(tmp_path: Path) -> None:
+    folder, one, two = tmp_path / "one" / "streams" / "s", tmp_path / "one", tmp_path / "two"
+    two.mkdir()
+    files = {f"{number:012d}.parquet" for number in range(9)}
+    spool_of(folder, {one: set(), two: set()}, [row(0)])
+    spool_of(folder, {one: files}, [row(k) for k in range(2)])
+    assert len(names(folder)) == 2
+    # Everything is moved together, and the other one is given up at last.
+    (tmp_path / "moved").mkdir()
+    one.rename(tmp_path / "moved" / "one")
+    two.rename(tmp_path / "moved" / "two")
+    folder, one, two = (tmp_path / "moved" / p.relative_to(tmp_path) for p in (folder, one, two))
+    spool_of(folder, {one: files}, [row(k) for k in range(3)])
+    assert len(names(folder)) == 3
+    two.rmdir()
+    spool_of(folder, {one: files}, [row(k) for k in range(4)])
+    assert names(folder) == [f"{3:012d}.parquet"]
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_deletion_that_was_cut_off_is_taken_back_or_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_noted: bool
+) -> None:
+    folder = tmp_path / "one" / "streams" / "s"
+    spool_of(folder, {}, [row(0)])
+    first = f"{0:012d}.parquet"
+
+    def killed(*arguments: object, **more: object) -> None:
+        raise OSError("killed")
+
+    # Hidden, and killed before its line has gone; or behind that.
+    if is_noted:
+        monkeypatch.setattr("penstock.io.storage.appended_lines.write_private", killed)
+    else:
+        monkeypatch.setattr(Path, "unlink", killed)
+    spool = Spool(STREAM, [row(0), row(1)], folder)
+    spool.start(lambda: 0, lambda: {str(tmp_path / "one"): {first}})
+    until(lambda: spool.is_over)
+    assert first not in names(folder) and f".{first}" in names(folder)
+    monkeypatch.undo()
+    spool_of(folder, {}, [row(0), row(1), row(2)])
+    assert (first in names(folder)) is is_noted
+    assert f".{first}" not in names(folder)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from penstock.kernel.state import to_ipc
+from penstock.spark.alive_graphs import IDLE
 from penstock.spark.state.segment_cache import WORTH_SHARING, SegmentCache
 
 SMALL = pl.DataFrame({"x": [1, 2, 3]})
@@ -98,3 +99,26 @@ def test_a_full_memory_leaves_nothing_half_written(
     put(cache, 1, LARGE)
     assert cache.get(1) is LARGE
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_nobody_has_asked_for_is_kept_no_longer_but_stays_shared(tmp_path: Path) -> None:
+    now = 0.0
+    cache = SegmentCache(tmp_path, clock=lambda: now)
+    put(cache, 1, SMALL)
+    put(cache, 2, LARGE)
+    put(cache, 3, SMALL)
+    now = IDLE / 2
+    cache.get(3)
+    now = IDLE + 1
+    cache.forget_idle()
+    assert cache.get(1) is None  # small ones are in Spark's store only
+    assert cache.get(3) is SMALL
+    found = cache.get(2)  # out of shared memory, where others look for it
+    assert found is not None and found.equals(LARGE)
+    now += 2 * IDLE
+    cache.forget_idle()
+    assert cache.is_empty
+    assert [file.name for file in tmp_path.iterdir()] == ["2.arrow"]
+    put(cache, 4, SMALL)
+    cache.drop(4)
+    assert cache._used == 0

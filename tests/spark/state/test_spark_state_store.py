@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import HostError
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
+from penstock.spark.alive_graphs import AliveGraphs
 from penstock.spark.group_host import GroupHost
 from penstock.spark.in_memory.micro_batches import FakePipeline, MicroBatch, Worker
 from penstock.spark.in_memory.state_store import FakeStateStore
@@ -84,7 +85,7 @@ def test_segments_that_the_cache_has_are_not_read_from_the_store() -> None:
     pipeline = pipeline_of(OPEN, Declared("a", 0), groups=1)
     worker = Worker(None)
     for n in range(4):
-        worker.alive.clear()  # the graph is gone, the cache is not
+        worker.alive = AliveGraphs()  # the graph is gone, the cache is not
         pipeline.process(of_a(*rows(range(5), 10 * n)), lambda group: worker)
     assert only_store(pipeline).bytes_read == 0
     pipeline.process(of_a(*rows(range(5), 90)), lambda group: Worker(None))

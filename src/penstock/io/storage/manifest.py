@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -127,6 +127,35 @@ class Manifest:
             parts |= anew
             self._lines.rewrite(b"".join(map(_line, parts.values())))
         return parts
+
+    def forget(self, numbers: Collection[int]) -> None:
+        """Remove files that nobody reads again, and their lines.
+
+        They are hidden first, so that `verify` finds them where this is cut off: what is noted
+        gets its name again, and what is not is nobody's.
+        """
+        parts = self.read()
+        gone = [parts.pop(number) for number in numbers if number in parts]
+        if not gone:
+            return
+        hidden = [self.folder / f".{part.name}" for part in gone]
+        try:
+            for part, file in zip(gone, hidden, strict=True):
+                (self.folder / part.name).rename(file)
+            self._lines.rewrite(b"".join(map(_line, parts.values())))
+            for file in hidden:
+                file.unlink()
+        except OSError as cause:
+            raise HostError(
+                f"cannot delete files of `{self.folder}`: {cause}", hint=START_ANEW
+            ) from cause
+
+    def delete(self) -> None:
+        """Have no list any more: nobody asks what was written."""
+        if isinstance(self.file, Path):
+            self.file.unlink(missing_ok=True)
+        else:
+            self._lines.rewrite(b"")
 
     def _check(self, part: FileEntry, is_last: bool) -> FileEntry | None:
         """The part anew if its time is another one; raises if it is not what was written."""

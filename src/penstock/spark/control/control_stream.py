@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -56,7 +56,7 @@ class ControlStream:
     """The driver's end: a folder of punctuation."""
 
     def __init__(self, folder: StoragePath) -> None:
-        self._folder = folder
+        self.folder = folder
         self._writing = Lock()
         folder.mkdir(parents=True, exist_ok=True)
         for file in self._sent():
@@ -72,8 +72,8 @@ class ControlStream:
     def _write(self, message: Mapping[str, Any]) -> StoragePath:
         files = self._sent()
         last = _number(files[-1]) if files else 0
-        file = self._folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
-        hidden = self._folder / f".{file.name}"  # Spark passes over names that begin like this
+        file = self.folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
+        hidden = self.folder / f".{file.name}"  # Spark passes over names that begin like this
         text = json.dumps({**_in_order(message), CHECKSUM: _checksum(message)})
         if isinstance(hidden, HadoopPath):
             hidden.write_whole(text.encode())
@@ -97,6 +97,13 @@ class ControlStream:
                 if file.stat().st_mtime < before:
                     file.unlink()
 
+    def forget_read(self, names: Collection[str]) -> None:
+        """Remove messages that batches have read which are over; the latest stay here, too."""
+        with self._writing:
+            for file in self._sent()[:-KEPT]:
+                if file.name in names:
+                    file.unlink()
+
     def closed(self) -> dict[str, int]:
         """Up to where the last run that ended has closed each stream, if it said so here."""
         for file in reversed(self._sent()):
@@ -108,18 +115,18 @@ class ControlStream:
 
     def _sent(self) -> list[StoragePath]:
         """The messages that are kept, in the order in which they were sent."""
-        return sorted(self._folder.glob("[0-9]*.json"), key=_number)
+        return sorted(self.folder.glob("[0-9]*.json"), key=_number)
 
     def bounds(self, spark: SparkSession, stream: str) -> DataFrame:
         """The bounds sent for one stream, as the column `bound`."""
-        reader, place = own_folder(spark, self._folder)
+        reader, place = own_folder(spark, self.folder)
         files = reader.text(place)
         bound = F.from_json("value", "map<string, bigint>").getItem(stream)
         return files.select(bound.alias("bound")).where(F.col("bound").isNotNull())
 
     def messages(self, spark: SparkSession, groups: Sequence[int]) -> DataFrame:
         """Punctuation as messages of the exchange, one per group."""
-        reader, place = own_folder(spark, self._folder)
+        reader, place = own_folder(spark, self.folder)
         files = reader.text(place)
         return files.select(
             F.explode(F.array(*(F.lit(group).cast("bigint") for group in groups))).alias("g"),

@@ -192,6 +192,9 @@ class BatchDelivery:
                 gone.into.close()
             if gone.held is not None and (other is None or other.held is not gone.held):
                 self._outputs.let_go(query_rows(name), gone.held)
+                if gone.held.manifest is not None and batch < _NEVER:
+                    # No program that may still run names this list of files.
+                    gone.held.manifest.delete()
 
     def _late_sink(self, stream: str) -> Sink | None:
         """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""

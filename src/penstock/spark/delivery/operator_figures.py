@@ -39,6 +39,9 @@ class OperatorFigures:
             )
             rows_in[batch], rows_out[batch] = each.rows_in, each.rows_out
         self._latest = operators or self._latest
+        # Operators come and go with queries.
+        names = {each.name for each in self._latest}
+        self._rows = {name: rows for name, rows in self._rows.items() if name in names}
 
     def statuses(self) -> tuple[OperatorStatus, ...]:
         return tuple(

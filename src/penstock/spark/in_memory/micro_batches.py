@@ -30,6 +30,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program
 from penstock.spark import processor
+from penstock.spark.alive_graphs import AliveGraphs
 from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT
@@ -128,7 +129,7 @@ class Worker:
 
     def forget(self) -> None:
         """What is left of a process that was killed: nothing but what it shared."""
-        self.alive: dict[Any, Any] = {}
+        self.alive = AliveGraphs()
         self.caches = {"": SegmentCache(self.folder)}
 
     def run(

@@ -19,7 +19,7 @@ from penstock.errors import NotExecutable
 from penstock.io.iterables import Supply
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.streams import Stream
-from penstock.spark.sources.spool import Spool
+from penstock.spark.sources.spool import FilesRead, Spool
 
 
 class ProgramStreams:
@@ -57,20 +57,29 @@ class ProgramStreams:
         for stream in streams:
             name = stream.name
             places = [place for read, place in readers if name in read]
-            if name not in self.supplies or name in self._spools or not places:
+            if name not in self.supplies or not places:
                 continue
-            place = next((place for place in places if place is not None), None)
-            if place is None:
-                temporary = Path(tempfile.mkdtemp(prefix="penstock-"))
-                self._temporary.append(temporary)
-                place = temporary
-            folder = place / "streams" / quote(name, safe="")
-            self._spools[name] = Spool(stream, self.supplies[name], folder)
+            kept = [place for place in places if place is not None]
+            if name not in self._spools:
+                place = next(iter(kept), None)
+                if place is None:
+                    temporary = Path(tempfile.mkdtemp(prefix="penstock-"))
+                    self._temporary.append(temporary)
+                    place = temporary
+                folder = place / "streams" / quote(name, safe="")
+                self._spools[name] = Spool(stream, self.supplies[name], folder)
+            self._spools[name].note_readers(kept)
 
-    def start(self, rows_read: Callable[[str], int]) -> None:
-        """Begin to spool, no faster than rows are read."""
+    def start(
+        self, rows_read: Callable[[str], int], files_read: Callable[[str], FilesRead]
+    ) -> None:
+        """Begin to spool, no faster than rows are read; what was read may be deleted."""
         for name, spool in self._spools.items():
-            spool.start(partial(rows_read, name))
+            spool.start(partial(rows_read, name), partial(files_read, name))
+
+    def folder(self, name: str) -> StoragePath | None:
+        """Where a stream is spooled; None: it is not."""
+        return self._spools[name].folder if name in self._spools else None
 
     @property
     def are_idle(self) -> bool:

@@ -8,8 +8,9 @@ folder itself says how many rows it holds. The writer pauses while Spark has too
 and the taker while the writer does: an iterable is asked for no more than can be used.
 
 Spark logs which files belong to a batch, so what was spooled is read again after a crash, from
-here. What was taken and not yet written is not: the iterable is asked for it again (`iterables`). A
-list beside the folder says what was written into it, so that a file that was lost or changed is
+here. What was taken and not yet written is not: the iterable is asked for it again (`iterables`).
+Files that every pipeline has read, in batches that are over, are deleted, but for the last. A list
+beside the folder says what was written into it, so that a file that was lost or changed is
 noticed: its rows would be neither read nor asked for again.
 
 Malformed rows are among the others with NULLs, and in MALFORMED_COLUMN is what `conforming` would
@@ -19,12 +20,13 @@ have made of them.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
@@ -32,13 +34,16 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
-from penstock.io.storage.sealed import FAILURES, written
+from penstock.io.storage.sealed import FAILURES, read_sealed, write_sealed, written
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.conform import Rows, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
 from penstock.spark.sources.directories import own_folder
+
+#: By checkpoint, names of files.
+FilesRead: TypeAlias = Mapping[str, Collection[str]]
 
 #: Rows of a file at most, but for tables that come as they are.
 ROWS_PER_FILE = 100_000
@@ -62,6 +67,9 @@ class Spool:
         self._over = self._stopping = False
         self._failure: PenstockError | None = None
         self._threads: list[threading.Thread] = []
+        self._files_read: Callable[[], FilesRead] = dict
+        self._deleted: set[str] = set()  # of those that pipelines still tell of
+        self._readers: list[str] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as cause:
@@ -75,10 +83,16 @@ class Spool:
         reader, place = own_folder(spark, self.folder)
         return reader.schema(", ".join([*columns, f"{MALFORMED_COLUMN} STRING"])).parquet(place)
 
-    def start(self, rows_read: Callable[[], int]) -> None:
-        """Begin; `rows_read` tells how many rows Spark has processed since."""
+    def start(
+        self, rows_read: Callable[[], int], files_read: Callable[[], FilesRead] = dict
+    ) -> None:
+        """Begin; `rows_read` tells how many rows Spark has processed since.
+
+        `files_read` tells by checkpoint which files each pipeline needs no more that reads here.
+        """
         if self._threads:
             return
+        self._files_read = files_read
         self._list.verify()
         self._taken = self._spooled = rows_spooled(self._list)
         # Half of a file that was being written when the process was killed.
@@ -166,10 +180,45 @@ class Spool:
             rows = spoolable(self._stream, taken)
             if rows.height:
                 write_spooled(self._stream, self._list, self._spooled, rows)
+                self._delete_read()
             with self._changed:
                 self._spooled += rows.height
                 self._changed.notify_all()
             unread.append(self._spooled)
+
+    def note_readers(self, checkpoints: Iterable[StoragePath]) -> None:
+        """Remember who reads here: what one has not read stays, also while that is not started.
+
+        They are remembered by the way from here, so that everything may be moved together.
+        """
+        file = self.folder.with_name(f".{self.folder.name}.readers")
+        known = read_sealed(file) if file.exists() else []
+        here = str(self.folder.resolve())
+        ways = [os.path.relpath(str(each.resolve()), here) for each in checkpoints]
+        self._readers = sorted({*known, *ways})
+        if self._readers != known:
+            write_sealed(file, self._readers)
+
+    def _reader(self, way: str) -> StoragePath:
+        """The checkpoint to which a way leads from here."""
+        place = self.folder.resolve()
+        for part in way.split("/"):
+            place = place.parent if part == ".." else place / part
+        return place
+
+    def _delete_read(self) -> None:
+        """Delete files that nobody can ask for; the last one tells how many rows there were."""
+        read = self._files_read()
+        readers = map(self._reader, self._readers)
+        if not read or any(str(each) not in read and each.exists() for each in readers):
+            return
+        names = set.intersection(*map(set, read.values()))
+        if names - self._deleted:
+            last = max(self._list.read())
+            numbers = {name: int(name.partition(".")[0]) for name in names - self._deleted}
+            gone = {name: number for name, number in numbers.items() if number != last}
+            self._list.forget(gone.values())
+            self._deleted = (self._deleted | gone.keys()) & names
 
 
 def spoolable(stream: Stream, taken: Sequence[Rows], no_rows: Sequence[str] = ()) -> pl.DataFrame:

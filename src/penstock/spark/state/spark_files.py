@@ -101,20 +101,24 @@ def _files_below(folder: StoragePath) -> Iterator[StoragePath]:
 
 def _check_sources(folder: StoragePath, batch: int) -> None:
     """Sources that read files log every batch of them; offsets count the entries of that log."""
+    for source, offset in log_offsets(folder, batch).items():
+        place = folder / "sources" / str(source)
+        numbers = _numbers(place)
+        if offset not in numbers:
+            raise damaged(place / str(offset), "is gone")
+        _check_without_gaps(place, numbers)
+
+
+def log_offsets(folder: StoragePath, batch: int) -> dict[int, int]:
+    """By number of a source that reads files, how far its log goes in a batch."""
     file = folder / "offsets" / str(batch)
     try:
         lines = file.read_text().splitlines()[2:]
     except (OSError, ValueError) as cause:
         raise damaged(file, f"cannot be read: {cause}") from cause
-    for source, line in enumerate(lines):
-        offset = _LOG_OFFSET.fullmatch(line)
-        if offset is None:
-            continue  # "-", or a source's own words
-        place = folder / "sources" / str(source)
-        numbers = _numbers(place)
-        if int(offset[1]) not in numbers:
-            raise damaged(place / offset[1], "is gone")
-        _check_without_gaps(place, numbers)
+    found = ((source, _LOG_OFFSET.fullmatch(line)) for source, line in enumerate(lines))
+    # Others are "-", or a source's own words.
+    return {source: int(offset[1]) for source, offset in found if offset is not None}
 
 
 def _numbers(folder: StoragePath) -> list[int]:

@@ -1,0 +1,44 @@
+"""AliveGraphs: kernel graphs that a Python worker keeps between micro-batches.
+
+Spark hands a group to one worker now and to another then, and queries end while their workers go on
+with others. So a graph that nobody has asked for in a while is let go, with all the state that it
+holds: whoever asks later gets it from the state store. Spark ends workers of its own accord that
+had nothing to do for as long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.spark.group_host import GroupHost
+
+#: Seconds after which Spark ends a worker that has nothing to do.
+IDLE = 60.0
+
+
+class AliveGraphs:
+    """By query and group, a graph, and the token of the state that it was left with."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._graphs: dict[tuple[str, int], tuple[float, str, GroupHost]] = {}
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def take(self, query: str, group: int, token: str | None) -> GroupHost | None:
+        """The graph of a group, if it was left with this token; it is not kept any longer."""
+        self._forget_idle()
+        _, left, host = self._graphs.pop((query, group), (0.0, "", None))
+        return host if token is not None and left == token else None
+
+    def leave(self, query: str, group: int, token: str, host: GroupHost) -> None:
+        self._graphs[query, group] = (self._clock(), token, host)
+
+    def _forget_idle(self) -> None:
+        since = self._clock() - IDLE
+        for key in [key for key, (left, _, _) in self._graphs.items() if left < since]:
+            del self._graphs[key]
