@@ -9,6 +9,7 @@ whoever must be able to work with both.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -122,6 +123,28 @@ def check_of_this_machine(text: str) -> None:
             f"`{text}` is not on this machine, and is reached only through Spark",
             hint="run the query on Spark, or name a path of this machine",
         )
+
+
+def way_from(start: StoragePath, place: StoragePath) -> str:
+    """The way from one place to another, if both are on this machine; else where that other is.
+
+    >>> way_from(Path("/a/b"), Path("/a/c")), way_from(Path("/a"), HadoopPath("hdfs://h/c"))
+    ('../c', 'hdfs://h/c')
+    """
+    if isinstance(start, Path) and isinstance(place, Path):
+        return os.path.relpath(place.resolve(), start.resolve())
+    return str(place.resolve())
+
+
+def along(start: StoragePath, way: str) -> StoragePath:
+    """Where a way leads that begins at a place.
+
+    >>> along(Path("/a/b"), "../c"), along(Path("/a"), "hdfs://h/c")
+    (PosixPath('/a/c'), HadoopPath('hdfs://h/c'))
+    """
+    if isinstance(start, Path) and is_of_this_machine(way):
+        return Path(os.path.normpath(start.resolve() / way))
+    return storage_path(way)
 
 
 @contextmanager

@@ -20,7 +20,6 @@ have made of them.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections import deque
@@ -35,7 +34,7 @@ from penstock.errors import HostError, PenstockBug, PenstockError
 from penstock.io.iterables import rows_of
 from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.sealed import FAILURES, read_sealed, write_sealed, written
-from penstock.io.storage.storage_path import StoragePath
+from penstock.io.storage.storage_path import StoragePath, along, way_from
 from penstock.kernel.conform import Rows, conform, lines_as_text
 from penstock.model.streams import Stream
 from penstock.model.types import Type
@@ -193,23 +192,15 @@ class Spool:
         """
         file = self.folder.with_name(f".{self.folder.name}.readers")
         known = read_sealed(file) if file.exists() else []
-        here = str(self.folder.resolve())
-        ways = [os.path.relpath(str(each.resolve()), here) for each in checkpoints]
+        ways = [way_from(self.folder, checkpoint) for checkpoint in checkpoints]
         self._readers = sorted({*known, *ways})
         if self._readers != known:
             write_sealed(file, self._readers)
 
-    def _reader(self, way: str) -> StoragePath:
-        """The checkpoint to which a way leads from here."""
-        place = self.folder.resolve()
-        for part in way.split("/"):
-            place = place.parent if part == ".." else place / part
-        return place
-
     def _delete_read(self) -> None:
         """Delete files that nobody can ask for; the last one tells how many rows there were."""
         read = self._files_read()
-        readers = map(self._reader, self._readers)
+        readers = (along(self.folder, way) for way in self._readers)
         if not read or any(str(each) not in read and each.exists() for each in readers):
             return
         names = set.intersection(*map(set, read.values()))
