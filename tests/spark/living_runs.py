@@ -1,6 +1,6 @@
 """A life of changing queries on real Spark, in a process that may be killed at any step.
 
-    python -m tests.spark.living_runs FOLDER
+    python -m tests.spark.living_runs FOLDER [MASTER]
 
 FOLDER holds `steps.json`: what happens, one after the other. A step brings a file of rows, and says
 which queries there are from then on; queries that differ from the step before are declared,
@@ -124,10 +124,10 @@ class Life:
                 lives.write(json.dumps([entry.number, entry.batch, places]) + "\n")
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, master: str | None = None) -> int:
     if (folder / "faults").exists():
         faults.use(folder / "faults")
-    spark = local_session(cores=2)
+    spark = local_session(cores=2, master=master)
     engine = Engine(spark, checkpoint=folder / "checkpoint")
     try:
         Life(folder).run(engine)
@@ -141,4 +141,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

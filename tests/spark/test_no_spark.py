@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import HostError
-from penstock.spark.session import check_reachable
+from penstock.spark.masters import check_reachable
 
 SCRIPT = """CREATE STREAM s (v INT) FROM rate;
 CREATE QUERY q AS SELECT v FROM s"""
@@ -64,3 +64,17 @@ def test_one_of_several_masters_is_enough() -> None:
 def test_a_master_without_a_port_is_refused(master: str) -> None:
     with pytest.raises(HostError, match="does not answer"):
         check_reachable(master)
+
+
+@pytest.mark.parametrize("master", ["localhost:7077", "host", "yarn-client"])
+def test_what_is_no_address_of_a_master_is_refused_with_those_that_are(master: str) -> None:
+    with pytest.raises(HostError, match=f"`{master}` is not the address") as caught:
+        check_reachable(master)
+    assert "spark://host:7077" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[*]", "local-cluster[2,1,1024]", "yarn", "k8s://h"]
+)
+def test_masters_of_other_kinds_are_left_to_spark(master: str) -> None:
+    check_reachable(master)

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from penstock.errors import HostError
 from penstock.model.timestamps import to_ticks
 from penstock.spark.engine import Engine
-from penstock.spark.session import ARCHIVE, PARTITIONS
+from penstock.spark.session import PARTITIONS
+from penstock.spark.shipping import ARCHIVE
 from penstock.spark.working_session import check_usable, working_session
 
 #: What a new session of Spark's has, as far as it is in our queries' way; and a zone.

@@ -8,6 +8,8 @@ lies below the bound after the earlier micro-batches.
                                 settings they need; the user's own stays as it was
     jvm, java_classes           how Java and the Python workers are started sooner; classes of
                                 ours for Java (`java/`)
+    masters, shipping,          clusters: their addresses, this package on its way there, and
+    executors                   whether executors can run it
     sources/                    any streaming format of Spark; text is read as such, and what does
                                 not conform is marked on the JVM and rejected with the reason;
                                 parquet, CSV and JSON files are read by the exchange itself; rows

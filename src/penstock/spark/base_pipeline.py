@@ -21,7 +21,7 @@ from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed
+from penstock.spark.session import FILE_MANAGER, PARTITIONS, changed, worker_environment
 from penstock.spark.state.checkpoint import Checkpoint
 
 
@@ -49,7 +49,8 @@ class BasePipeline(ABC):
         self.control = ControlStream(self.checkpoint.control)
         self.query: StreamingQuery | None = None
         self.epochs: Epochs | None = None
-        self._answers = self._computed()
+        with worker_environment(self.spark.sparkContext):
+            self._answers = self._computed()
 
     def start(self, interval: str) -> StreamingQuery:
         settings = dict(self._settings())

@@ -49,6 +49,15 @@ _WAYS_OUT = (
     ),
     (_NO_ROOM, "free some disk space; a restart continues where it stopped"),
     ("Connection refused", "is the master running, and reachable from here?"),
+    (
+        "Cannot run program",
+        "executors start the driver's Python under the same path; set PYSPARK_PYTHON to one that "
+        "all machines have: docs/cluster.md",
+    ),
+    (
+        "PYTHON_VERSION_MISMATCH",
+        "set PYSPARK_PYTHON to the same release of Python for driver and executors",
+    ),
     ("No module named", "the executors need the packages of requirements.lock"),
     ("as parquet: ", "fix or remove the file, and start again: none of its rows were counted"),
     ("FAILED_READ_FILE", "fix or remove the file, and start again: none of its rows were counted"),

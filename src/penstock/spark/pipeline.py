@@ -29,9 +29,10 @@ from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.hand_over import emptied_folder
 from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
 from penstock.spark.jvm import forget_sockets
+from penstock.spark.masters import is_one_process
 from penstock.spark.placement.groups import group_keys
 from penstock.spark.processor import OUTPUT_DDL, QUERY_ID, GroupProcessor
-from penstock.spark.session import PARTITIONS, is_one_process
+from penstock.spark.session import PARTITIONS
 from penstock.spark.sources.direct_files import is_direct
 from penstock.spark.sources.sources import exchange
 

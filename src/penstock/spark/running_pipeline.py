@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
+from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.places import names_files, would_read
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
@@ -43,6 +44,7 @@ from penstock.spark.delivery.batch_delivery import BatchDelivery, Opened
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
+from penstock.spark.executors import check_executors, forget_on_executors, standing
 from penstock.spark.failures import translated
 from penstock.spark.housekeeping import Housekeeping
 from penstock.spark.native.choice import NATIVE
@@ -53,7 +55,7 @@ from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.shared_memory import forget_shared, forget_stale
 from penstock.spark.sources.directories import as_it_stands
-from penstock.spark.sources.file_sizes import is_read_at_once
+from penstock.spark.sources.file_sizes import is_read_at_once, places_of
 from penstock.spark.state.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -113,6 +115,15 @@ class RunningPipeline:
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, program, self.checkpoint, place, first_of)
             held.callback(self.delivery.release)
+            with translated():
+                spooled = filter(None, map(engine._brought.folder, streams))
+                sinks = (engine._queries[name].sink for name in group.queries)
+                files = [str(each.path) for each in sinks if each and each.format in SINK_FORMATS]
+                check_executors(
+                    engine.session.sparkContext,
+                    written=[folder, *standing(files)],
+                    read=[*places_of(streams.values()), *spooled],
+                )
             self.checkpoint.confirm(program, self.delivery.noted())
             with translated():
                 self.pipeline = self._pipeline(program, frames)
@@ -399,6 +410,7 @@ class RunningPipeline:
                 forget_shared(str(self.query.id))
                 if self.pipeline.epochs is not None:
                     self.pipeline.epochs.end()
+                forget_on_executors(self._engine.session.sparkContext, str(self.query.id))
         finally:
             self._let_go()
         return self._place

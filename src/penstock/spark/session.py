@@ -27,11 +27,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 import shutil
-import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -54,14 +51,9 @@ from penstock.spark.jvm import (
     start_java,
     worker_python,
 )
-
-#: Seconds in which a master must answer.
-CONNECT = 10.0
-
-#: This package, as it lies on this machine.
-PACKAGE = Path(__file__).resolve().parents[1]
-#: What it is called where executors find it.
-ARCHIVE = "penstock.zip"
+from penstock.spark.masters import check_reachable, is_on_loopback
+from penstock.spark.masters import is_one_process as is_one_process
+from penstock.spark.shipping import PACKAGE, ship_package
 
 _STREAMING = "spark.sql.streaming."
 _JAVA, _MEMORY = "spark.driver.extraJavaOptions", "spark.driver.memory"
@@ -112,7 +104,7 @@ WITHOUT_PAGES = {
     "spark.sql.ui.retainedExecutions": "20",
 }
 
-#: Where all of Spark is one Java process, nobody outside this machine has business with it.
+#: Where all of Spark is on this machine, nobody outside it has business with it.
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 
@@ -134,11 +126,13 @@ def settings_of(
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "4g",
         _MEMORY: f"{_driver_gigabytes()}g",
-        PARTITIONS: str(cores),
+        # On a cluster `working_session` counts the cores.
+        **({PARTITIONS: str(cores)} if is_one_process(master) else {}),
         **{f"spark.executorEnv.{name}": value for name, value in WORKERS.items()},
         **TUNING,
         **({} if master else LOCAL_TUNING),
-        **(LOOPBACK | socket_settings() if is_one_process(master) else {}),
+        **(LOOPBACK if is_one_process(master) or is_on_loopback(master) else {}),
+        **(socket_settings() if is_one_process(master) else {}),
         **(conf or {}),
         **(_java(conf or {}) if is_one_process(master) else {}),
     }
@@ -214,36 +208,6 @@ def for_short_run(conf: Mapping[str, str]) -> dict[str, str]:
     return {**conf, _JAVA: " ".join([SHORT, *filter(None, [conf.get(_JAVA)])])}
 
 
-def is_one_process(master: str | None) -> bool:
-    """Whether driver and executors are one process.
-
-    >>> is_one_process(None), is_one_process("local[2,4]"), is_one_process("local-cluster[2,1,1]")
-    (True, True, False)
-    """
-    return master is None or re.fullmatch(r"local(\[.*\])?", master) is not None
-
-
-def check_reachable(master: str) -> None:
-    """Raise unless one of the hosts of `spark://host:port,…` answers; Spark would try for minutes.
-
-    Masters of other kinds are left to Spark.
-    """
-    if not master.startswith("spark://"):
-        return
-    reasons = []
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT):
-                return
-        except (OSError, ValueError) as cause:
-            reasons.append(f"{place}: {cause}")
-    raise HostError(
-        f"the Spark master `{master}` does not answer: {'; '.join(reasons)}",
-        hint="is it running, and reachable from here? Without --master Spark runs on this machine",
-    )
-
-
 def _driver_gigabytes() -> int:
     """A quarter of the machine's memory: most results pass through the driver."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -261,19 +225,19 @@ def _way_out(master: str | None, log: Path) -> str:
     return f"Spark's log is {log}"
 
 
-def ship_package(spark: SparkSession) -> None:
-    """Send this package to the executors, which may have no copy of it: once for all engines.
+@contextmanager
+def worker_environment(context: SparkContext) -> Iterator[None]:
+    """Functions that are handed to Spark meanwhile run in workers with our environment.
 
-    A cluster takes a file of one name from one place only, and refuses the next engine's.
+    A session of the user's has none of it, and its own functions stay without.
     """
-    if any(Path(file).name == ARCHIVE for file in spark.sparkContext.listFiles):
-        return
-    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
-    archive = shutil.make_archive(
-        str(folder / Path(ARCHIVE).stem), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
-    )
-    spark.sparkContext.addPyFile(archive)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    before = dict(context.environment)
+    context.environment.update({**WORKERS, **before})
+    try:
+        yield
+    finally:
+        for name in WORKERS.keys() - before.keys():
+            del context.environment[name]
 
 
 @contextmanager

@@ -22,14 +22,15 @@ from pyspark.sql import session as pyspark_session
 
 from penstock.errors import HostError
 from penstock.spark import java_classes
+from penstock.spark.executors import wait_for_executors
+from penstock.spark.masters import is_one_process
 from penstock.spark.session import (
     FILE_MANAGER,
     LOCAL_TUNING,
     PARTITIONS,
     TUNING,
-    is_one_process,
-    ship_package,
 )
+from penstock.spark.shipping import ship_package
 
 
 def take_over(spark: SparkSession, conf: Mapping[str, str] | None) -> None:
@@ -78,7 +79,8 @@ def warning_about(master: str) -> str | None:
 
 
 def working_session(spark: SparkSession) -> SparkSession:
-    """A session like this one, tuned for our queries."""
+    """A session like this one, tuned for our queries; on a cluster, when it has executors."""
+    wait_for_executors(spark.sparkContext)
     session = spark.newSession()
     # PySpark gives `rdd.toDF()` to the session that was made last; that is the user's to use.
     pyspark_session._monkey_patch_RDD(spark)

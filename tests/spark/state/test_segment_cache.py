@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 
 from penstock.kernel.state import to_ipc
 from penstock.spark.alive_graphs import IDLE
+from penstock.spark.state import segment_cache
 from penstock.spark.state.segment_cache import WORTH_SHARING, SegmentCache
 
 SMALL = pl.DataFrame({"x": [1, 2, 3]})
@@ -122,3 +124,21 @@ def test_what_nobody_has_asked_for_is_kept_no_longer_but_stays_shared(tmp_path: 
     put(cache, 4, SMALL)
     cache.drop(4)
     assert cache._used == 0
+
+
+def test_files_that_nobody_asks_for_are_removed_and_may_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that has moved to another machine leaves some behind."""
+    one, other = SegmentCache(tmp_path), SegmentCache(tmp_path)
+    put(one, 1, LARGE)
+    put(one, 2, LARGE)
+    for file in tmp_path.iterdir():
+        os.utime(file, (0, 0))
+    assert other.get(2) is not None  # asked for, and so as good as new
+    monkeypatch.setattr(segment_cache, "LOOK", -1.0)
+    put(one, 3, LARGE)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["2.arrow", "3.arrow"]
+    assert other.get(1) is None
+    put(other, 1, LARGE)
+    assert (tmp_path / "1.arrow").exists()

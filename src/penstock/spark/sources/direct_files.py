@@ -55,6 +55,10 @@ _CHOOSING = frozenset(
         "modifiedbefore",
     ]
 )
+_GONE = (
+    "it was removed, or lies on another machine: on a cluster all machines must find files under "
+    "the same path"
+)
 _UNREADABLE = "fix or remove the file, and start again: none of its rows were counted"
 
 
@@ -101,6 +105,8 @@ def check_header(stream: Stream) -> None:
 def read_file(path: str, stream: Stream, needed: Needed | None = None) -> Iterator[Conformed]:
     """The rows of a file, fitted to the stream, a block at a time; perhaps only what is needed."""
     place = local_path(path)
+    if not place.exists():
+        raise HostError(f"stream `{stream.name}`: there is no file `{place}` any more", hint=_GONE)
     if stream.origin.format == "parquet":
         return _read_parquet(place, stream, needed)
     return _read_text(place, stream)

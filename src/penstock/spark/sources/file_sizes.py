@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from penstock.io.storage.places import names_files
 from penstock.io.storage.storage_path import is_of_this_machine, local_path
 from penstock.model.streams import Stream
 
@@ -59,6 +60,13 @@ def size_of(stream: Stream) -> int | None:
     places = [path] if path.exists() else list(map(Path, glob.glob(str(path))))
     files = (file for place in places for file in _files(place))
     return sum(file.stat().st_size for file in files) if places else None
+
+
+def places_of(streams: Iterable[Stream]) -> list[Path]:
+    """The directories and files of this machine that streams are read from."""
+    paths = [stream.origin.path or "" for stream in streams if names_files(stream.origin)]
+    places = (local_path(path).absolute() for path in paths if is_of_this_machine(path))
+    return [place for place in places if place.exists()]
 
 
 def _files(place: Path) -> Iterator[Path]:

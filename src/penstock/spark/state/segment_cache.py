@@ -7,10 +7,15 @@ them. The cache holds what is right or nothing: an id names one content for ever
 A worker does not learn of segments that are removed while another one has their group. So what was
 not asked for in a while is kept here no longer; what lies in shared memory stays for the others,
 until whoever has the group removes it.
+
+On a cluster a group may move to another machine, where alone its segments are removed then. So a
+file that nobody has asked for in an hour is removed; who wants it later asks Spark, and puts it
+there again.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -25,6 +30,8 @@ from penstock.spark.shared_memory import map_rows
 
 #: Below this, asking Spark costs less than opening a file.
 WORTH_SHARING = 64 << 10
+#: Seconds after which a file that nobody asks for is removed, and between two looks.
+FORGOTTEN, LOOK = 3600.0, 60.0
 
 
 class SegmentCache:
@@ -40,6 +47,7 @@ class SegmentCache:
         self._room = room
         self._clock = clock
         self._used = 0
+        self._looked = time.time()
         #: By id, when it was last asked for, and the rows; in that order.
         self._kept: OrderedDict[int, tuple[float, pl.DataFrame]] = OrderedDict()
 
@@ -55,8 +63,11 @@ class SegmentCache:
             return rows
         if self._folder is None:
             return None
-        found = map_rows(self._folder / f"{number}.arrow")
+        file = self._folder / f"{number}.arrow"
+        found = map_rows(file)
         if found is not None:
+            with suppress(OSError):  # it was dropped just now
+                os.utime(file)
             self._keep(number, found)
         return found
 
@@ -65,6 +76,9 @@ class SegmentCache:
             self._keep(number, rows)
         if self._folder is not None and len(data) >= WORTH_SHARING:
             _write(self._folder / f"{number}.arrow", data)
+            if time.time() - self._looked > LOOK:
+                self._looked = time.time()
+                forget_old(self._folder, self._looked - FORGOTTEN)
 
     def drop(self, number: int) -> None:
         self._forget(number)
@@ -87,6 +101,14 @@ class SegmentCache:
         _, gone = self._kept.pop(number, (0.0, None))
         if gone is not None:
             self._used -= int(gone.estimated_size())
+
+
+def forget_old(folder: Path, before: float) -> None:
+    """Remove segments that nobody has asked for since a time."""
+    for file in folder.glob("*.arrow"):
+        with suppress(OSError):  # another process drops it
+            if file.stat().st_mtime < before:
+                file.unlink()
 
 
 def _write(file: Path, data: bytes) -> None:

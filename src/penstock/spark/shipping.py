@@ -1,0 +1,61 @@
+"""The package on its way to executors, so that they run what the driver runs.
+
+Executors need no copy of Penstock: the driver sends its own, as one archive, once for all engines
+of a session, and Spark hands it to every executor before its first task, also to those that come
+late. It goes before a Penstock that is installed there, which `executors` then names.
+
+A module in an archive is compiled at every import, in every worker; so the archive holds byte code
+beside the sources, for this release of Python. Another one passes over it, and compiles.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import marshal
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+#: This package, as it lies on this machine.
+PACKAGE = Path(__file__).resolve().parents[1]
+#: What it is called where executors find it.
+ARCHIVE = "penstock.zip"
+
+#: Byte code that is taken as it is, without a look at the source.
+_UNCHECKED = (1).to_bytes(4, "little")
+
+
+def ship_package(spark: SparkSession) -> None:
+    """Send this package to the executors, unless it was: a cluster takes a file's name once."""
+    if any(Path(file).name == ARCHIVE for file in spark.sparkContext.listFiles):
+        return
+    # Executors that come later ask for it, as long as this process lives.
+    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    write_archive(PACKAGE, folder / ARCHIVE)
+    spark.sparkContext.addPyFile(str(folder / ARCHIVE))
+
+
+def write_archive(package: Path, file: Path) -> None:
+    """Put a package into an archive from which Python imports it without compiling it."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for source in sorted(package.rglob("*")):
+            if not source.is_file() or "__pycache__" in source.parts:
+                continue
+            name = source.relative_to(package.parent).as_posix()
+            content = source.read_bytes()
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            if source.suffix == ".py":
+                compiled = zipfile.ZipInfo(f"{name}c")
+                archive.writestr(compiled, byte_code(content, name), zipfile.ZIP_DEFLATED)
+
+
+def byte_code(source: bytes, name: str) -> bytes:
+    """A module as Python keeps it in a file, good for as long as the source beside it."""
+    code = compile(source, name, "exec", dont_inherit=True)
+    head = importlib.util.MAGIC_NUMBER + _UNCHECKED + importlib.util.source_hash(source)
+    return head + marshal.dumps(code)
