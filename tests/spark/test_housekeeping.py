@@ -86,6 +86,7 @@ def test_files_of_a_spool_are_told_of_and_listed_while_they_are_there(
     for file in files:
         file.write_bytes(b"")
     files[0].unlink()
+    files[1].rename(files[1].with_name(f".{files[1].name}"))  # about to be deleted
     checkpoint.log(0, 9, [(file, 0) for file in files], batch=4)
     house = checkpoint.housekeeping()
     house.clean_up(4)

@@ -107,8 +107,14 @@ class Housekeeping:
         return is_needed
 
     def _there(self) -> dict[str, set[str]]:
-        """By folder of our own, the files that are there."""
-        return {own.place: {file.name for file in own.folder.iterdir()} for own in self._own}
+        """By folder of our own, the files that are there, or may be again.
+
+        One that is hidden to be deleted gets its name again where that is cut off.
+        """
+        return {
+            own.place: {file.name.removeprefix(".") for file in own.folder.iterdir()}
+            for own in self._own
+        }
 
     def _note(self, stream: str, names: Collection[str]) -> None:
         self.read[stream] = names
