@@ -95,9 +95,10 @@ class Query:
         """What it comes to over all rows, by Polars; times are microseconds."""
         rows = orders.filter(pl.sql_expr(self.where))
         if self.range is None:
-            on = {"left_on": ["shop", "number"], "right_on": ["refund_shop", "refund_number"]}
+            theirs = ["refund_shop", "refund_number"]
+            joined = rows.join(refunds, left_on=["shop", "number"], right_on=theirs)
             after = pl.col("refunded") - pl.col("ts")
-            joined = rows.join(refunds, **on).filter(after.is_between(0, REFUND_WITHIN * SECOND))
+            joined = joined.filter(after.is_between(0, REFUND_WITHIN * SECOND))
             return joined.select("number", "price", "refunded", "reason")
         functions = FUNCTIONS[self.functions]
         panes = rows.group_by("shop", pane=pl.col("ts") // (SLIDE * SECOND)).agg(

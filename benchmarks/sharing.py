@@ -168,9 +168,7 @@ class Streams:
     def _write(self) -> None:
         files = max(1, self.rows // PER_FILE)
         for name, rows in self._made().items():
-            write_files(
-                self._folder / name, rows, files, timestamp=TIMES[name], keys=NOBODY[name]
-            )
+            write_files(self._folder / name, rows, files, timestamp=TIMES[name], keys=NOBODY[name])
 
     def _made(self) -> dict[str, pl.DataFrame]:
         rng = np.random.default_rng(7)

@@ -48,6 +48,15 @@ class GraphNode:
     def is_source(self) -> bool:
         return self.operator is None
 
+    @property
+    def readers(self) -> list[GraphNode]:
+        """The operators that read its output, directly or through a Fork."""
+        return [
+            reader
+            for each in self.consumers
+            for reader in (each.consumers if each.is_fork else (each,))
+        ]
+
     def more(self) -> bool:
         """Whether executing it would consume something."""
         if self.operator is None:

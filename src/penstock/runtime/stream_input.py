@@ -13,7 +13,7 @@ to whoever collects them. What differs between hosts is when a bound counts:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -147,6 +147,19 @@ class StreamInput:
             self._let_in(self._judged(rows))
         if arrived.punctuation:
             self._take_punctuation(pl.concat(arrived.punctuation), arrived.answers_for_punctuation)
+
+    def push_for_others(self, blocks: Sequence[pl.DataFrame], heads: Collection[str]) -> None:
+        """Take in rows that are on time, for all readers but `heads`, which have them already.
+
+        A reader that is neither told of nor among the others takes none of them: what it takes it
+        would have been given.
+        """
+        rows = pl.concat(blocks, rechunk=False)
+        self.node.output.batch(Block(self.generator.number(rows)))
+        for reader in self.node.readers:
+            if reader.name in heads:
+                for cursor in reader.inputs:
+                    cursor.pass_by()
 
     def _take_punctuation(self, rows: pl.DataFrame, answers: bool) -> None:
         """Note what rows say that are punctuation; who `answers` rejects those that are none."""

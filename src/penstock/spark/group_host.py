@@ -81,6 +81,9 @@ class GroupHost:
         self._host.run()
         for name, each in arrived.items():
             self._absorb(name, each.folded)
+            if each.for_others:
+                heads = {folded.head for folded in each.folded}
+                inputs[name].push_for_others(each.for_others, heads)
         for name, each in arrived.items():
             inputs[name].close_batch(each)
         self._host.run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from penstock.kernel.operator import Operator
@@ -16,4 +18,8 @@ class Preaggregating(Operator):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late."""
+        raise NotImplementedError
+
+    def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """What is kept of all rows together, of what is kept of some; it depends on no state."""
         raise NotImplementedError

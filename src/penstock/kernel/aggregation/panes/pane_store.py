@@ -109,7 +109,7 @@ class PaneStore(Preaggregating):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is in a pane that is complete."""
-        self.state.filling.append(folded, self._merged)
+        self.state.filling.append(folded, self.merged)
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
         """The panes that rows are in."""
@@ -144,7 +144,7 @@ class PaneStore(Preaggregating):
         taken = self.state.filling.take_below(bound)
         if taken:
             # Later bounds complete later panes, so segments stand in order, too.
-            self.state.panes.append(self._merged(taken), pl.concat)
+            self.state.panes.append(self.merged(taken), pl.concat)
 
     def purge(self) -> None:
         """Forget the panes that no reader needs."""
@@ -166,7 +166,7 @@ class PaneStore(Preaggregating):
         state.panes.clear()
         state.complete = needed
         if kept is not None:
-            state.filling.append(kept, self._merged)
+            state.filling.append(kept, self.merged)
         self.windows.added()
 
     def last_pane(self) -> int | None:
@@ -226,7 +226,7 @@ class PaneStore(Preaggregating):
             return None
         return Needs((Need(0, self.panes.on, self._window.closes_at(bound)),))
 
-    def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    def merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:
             return segments[0]
         columns = pl.concat(segments).to_dict()

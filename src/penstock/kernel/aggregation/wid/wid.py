@@ -86,7 +86,10 @@ class WidAggregate(IdDriver, Preaggregating):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late for any of its windows."""
-        self.state.partials.append(folded, lambda parts: self._merge(*stack(parts)).segment())
+        self.state.partials.append(folded, self.merged)
+
+    def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        return self._merge(*stack(folded)).segment()
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
         """The partials of prepared rows, one for each group and range of wids that occurs."""
