@@ -8,7 +8,7 @@ windows of 60 s that slide by 10 s. Each has a filter of its own:
     region = R AND price >= P        a region is 5 % of the orders
     product BETWEEN P AND Q          1 to 5 % of the products
     price BETWEEN P AND Q            2 to 10 % of the orders
-    quantity >= N AND product % M = K    up to 10 % of the orders
+    region IN (R, S) AND quantity >= N    up to 10 % of the orders
 
 and one of three sets of functions.
 """
@@ -139,5 +139,6 @@ def _filter(rng: np.random.Generator) -> str:
             first, many = rng.integers(PRICES), rng.integers(PRICES // 50, PRICES // 10)
             return f"price BETWEEN {first} AND {first + many}"
         case _:
-            least, of = rng.integers(1, QUANTITIES), rng.integers(10, 50)
-            return f"quantity >= {least} AND product % {of} = {rng.integers(of)}"
+            first, least = rng.integers(REGIONS), rng.integers(2, QUANTITIES)
+            regions = f"{first}, {(first + rng.integers(1, REGIONS)) % REGIONS}"
+            return f"region IN ({regions}) AND quantity >= {least}"

@@ -39,6 +39,25 @@ class ShippedProgram:
     program: Program
     early: Mapping[str, Preaggregation]
 
+#: What came with the code of tasks, as it came; that of a pipeline is the same in every batch.
+_EARLY: dict[bytes, Preaggregation] = {}
+_MOST_EARLY = 16
+
+
+def packed_early(early: Preaggregation) -> bytes:
+    """What tasks that read a stream compute of it, as it travels with their code."""
+    packed: bytes = _SERIALIZER.dumps(early)
+    return packed
+
+
+def unpacked_early(packed: bytes) -> Preaggregation:
+    """The same in a task: unpacked once in a worker's life, with all that was made of it."""
+    if packed not in _EARLY:
+        while len(_EARLY) >= _MOST_EARLY:
+            del _EARLY[next(iter(_EARLY))]
+        _EARLY[packed] = _SERIALIZER.loads(packed)
+    return _EARLY[packed]
+
 
 def ship(context: SparkContext, name: str, shipped: ShippedProgram) -> None:
     """Have all tasks from now on find a program under this name, which no other has."""

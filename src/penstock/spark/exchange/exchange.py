@@ -59,7 +59,7 @@ from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.shipped_programs import shipped
+from penstock.spark.shipped_programs import packed_early, shipped, unpacked_early
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 from penstock.spark.sources.narrow_reading import Needed
@@ -117,6 +117,11 @@ class Packer:
     keys: PartitionKeys
     groups: Sequence[int]
     preaggregation: Preaggregation = _NONE
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Filters of a thousand queries take seconds to compile, and every task gets its own code.
+        early = packed_early(self.preaggregation)
+        return _unpacked, (self.number, self.stream, self.keys, self.groups, early)
 
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
@@ -307,6 +312,12 @@ class Packer:
             yield _message(
                 group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height
             )
+
+
+def _unpacked(
+    number: int, stream: Stream, keys: PartitionKeys, groups: Sequence[int], early: bytes
+) -> Packer:
+    return Packer(number, stream, keys, groups, unpacked_early(early))
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
