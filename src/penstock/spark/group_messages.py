@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from pyspark.sql import Row
 
+from penstock.kernel.aggregation.preaggregating import WHOSE
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
@@ -20,7 +21,7 @@ from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.delivery.staging import stage, told_of
 from penstock.spark.exchange import exchange
-from penstock.spark.exchange.alike_aggregates import WHOSE, apart
+from penstock.spark.exchange.alike_aggregates import apart
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.hand_over import taken
 from penstock.spark.group_host import Answers, GroupHost

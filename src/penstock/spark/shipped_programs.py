@@ -39,6 +39,7 @@ class ShippedProgram:
     program: Program
     early: Mapping[str, Preaggregation]
 
+
 #: What came with the code of tasks, as it came; that of a pipeline is the same in every batch.
 _EARLY: dict[bytes, Preaggregation] = {}
 _MOST_EARLY = 16

@@ -4,9 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
+from penstock.kernel.aggregates.grouping import Ids, frame, take, take_values
+from penstock.kernel.aggregates.keys import Codes, Groups
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.operator import Operator
+
+#: The column that says whose partial aggregates these are, where a table has those of several.
+WHOSE = "__whose"
+
+
+class Selections:
+    """Rows of which several aggregates take some each; they differ in nothing else.
+
+    `rows` are prepared, `cells` the groups of all of them with what else keeps partials apart, and
+    `places` are columns that a cell has beside its groups.
+    """
+
+    def __init__(
+        self, aggregates: AggregateSet, rows: pl.DataFrame, cells: Groups, places: Sequence[str]
+    ) -> None:
+        self._aggregates = aggregates
+        self._arguments = {name: rows.get_column(name) for name in aggregates.arguments}
+        self._keys = {name: rows.get_column(name) for name in (*places, *aggregates.groups)}
+        self._cells = cells
+
+    def started(self, taken: Sequence[tuple[int, Ids]]) -> pl.DataFrame:
+        """Partials of those rows that each takes: whose, and the places of the rows."""
+        cells = self._cells
+        rows = np.concatenate([places for _, places in taken])
+        which = np.repeat(np.arange(len(taken)), [len(places) for _, places in taken])
+        codes = which * cells.size
+        codes += cells.ids[rows]
+        found = Codes(codes, len(taken) * cells.size).groups()
+        values = {name: take_values(column, rows) for name, column in self._arguments.items()}
+        partials = self._aggregates.start_of(values, found)
+        numbers = np.array([whose for whose, _ in taken])
+        whose = pl.Series(numbers[which[found.members]])
+        return frame({WHOSE: whose, **take(self._keys, rows[found.members]), **partials})
 
 
 class Preaggregating(Operator):
@@ -22,4 +59,12 @@ class Preaggregating(Operator):
 
     def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """What is kept of all rows together, of what is kept of some; it depends on no state."""
+        raise NotImplementedError
+
+    def selections(self, rows: pl.DataFrame) -> Selections:
+        """Rows that are ready for it, and for others that keep the same of those they take."""
+        raise NotImplementedError
+
+    def settled(self, started: pl.DataFrame) -> pl.DataFrame:
+        """What selections have made of rows as it is kept; WHOSE is one of its groups."""
         raise NotImplementedError

@@ -1,8 +1,9 @@
 """AlikeAggregates: aggregates that differ only in the rows they take, folded in one go.
 
 A thousand queries of one kind are a thousand filters over the same stream, and one window, one
-set of functions. Filters of many are evaluated together, in one pass over the rows; the rows that
-each takes are laid one behind the other, and whose they are is one more column to group by:
+set of functions. Which rows pass which filter is found for all of them together (`filter_index`);
+which group and window a row is in, once. The rows that each takes are laid one behind the other,
+and whose they are is one more column to group by:
 
     region = 3          rows 0 4 9           whose  shop  wid   n
     region = 5      ─►  rows 2 4         ─►    17      1    6   2
@@ -21,28 +22,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids
-from penstock.kernel.aggregation.preaggregating import Preaggregating
-from penstock.kernel.aggregation.wid.bucket import WID_END, WID_START
-from penstock.kernel.expressions import compile_expression
+from penstock.kernel.aggregation.preaggregating import WHOSE, Preaggregating
 from penstock.kernel.operator import Operator
-from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Expression
 from penstock.optimizer.build import operator_of
 from penstock.optimizer.codec import canonical
 from penstock.optimizer.specs import BucketSpec, PaneStoreSpec, SelectSpec, Spec, WindowSpec
+from penstock.spark.exchange.filter_index import Condition, FilterIndex
 from penstock.spark.exchange.preaggregate import Preaggregate, aggregate_of
 from penstock.spark.exchange.row_query import through
 
-#: The column that says whose partial aggregates these are: the number of an operator.
-WHOSE = "__whose"
-#: Filters that are evaluated in one pass.
-FILTERS = 64
-#: Rows that are laid one behind the other before they are aggregated.
-LAID = 1 << 21
+#: Rows that are laid one behind the other before they are aggregated: few enough for a cache.
+LAID = 1 << 18
 
 _Kind: TypeAlias = tuple[str, ...]
 
@@ -62,20 +56,22 @@ class AlikeAggregates:
     def keys(self) -> tuple[str, ...]:
         return self.members[0].keys
 
-    def fold(self, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """What they keep of rows; tables of several have the column WHOSE."""
+    def fold(self, index: FilterIndex) -> pl.DataFrame | None:
+        """What they keep of rows, None: nothing; a table of several has the column WHOSE."""
         if len(self.members) == 1:
-            folded = self.members[0].fold(rows)
-            if folded is not None:
-                yield folded
-            return
-        rows = through(self._steps, rows)
+            return self.members[0].fold(index.rows)
+        rows = through(self._steps, index.rows)
+        if rows.height != index.rows.height:
+            index = FilterIndex(rows)  # some are in no window
         if not rows.height:
-            return
-        used = rows.select(self._columns)
-        for whose, index in _laid(self._taken(rows)):
-            laid = used[pl.Series(index)].with_columns(pl.Series(WHOSE, whose))
-            yield self._aggregate.preaggregated(laid)
+            return None
+        taken = (
+            (self.members[number].number, places)
+            for number, places in index.taken(self._conditions)
+        )
+        selections = self._aggregate.selections(rows)
+        tables = [selections.started(some) for some in _at_once(taken)]
+        return self._of_all.settled(pl.concat(tables)) if tables else None
 
     @cached_property
     def _steps(self) -> list[Operator]:
@@ -84,45 +80,30 @@ class AlikeAggregates:
         return [operator_of(step, ()) for step in others]
 
     @cached_property
-    def _filters(self) -> list[pl.Expr]:
-        return [compile_expression(_filter_of(member)) for member in self.members]
+    def _conditions(self) -> list[Condition]:
+        return [Condition(_filter_of(member)) for member in self.members]
 
     @cached_property
     def _aggregate(self) -> Preaggregating:
-        return aggregate_of(by_whose(self.members[0].spec))
+        return aggregate_of(self.members[0].spec)
 
     @cached_property
-    def _columns(self) -> list[str]:
-        return columns_of(self.members[0].spec)
-
-    def _taken(self, rows: pl.DataFrame) -> Iterator[tuple[int, Ids]]:
-        """By aggregate, the places of the rows that it takes."""
-        for first in range(0, len(self.members), FILTERS):
-            filters = self._filters[first : first + FILTERS]
-            masks = rows.select(each.alias(str(n)) for n, each in enumerate(filters))
-            for member, mask in zip(self.members[first:], masks.iter_columns(), strict=False):
-                places = np.flatnonzero(mask.fill_null(False).to_numpy())
-                if len(places):
-                    yield member.number, places
+    def _of_all(self) -> Preaggregating:
+        return aggregate_of(by_whose(self.members[0].spec))
 
 
-def _laid(taken: Iterable[tuple[int, Ids]]) -> Iterator[tuple[Ids, Ids]]:
-    """Places of rows one behind the other, and whose they are, so many at a time."""
+def _at_once(taken: Iterable[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
+    """Places of rows, and whose they are, so many at a time."""
     waiting: list[tuple[int, Ids]] = []
     count = 0
     for each in taken:
         waiting.append(each)
         count += len(each[1])
         if count >= LAID:
-            yield _together(waiting)
+            yield waiting
             waiting, count = [], 0
     if waiting:
-        yield _together(waiting)
-
-
-def _together(taken: Sequence[tuple[int, Ids]]) -> tuple[Ids, Ids]:
-    whose = np.repeat([number for number, _ in taken], [len(places) for _, places in taken])
-    return whose, np.concatenate([places for _, places in taken])
+        yield waiting
 
 
 def alike(aggregates: Iterable[Preaggregate]) -> tuple[AlikeAggregates, ...]:
@@ -157,21 +138,6 @@ def by_whose(spec: Spec) -> Spec:
     """The same aggregate for several, whose rows are told apart by one more column."""
     assert isinstance(spec, WindowSpec | PaneStoreSpec)
     return replace(spec, groups=(WHOSE, *spec.groups))
-
-
-def columns_of(spec: Spec) -> list[str]:
-    """The columns of rows that an aggregate looks at."""
-    if isinstance(spec, PaneStoreSpec):
-        aggregates, on = spec.aggregates, [spec.panes.on]
-    else:
-        assert isinstance(spec, WindowSpec)
-        aggregates, on = tuple(each for _, each in spec.results), [WID_START, WID_END]
-    return list(dict.fromkeys([*on, *spec.groups, *sorted(_read(aggregates))]))
-
-
-def _read(aggregates: Iterable[Aggregate]) -> set[str]:
-    expressions = (e for each in aggregates for e in (each.argument, each.by) if e is not None)
-    return {name for expression in expressions for name in expression.refs}
 
 
 def _filter_of(aggregate: Preaggregate) -> Expression:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from penstock.spark.exchange.alike_aggregates import AlikeAggregates
+from penstock.spark.exchange.filter_index import FilterIndex
 from penstock.spark.exchange.preaggregation import Preaggregation
 
 #: Rows that are aggregated at a time, once so many are there.
@@ -53,6 +54,8 @@ class Folding:
         if not self._waiting:
             return
         rows, self._waiting = pl.concat(self._waiting), []
+        index = FilterIndex(rows)
         for each in self._how.alike:
-            for table in each.fold(rows):
+            table = each.fold(index)
+            if table is not None:
                 yield Partials(each, table, rows.height)

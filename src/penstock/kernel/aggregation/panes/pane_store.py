@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, frame
+from penstock.kernel.aggregates.keys import code_integers
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
-from penstock.kernel.aggregation.preaggregating import Preaggregating
+from penstock.kernel.aggregation.preaggregating import Preaggregating, Selections
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
@@ -106,6 +107,17 @@ class PaneStore(Preaggregating):
         """What is kept of rows that have a time; it depends on no state, so anybody can make it."""
         prepared = self.aggregates.prepare(rows)
         return segment_of(*self.aggregates.started_by(prepared, self._numbers(rows), leading=True))
+
+    def selections(self, rows: pl.DataFrame) -> Selections:
+        prepared = self.aggregates.prepare(rows)
+        numbers = self._numbers(rows)
+        cells = self.aggregates.cells(prepared.to_dict(), code_integers(numbers), leading=True)
+        with_panes = prepared.with_columns(pl.Series(PANE, numbers))
+        return Selections(self.aggregates, with_panes, cells, (PANE,))
+
+    def settled(self, started: pl.DataFrame) -> pl.DataFrame:
+        columns = started.to_dict()
+        return segment_of(columns, columns.pop(PANE).to_numpy())
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is in a pane that is complete."""
