@@ -66,6 +66,8 @@ class GraphNode:
     def yields(self, consumer: GraphNode) -> bool:
         """Whether its output holds something unread by `consumer`."""
         if consumer.is_fork:
+            if not self.sinks:
+                return not self.output.empty  # what is kept is unread by some branch
             return any(self.yields(branch) for branch in consumer.consumers)
         return any(not cursor.empty for cursor in consumer.inputs if cursor.buffer is self.output)
 

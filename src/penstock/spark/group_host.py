@@ -186,7 +186,7 @@ class GroupHost:
             "newest": {name: state.newest for name, state in states.items()},
             "on_time_from": self.on_time_from(),
             "awaited": self._host.enabling.awaited(),
-            "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
+            "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
             "changed": self.changed,
         }

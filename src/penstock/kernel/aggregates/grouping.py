@@ -97,6 +97,8 @@ def frame(columns: Columns) -> pl.DataFrame:
 
 def concat(parts: Sequence[Columns | pl.DataFrame], names: Iterable[str]) -> dict[str, pl.Series]:
     """Columns of several tables, one table behind the other."""
+    if len(parts) == 1:
+        return {name: parts[0][name].rechunk() for name in names}
     return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in names}
 
 

@@ -31,7 +31,7 @@ from penstock.model.expressions import Expression
 from penstock.optimizer.build import operator_of
 from penstock.optimizer.codec import canonical
 from penstock.optimizer.specs import BucketSpec, PaneStoreSpec, SelectSpec, Spec, WindowSpec
-from penstock.spark.exchange.filter_index import Condition, FilterIndex
+from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.spark.exchange.preaggregate import Preaggregate, aggregate_of
 from penstock.spark.exchange.row_query import through
 

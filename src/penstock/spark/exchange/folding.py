@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from penstock.spark.exchange.alike_aggregates import AlikeAggregates
-from penstock.spark.exchange.filter_index import FilterIndex
+from penstock.kernel.expressions.filter_index import FilterIndex
 from penstock.spark.exchange.preaggregation import Preaggregation
 
 #: Rows that are aggregated at a time, once so many are there.

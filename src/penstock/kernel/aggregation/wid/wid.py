@@ -151,8 +151,10 @@ class WidAggregate(IdDriver, Preaggregating):
         if not taken:
             return None
         ranges, layers = stack(taken)
-        ranges, index = ranges.cut_at(bound)
-        ranges = self._merge(ranges, layers[index])
+        if (ranges.stop > bound).any():
+            ranges, index = ranges.cut_at(bound)
+            layers = layers[index]
+        ranges = self._merge(ranges, layers)
         below = ranges.start < bound
         if not below.all():
             rest = Segment(ranges.take(np.flatnonzero(~below)).segment())
