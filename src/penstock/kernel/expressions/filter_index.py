@@ -158,6 +158,8 @@ class FilterIndex:
 
     def taken(self, conditions: Sequence[Condition]) -> Iterator[tuple[int, Ids]]:
         """For each filter that any row passes, its number among these, and the rows' places."""
+        if not self.rows.height:
+            return
         others = list(range(len(conditions)))
         if len(conditions) >= WORTH_AN_ORDER:
             others = [n for n in others if not conditions[n].filter.columns]
@@ -168,9 +170,9 @@ class FilterIndex:
                         yield number, places
         for first in range(0, len(others), FILTERS):
             some = others[first : first + FILTERS]
-            masks = self.rows.select(conditions[n].compiled.alias(str(n)) for n in some)
-            for number, mask in zip(some, masks.iter_columns(), strict=True):
-                places = np.flatnonzero(mask.fill_null(False).to_numpy())
+            masks = _asked(self.rows, [conditions[n].compiled for n in some])
+            for number, mask in zip(some, masks, strict=True):
+                places = np.flatnonzero(mask)
                 if len(places):
                     yield number, places
 
@@ -184,14 +186,22 @@ class FilterIndex:
         if condition.rest is not None and len(places):
             names = sorted(condition.rest.refs)
             some = self.rows.select(names)[pl.Series(places)] if names else self.rows[places]
-            passed = some.select(condition.of_rest.alias("passed")).to_series()
-            places = places[passed.fill_null(False).to_numpy()]
+            [passed] = _asked(some, [condition.of_rest])
+            places = places[passed]
         return places
 
     def _column(self, name: str) -> _InOrder:
         if name not in self._columns:
             self._columns[name] = _InOrder(self.rows.get_column(name))
         return self._columns[name]
+
+
+def _asked(rows: pl.DataFrame, conditions: Sequence[pl.Expr]) -> list[npt.NDArray[np.bool_]]:
+    """For each condition, which rows pass; NULL does not."""
+    names = [f"__passed_{number}" for number in range(len(conditions))]
+    # Not `select`: what looks at no column would have one row.
+    found = rows.with_columns(**dict(zip(names, conditions, strict=True)))
+    return [found.get_column(name).fill_null(False).to_numpy() for name in names]
 
 
 def _size(spans: Iterable[tuple[int, int]]) -> int:
