@@ -157,7 +157,7 @@ class StreamInput:
         A reader that is neither told of nor among the others takes none of them: what it takes it
         would have been given.
         """
-        rows = self.generator.number(pl.concat(blocks))
+        rows = self.generator.number(pl.concat(blocks, rechunk=True))
         self.node.output.batch(Block(rows))
         filters: list[tuple[GraphNode, Condition]] = []
         for reader in self.node.readers:

@@ -89,7 +89,9 @@ def test_aggregates_that_differ_in_their_filters_send_one_table() -> None:
     found = messages(*(COUNT.format(f"= {n}") for n in range(5)))
     assert found[FOLDED] == 1 and found[FOR_OTHERS] == 0
     longer = COUNT.replace("10", "20")
-    assert messages(*(text.format(f"> {n}") for n in (1, 2) for text in (COUNT, longer)))[FOLDED] == 2
+    assert (
+        messages(*(text.format(f"> {n}") for n in (1, 2) for text in (COUNT, longer)))[FOLDED] == 2
+    )
 
 
 def test_beside_a_join_only_rows_that_it_takes_are_sent() -> None:

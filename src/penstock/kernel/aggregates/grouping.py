@@ -107,6 +107,21 @@ def take(columns: Columns, index: Ids) -> dict[str, pl.Series]:
     return {name: take_values(column, index) for name, column in columns.items()}
 
 
+def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers in as few bytes as hold them all: rows are picked faster out of a small table.
+
+    >>> narrowed(np.array([7, -300])).dtype
+    dtype('int16')
+    """
+    if numbers.dtype.kind != "i" or not len(numbers):
+        return numbers
+    least, most = int(numbers.min()), int(numbers.max())
+    for of in (np.int16, np.int32):
+        if np.iinfo(of).min <= least and most <= np.iinfo(of).max:
+            return numbers.astype(of)
+    return numbers
+
+
 def take_values(column: pl.Series, index: Ids) -> pl.Series:
     # NumPy does it here and now; Polars hands it to a pool of threads, which costs more than the
     # work where there is little of it.

@@ -7,13 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids, frame, take, take_values
+from penstock.kernel.aggregates.grouping import Ids, frame, narrowed, take, take_values
 from penstock.kernel.aggregates.keys import Codes, Groups
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.operator import Operator
 
 #: The column that says whose partial aggregates these are, where a table has those of several.
 WHOSE = "__whose"
+
+
+class Picked:
+    """A column of which rows are picked again and again."""
+
+    def __init__(self, column: pl.Series) -> None:
+        self._column = column
+        self.name = column.name
+        is_plain = column.dtype.is_integer() and not column.null_count()
+        self._numbers = narrowed(column.to_numpy()) if is_plain else None
+        self._of = column.to_numpy().dtype if is_plain else None
+
+    def of(self, rows: Ids) -> pl.Series:
+        if self._numbers is None:
+            return take_values(self._column, rows)
+        return pl.Series(self._numbers[rows].astype(self._of))
 
 
 class Selections:
@@ -27,22 +43,21 @@ class Selections:
         self, aggregates: AggregateSet, rows: pl.DataFrame, cells: Groups, places: Sequence[str]
     ) -> None:
         self._aggregates = aggregates
-        self._arguments = {name: rows.get_column(name) for name in aggregates.arguments}
+        self._arguments = [Picked(rows.get_column(name)) for name in aggregates.arguments]
         self._keys = {name: rows.get_column(name) for name in (*places, *aggregates.groups)}
-        self._cells = cells
+        self._cells, self._size = narrowed(cells.ids), cells.size
 
     def started(self, taken: Sequence[tuple[int, Ids]]) -> pl.DataFrame:
         """Partials of those rows that each takes: whose, and the places of the rows."""
-        cells = self._cells
         rows = np.concatenate([places for _, places in taken])
-        which = np.repeat(np.arange(len(taken)), [len(places) for _, places in taken])
-        codes = which * cells.size
-        codes += cells.ids[rows]
-        found = Codes(codes, len(taken) * cells.size).groups()
-        values = {name: take_values(column, rows) for name, column in self._arguments.items()}
+        firsts = np.arange(len(taken)) * self._size
+        codes = np.repeat(firsts, [len(places) for _, places in taken])
+        codes += self._cells[rows]
+        found = Codes(codes, len(taken) * self._size).groups()
+        values = {each.name: each.of(rows) for each in self._arguments}
         partials = self._aggregates.start_of(values, found)
         numbers = np.array([whose for whose, _ in taken])
-        whose = pl.Series(numbers[which[found.members]])
+        whose = pl.Series(numbers[codes[found.members] // self._size])
         return frame({WHOSE: whose, **take(self._keys, rows[found.members]), **partials})
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids
+from penstock.kernel.aggregates.grouping import Ids, narrowed
 from penstock.kernel.aggregation.panes.ranges import in_order
 from penstock.kernel.expressions import compile_expression
 from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction
@@ -217,18 +217,19 @@ class _InOrder:
         if column.null_count():
             self._valid = column.is_not_null().to_numpy()
             numbers = numbers.fill_null(0)
-        self._numbers = numbers.to_numpy()
+        self._whole: Ids = numbers.to_numpy()
+        self._numbers = narrowed(self._whole)
 
     @cached_property
     def _order(self) -> Ids:
         if self._valid is None:
-            return in_order(self._numbers)
+            return narrowed(in_order(self._whole))
         places = np.flatnonzero(self._valid)
-        return places[in_order(self._numbers[places])] if len(places) else places
+        return narrowed(places[in_order(self._whole[places])]) if len(places) else places
 
     @cached_property
     def _sorted(self) -> Ids:
-        return self._numbers[self._order]
+        return self._whole[self._order]
 
     def spans(self, within: Sequence[Interval]) -> list[tuple[int, int]]:
         """Where values of these intervals stand in the order."""
@@ -248,7 +249,13 @@ class _InOrder:
         numbers = self._numbers[places]
         found = np.zeros(len(places), dtype=np.bool_)
         for each in within:
-            found |= (numbers >= _fitting(each.least)) & (numbers <= _fitting(each.most))
+            # Most have one end only.
+            if each.least <= _LEAST:
+                found |= numbers <= _fitting(each.most)
+            elif each.most >= _MOST:
+                found |= numbers >= _fitting(each.least)
+            else:
+                found |= (numbers >= _fitting(each.least)) & (numbers <= _fitting(each.most))
         return found if self._valid is None else found & self._valid[places]
 
 

@@ -53,7 +53,7 @@ class Folding:
         """What is kept of the rows that are there."""
         if not self._waiting:
             return
-        rows, self._waiting = pl.concat(self._waiting), []
+        rows, self._waiting = pl.concat(self._waiting, rechunk=True), []
         index = FilterIndex(rows)
         for each in self._how.alike:
             table = each.fold(index)
