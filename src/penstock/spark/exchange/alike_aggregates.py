@@ -26,12 +26,12 @@ import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids
 from penstock.kernel.aggregation.preaggregating import WHOSE, Preaggregating
+from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.kernel.operator import Operator
 from penstock.model.expressions import Expression
 from penstock.optimizer.build import operator_of
 from penstock.optimizer.codec import canonical
 from penstock.optimizer.specs import BucketSpec, PaneStoreSpec, SelectSpec, Spec, WindowSpec
-from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.spark.exchange.preaggregate import Preaggregate, aggregate_of
 from penstock.spark.exchange.row_query import through
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from penstock.spark.exchange.alike_aggregates import AlikeAggregates
 from penstock.kernel.expressions.filter_index import FilterIndex
+from penstock.spark.exchange.alike_aggregates import AlikeAggregates
 from penstock.spark.exchange.preaggregation import Preaggregation
 
 #: Rows that are aggregated at a time, once so many are there.
