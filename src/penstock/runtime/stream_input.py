@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from penstock.errors import BadPunctuation
+from penstock.kernel.aggregates.grouping import take_rows
 from penstock.kernel.block import Block
 from penstock.kernel.conform import (
     Conformed,
@@ -172,7 +173,7 @@ class StreamInput:
         # As each of them would put out, found for all of them together.
         index = FilterIndex(rows)
         for number, places in index.taken([condition for _, condition in filters]):
-            filters[number][0].output.batch(Block(rows[np.sort(places)]))
+            filters[number][0].output.batch(Block(take_rows(rows, np.sort(places))))
 
     def _take_punctuation(self, rows: pl.DataFrame, answers: bool) -> None:
         """Note what rows say that are punctuation; who `answers` rejects those that are none."""

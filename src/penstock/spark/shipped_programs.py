@@ -11,6 +11,7 @@ runs it is over; what executors have fetched stays with them until they end.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,8 +48,7 @@ _MOST_EARLY = 16
 
 def packed_early(early: Preaggregation) -> bytes:
     """What tasks that read a stream compute of it, as it travels with their code."""
-    packed: bytes = _SERIALIZER.dumps(early)
-    return packed
+    return zlib.compress(_SERIALIZER.dumps(early))
 
 
 def unpacked_early(packed: bytes) -> Preaggregation:
@@ -56,7 +56,7 @@ def unpacked_early(packed: bytes) -> Preaggregation:
     if packed not in _EARLY:
         while len(_EARLY) >= _MOST_EARLY:
             del _EARLY[next(iter(_EARLY))]
-        _EARLY[packed] = _SERIALIZER.loads(packed)
+        _EARLY[packed] = _SERIALIZER.loads(zlib.decompress(packed))
     return _EARLY[packed]
 
 

@@ -127,4 +127,9 @@ def take_values(column: pl.Series, index: Ids) -> pl.Series:
     # work where there is little of it.
     if column.dtype.is_numeric() and not column.null_count():
         return pl.Series(column.to_numpy()[index])
-    return column.to_frame()[pl.Series(index.astype(np.uint32))].to_series()
+    return take_rows(column.to_frame(), index).to_series()
+
+
+def take_rows(rows: pl.DataFrame, index: Ids) -> pl.DataFrame:
+    """The same of a table; Polars looks at each number that is not its own kind of index."""
+    return rows[pl.Series(index.astype(np.uint32))]

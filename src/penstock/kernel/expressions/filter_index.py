@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids, narrowed
+from penstock.kernel.aggregates.grouping import Ids, narrowed, take_rows
 from penstock.kernel.aggregation.panes.ranges import in_order
 from penstock.kernel.expressions import compile_expression
 from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction
@@ -185,7 +185,7 @@ class FilterIndex:
                 places = places[self._column(name).holds(places, within)]
         if condition.rest is not None and len(places):
             names = sorted(condition.rest.refs)
-            some = self.rows.select(names)[pl.Series(places)] if names else self.rows[places]
+            some = take_rows(self.rows.select(names) if names else self.rows, places)
             [passed] = _asked(some, [condition.of_rest])
             places = places[passed]
         return places
