@@ -45,6 +45,7 @@ class Selections:
         self._aggregates = aggregates
         self._arguments = [Picked(rows.get_column(name)) for name in aggregates.arguments]
         self._keys = {name: rows.get_column(name) for name in (*places, *aggregates.groups)}
+        self.cells = cells
         self._cells, self._size = narrowed(cells.ids), cells.size
 
     def started(self, taken: Sequence[tuple[int, Ids]]) -> pl.DataFrame:
@@ -76,8 +77,11 @@ class Preaggregating(Operator):
         """What is kept of all rows together, of what is kept of some; it depends on no state."""
         raise NotImplementedError
 
-    def selections(self, rows: pl.DataFrame) -> Selections:
-        """Rows that are ready for it, and for others that keep the same of those they take."""
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
+        """Rows that are ready for it, and for others that keep the same of those they take.
+
+        `cells` are those of the rows, where another with the same groups and windows has them.
+        """
         raise NotImplementedError
 
     def settled(self, started: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,8 @@ from penstock.model.types import Type
 
 #: Filters that are evaluated in one pass, and how many make it worth while to put rows in order.
 FILTERS, WORTH_AN_ORDER = 64, 8
+#: Values within so many of each other are counted one by one.
+FEW_VALUES = 1 << 16
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE = (Type.TINYINT, Type.SMALLINT, Type.INT, Type.BIGINT)
@@ -233,9 +235,29 @@ class _InOrder:
 
     def spans(self, within: Sequence[Interval]) -> list[tuple[int, int]]:
         """Where values of these intervals stand in the order."""
+        if self._below is not None:
+            found = [(self._count(each.least), self._count(each.most + 1)) for each in within]
+            return [(start, stop) for start, stop in found if start < stop]
         starts = np.searchsorted(self._sorted, [_fitting(each.least) for each in within], "left")
         stops = np.searchsorted(self._sorted, [_fitting(each.most) for each in within], "right")
         return [(int(a), int(b)) for a, b in zip(starts, stops, strict=True) if a < b]
+
+    @cached_property
+    def _below(self) -> Ids | None:
+        """How many values lie below each, from the least on; None: they lie too far apart."""
+        values = self._whole if self._valid is None else self._whole[self._valid]
+        if not len(values):
+            return None
+        self._least, most = int(values.min()), int(values.max())
+        if most - self._least >= FEW_VALUES:
+            return None
+        counts = np.bincount(values - self._least)
+        return np.concatenate(([0], np.cumsum(counts)))
+
+    def _count(self, value: int) -> int:
+        """How many values lie below this one, where all lie close together."""
+        assert self._below is not None
+        return int(self._below[min(max(value - self._least, 0), len(self._below) - 1)])
 
     def places(self, spans: Sequence[tuple[int, int]]) -> Ids:
         """The rows that stand there."""

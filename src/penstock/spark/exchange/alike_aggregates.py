@@ -25,6 +25,7 @@ from typing import TypeAlias
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids
+from penstock.kernel.aggregates.keys import Groups
 from penstock.kernel.aggregation.preaggregating import WHOSE, Preaggregating
 from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.kernel.operator import Operator
@@ -39,6 +40,16 @@ from penstock.spark.exchange.row_query import through
 LAID = 1 << 18
 
 _Kind: TypeAlias = tuple[str, ...]
+
+
+class ReadBlock:
+    """Rows that are to be folded, and what is found out about them for one kind or another."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self.rows = rows
+        self.index = FilterIndex(rows)
+        #: By groups and windows, the rows with their windows, and the cells that they are in.
+        self.tagged: dict[_Kind, tuple[pl.DataFrame, Groups]] = {}
 
 
 @dataclass(frozen=True)
@@ -56,11 +67,13 @@ class AlikeAggregates:
     def keys(self) -> tuple[str, ...]:
         return self.members[0].keys
 
-    def fold(self, index: FilterIndex) -> pl.DataFrame | None:
+    def fold(self, block: ReadBlock) -> pl.DataFrame | None:
         """What they keep of rows, None: nothing; a table of several has the column WHOSE."""
         if len(self.members) == 1:
-            return self.members[0].fold(index.rows)
-        rows = through(self._steps, index.rows)
+            return self.members[0].fold(block.rows)
+        index, rows, cells = block.index, *block.tagged.get(self._where, (block.rows, None))
+        if cells is None:
+            rows = through(self._steps, rows)
         if rows.height != index.rows.height:
             index = FilterIndex(rows)  # some are in no window
         if not rows.height:
@@ -69,9 +82,19 @@ class AlikeAggregates:
             (self.members[number].number, places)
             for number, places in index.taken(self._conditions)
         )
-        selections = self._aggregate.selections(rows)
+        selections = self._aggregate.selections(rows, cells)
+        block.tagged[self._where] = (rows, selections.cells)
         tables = [selections.started(some) for some in _at_once(taken)]
         return self._of_all.settled(pl.concat(tables)) if tables else None
+
+    @cached_property
+    def _where(self) -> _Kind:
+        """What those have in common of whom a row is in the same group and window."""
+        spec, steps = self.members[0].spec, self.members[0].steps
+        assert isinstance(spec, WindowSpec | PaneStoreSpec)
+        others = (canonical(step) for step in steps if not isinstance(step, SelectSpec))
+        panes = (canonical(spec.panes),) if isinstance(spec, PaneStoreSpec) else ()
+        return (type(spec).__name__, *spec.groups, "by", *others, *panes)
 
     @cached_property
     def _steps(self) -> list[Operator]:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from penstock.kernel.expressions.filter_index import FilterIndex
-from penstock.spark.exchange.alike_aggregates import AlikeAggregates
+from penstock.spark.exchange.alike_aggregates import AlikeAggregates, ReadBlock
 from penstock.spark.exchange.preaggregation import Preaggregation
 
 #: Rows that are aggregated at a time, once so many are there.
@@ -54,8 +53,8 @@ class Folding:
         if not self._waiting:
             return
         rows, self._waiting = pl.concat(self._waiting, rechunk=True), []
-        index = FilterIndex(rows)
+        block = ReadBlock(rows)
         for each in self._how.alike:
-            table = each.fold(index)
+            table = each.fold(block)
             if table is not None:
                 yield Partials(each, table, rows.height)

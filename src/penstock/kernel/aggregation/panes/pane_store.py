@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, frame
-from penstock.kernel.aggregates.keys import code_integers
+from penstock.kernel.aggregates.keys import Groups, code_integers
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
@@ -108,10 +108,11 @@ class PaneStore(Preaggregating):
         prepared = self.aggregates.prepare(rows)
         return segment_of(*self.aggregates.started_by(prepared, self._numbers(rows), leading=True))
 
-    def selections(self, rows: pl.DataFrame) -> Selections:
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
         prepared = self.aggregates.prepare(rows)
         numbers = self._numbers(rows)
-        cells = self.aggregates.cells(prepared.to_dict(), code_integers(numbers), leading=True)
+        if cells is None:
+            cells = self.aggregates.cells(prepared.to_dict(), code_integers(numbers), leading=True)
         with_panes = prepared.with_columns(pl.Series(PANE, numbers))
         return Selections(self.aggregates, with_panes, cells, (PANE,))
 

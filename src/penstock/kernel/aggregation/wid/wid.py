@@ -84,10 +84,11 @@ class WidAggregate(IdDriver, Preaggregating):
         added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
         return self._merge(added, layers_of(added)).segment()
 
-    def selections(self, rows: pl.DataFrame) -> Selections:
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
         rows = self._prepared(rows)
-        start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
-        cells = self._cells(rows, start, stop, end_tells=self.window.equally_long)
+        if cells is None:
+            start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
+            cells = self._cells(rows, start, stop, end_tells=self.window.equally_long)
         return Selections(self.aggregates, rows, cells, (WID_START, WID_END))
 
     def settled(self, started: pl.DataFrame) -> pl.DataFrame:
