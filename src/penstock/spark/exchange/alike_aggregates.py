@@ -71,9 +71,8 @@ class AlikeAggregates:
         """What they keep of rows, None: nothing; a table of several has the column WHOSE."""
         if len(self.members) == 1:
             return self.members[0].fold(block.rows)
-        index, rows, cells = block.index, *block.tagged.get(self._where, (block.rows, None))
-        if cells is None:
-            rows = through(self._steps, rows)
+        index, known = block.index, block.tagged.get(self._where)
+        rows, cells = known or (through(self._steps, block.rows), None)
         if rows.height != index.rows.height:
             index = FilterIndex(rows)  # some are in no window
         if not rows.height:
