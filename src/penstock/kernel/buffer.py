@@ -170,6 +170,12 @@ class Cursor:
         """Unread rows and punctuation."""
         return self.rows + self.buffer._punctuation_in - self.punctuation_read
 
+    def pass_by(self) -> None:
+        """Leave out what is there, which is meant for other readers; nor does it count as read."""
+        self.rows_before += self.rows
+        while not self.empty:
+            self.take()
+
     def take(self, limit: int | None = None) -> Item:
         """The next punctuation, or the next rows: at most `limit`, up to the next punctuation."""
         if self.empty:

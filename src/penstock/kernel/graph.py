@@ -48,6 +48,15 @@ class GraphNode:
     def is_source(self) -> bool:
         return self.operator is None
 
+    @property
+    def readers(self) -> list[GraphNode]:
+        """The operators that read its output, directly or through a Fork."""
+        return [
+            reader
+            for each in self.consumers
+            for reader in (each.consumers if each.is_fork else (each,))
+        ]
+
     def more(self) -> bool:
         """Whether executing it would consume something."""
         if self.operator is None:
@@ -57,6 +66,8 @@ class GraphNode:
     def yields(self, consumer: GraphNode) -> bool:
         """Whether its output holds something unread by `consumer`."""
         if consumer.is_fork:
+            if not self.sinks:
+                return not self.output.empty  # what is kept is unread by some branch
             return any(self.yields(branch) for branch in consumer.consumers)
         return any(not cursor.empty for cursor in consumer.inputs if cursor.buffer is self.output)
 

@@ -98,6 +98,13 @@ def walk(plans: Iterable[PhysicalPlan]) -> list[PhysicalPlan]:
     return distinct(plans, lambda plan: plan.inputs)
 
 
+def head_of(plan: PhysicalPlan) -> PhysicalPlan:
+    """The operator at which rows of a source come in, of a plan that is a chain."""
+    while not isinstance(plan.inputs[0].spec, SourceSpec):
+        plan = plan.inputs[0]
+    return plan
+
+
 def rewritten(
     plans: Plans, change: Callable[[PhysicalPlan, PhysicalPlan], PhysicalPlan]
 ) -> dict[str, PhysicalPlan]:
@@ -126,6 +133,11 @@ class Program:
     options: Options
     asked: Mapping[str, str]
     reason: str = ""
+
+    @cached_property
+    def operators(self) -> list[PhysicalPlan]:
+        """Every distinct operator, inputs before consumers: by number, where tasks name them."""
+        return walk(self.plans.values())
 
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""

@@ -12,9 +12,13 @@ from penstock.model.timestamps import BEGINNING
 
 @dataclass
 class Folded:
-    """Rows that are on time, as an aggregate keeps them; `target` is the aggregate's name."""
+    """Rows that are on time, as an aggregate keeps them.
+
+    `target` is the aggregate's name, and `head` that of the operator at which its rows come in.
+    """
 
     target: str
+    head: str
     partials: pl.DataFrame
     rows: int
 
@@ -35,6 +39,8 @@ class Arrivals:
     ends: bool = False  # whether the run ends with this batch
     highest: dict[str, int] = field(default_factory=dict)  # of the stream's further times
     folded: list[Folded] = field(default_factory=list)
+    #: rows that were folded, for those whom they were not folded for
+    for_others: list[pl.DataFrame] = field(default_factory=list)
     #: late rows that went in where they were read: how many, and the oldest of them
     passed: list[tuple[int, int]] = field(default_factory=list)
     clocks: dict[str, int] = field(default_factory=dict)  # bounds on columns of stamps

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import lru_cache
 
 from penstock.catalog.catalog import Catalog
 from penstock.errors import DuplicateName, NotExecutable
 from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.places import names_files, would_read
-from penstock.io.storage.storage_path import same_place
+from penstock.io.storage.storage_path import resolved_place
 from penstock.model.streams import Origin, Stream
 from penstock.sql.parse.statements import Sink
 
@@ -25,17 +27,27 @@ def check_place(catalog: Catalog, name: str, sink: Sink, streams: Iterable[Strea
     place = _directory(sink)
     if place is None:
         return
+    mine, here = resolved_place(place), os.getcwd()
     others = [(entry.kind, entry.name, entry.sink) for entry in catalog.queries]
     others += [(entry.kind, entry.name, entry.late) for entry in catalog.streams]
     for kind, other, into in others:
         taken = None if into is None else _directory(into)
         if taken is None or other.lower() == name.lower():
             continue
-        if same_place(taken, place):
+        if _known_place(taken, here) == mine:
             raise DuplicateName(
                 f"{kind} `{other}` writes into `{sink.path}` already",
                 hint="name another directory after INTO",
             )
+
+
+@lru_cache(maxsize=1 << 14)
+def _known_place(path: str, here: str) -> str:
+    """Where a path leads from `here`, the current directory.
+
+    Asked once: every query that is declared is compared with all that were before it.
+    """
+    return resolved_place(path)
 
 
 def _directory(sink: Sink) -> str | None:

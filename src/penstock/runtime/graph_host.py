@@ -263,6 +263,18 @@ class GraphHost:
     def releases(self, query: str) -> Releases:
         """What lets the next row of a query out."""
         node = next(node for node in self.graph.nodes.values() if query in node.sinks)
+        return self._releases(node)
+
+    def releases_by_query(self) -> dict[str, Releases]:
+        """The same for all queries."""
+        found = {
+            query: self._releases(node)
+            for node in self.graph.nodes.values()
+            for query in node.sinks
+        }
+        return {query: found[query] for query in self._outputs}
+
+    def _releases(self, node: GraphNode) -> Releases:
         streams = {stream.node: name for name, stream in self.inputs.items()}
         return releases(node, streams, lambda name, on: self._stream(name).generator.bound_on(on))
 

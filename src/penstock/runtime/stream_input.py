@@ -13,13 +13,15 @@ to whoever collects them. What differs between hosts is when a bound counts:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from penstock.errors import BadPunctuation
+from penstock.kernel.aggregates.grouping import take_rows
 from penstock.kernel.block import Block
 from penstock.kernel.conform import (
     Conformed,
@@ -29,8 +31,10 @@ from penstock.kernel.conform import (
     lines_as_text,
     timeless_as_text,
 )
+from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.operator import Output
+from penstock.kernel.operators.select import Select
 from penstock.kernel.progress.arcs import ArcOutput
 from penstock.kernel.progress.generate import Generator
 from penstock.kernel.progress.late import LatePolicy, Split, is_ahead
@@ -147,6 +151,29 @@ class StreamInput:
             self._let_in(self._judged(rows))
         if arrived.punctuation:
             self._take_punctuation(pl.concat(arrived.punctuation), arrived.answers_for_punctuation)
+
+    def push_for_others(self, blocks: Sequence[pl.DataFrame], heads: Collection[str]) -> None:
+        """Take in rows that are on time, for all readers but `heads`, which have them already.
+
+        A reader that is neither told of nor among the others takes none of them: what it takes it
+        would have been given.
+        """
+        rows = self.generator.number(pl.concat(blocks, rechunk=True))
+        self.node.output.batch(Block(rows))
+        filters: list[tuple[GraphNode, Condition]] = []
+        for reader in self.node.readers:
+            if isinstance(reader.operator, Select):
+                if reader.name not in heads:
+                    filters.append((reader, reader.operator.condition))
+                    reader.absorbed += rows.height
+            elif reader.name not in heads:
+                continue
+            for cursor in reader.inputs:
+                cursor.pass_by()
+        # As each of them would put out, found for all of them together.
+        index = FilterIndex(rows)
+        for number, places in index.taken([condition for _, condition in filters]):
+            filters[number][0].output.batch(Block(take_rows(rows, np.sort(places))))
 
     def _take_punctuation(self, rows: pl.DataFrame, answers: bool) -> None:
         """Note what rows say that are punctuation; who `answers` rejects those that are none."""

@@ -81,6 +81,9 @@ class GroupHost:
         self._host.run()
         for name, each in arrived.items():
             self._absorb(name, each.folded)
+            if each.for_others:
+                heads = {folded.head for folded in each.folded}
+                inputs[name].push_for_others(each.for_others, heads)
         for name, each in arrived.items():
             inputs[name].close_batch(each)
         self._host.run()
@@ -183,7 +186,7 @@ class GroupHost:
             "newest": {name: state.newest for name, state in states.items()},
             "on_time_from": self.on_time_from(),
             "awaited": self._host.enabling.awaited(),
-            "releases": {name: self._host.releases(name).as_json() for name in self._host.queries},
+            "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
             "changed": self.changed,
         }

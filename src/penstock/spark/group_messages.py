@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import polars as pl
 from pyspark.sql import Row
 
+from penstock.kernel.aggregation.preaggregating import WHOSE
 from penstock.kernel.state import from_ipc, to_ipc
 from penstock.model.punctuation import Where, from_json
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
-from penstock.optimizer.physical import Program, walk
+from penstock.optimizer.physical import Program, head_of
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
 from penstock.spark.delivery.staging import stage, told_of
 from penstock.spark.exchange import exchange
+from penstock.spark.exchange.alike_aggregates import apart
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.hand_over import taken
 from penstock.spark.group_host import Answers, GroupHost
@@ -30,11 +33,10 @@ _OUTPUT = Row("g", "name", "kind", "rows", "payload")
 def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arrivals]:
     """The exchange's messages of one group and batch, by stream."""
     found = [Arrivals() for _ in program.streams]
-    operators = walk(program.plans.values())
+    #: By stream and number, what aggregates that are alike keep of rows.
+    folded: dict[tuple[int, int], list[tuple[int, pl.DataFrame]]] = {}
     # In one order, the same on every replay, however Spark has mixed them.
-    for message in sorted(
-        messages, key=lambda each: (each.stream, each.task, each.seq, each.payload or b"")
-    ):
+    for message in sorted(messages, key=_place):
         if message.stream == CONTROL:
             _take_punctuation(program, found, json.loads(message.payload))
             continue
@@ -56,8 +58,11 @@ def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arr
                 if figures["late"]:
                     arrived.passed.append((figures["late"], figures["oldest"]))
             case exchange.FOLDED:
-                target = operators[message.newest]
-                arrived.folded.append(Folded(target.id, taken(message.payload), message.rows))
+                table = (message.rows, taken(message.payload))
+                folded.setdefault((message.stream, message.newest), []).append(table)
+            case exchange.FOR_OTHERS:
+                stream = program.streams[message.stream]
+                arrived.for_others.append(whole(taken(message.payload), stream))
             case exchange.STREAM_PROGRESS:
                 arrived.newest = max(arrived.newest, int(message.newest))
                 arrived.rows += int(message.rows)
@@ -67,7 +72,30 @@ def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arr
             case _:
                 stream = program.streams[message.stream]
                 arrived.blocks.append(whole(taken(message.payload), stream))
+    for (number, operator), tables in folded.items():
+        found[number].folded += _folded(program, operator, tables)
     return found
+
+
+def _place(message: exchange.Message) -> tuple[int, int, int, int, bytes]:
+    """Where a message stands among those of its group and batch."""
+    newest = message.newest if message.seq == exchange.FOR_OTHERS else 0
+    return message.stream, message.task, message.seq, newest, message.payload or b""
+
+
+def _folded(
+    program: Program, number: int, tables: Sequence[tuple[int, pl.DataFrame]]
+) -> Iterator[Folded]:
+    """What aggregates keep of rows that the exchange has folded, of one or of several."""
+    operators = program.operators
+    if WHOSE not in tables[0][1].columns:
+        target = operators[number]
+        yield from (Folded(target.id, head_of(target).id, table, rows) for rows, table in tables)
+        return
+    rows = sum(rows for rows, _ in tables)
+    for which, part in apart([table for _, table in tables], operators[number].spec):
+        target = operators[which]
+        yield Folded(target.id, head_of(target).id, part, rows)
 
 
 def _take_punctuation(program: Program, found: list[Arrivals], message: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ runs it is over; what executors have fetched stays with them until they end.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,6 +39,25 @@ class ShippedProgram:
 
     program: Program
     early: Mapping[str, Preaggregation]
+
+
+#: What came with the code of tasks, as it came; that of a pipeline is the same in every batch.
+_EARLY: dict[bytes, Preaggregation] = {}
+_MOST_EARLY = 16
+
+
+def packed_early(early: Preaggregation) -> bytes:
+    """What tasks that read a stream compute of it, as it travels with their code."""
+    return zlib.compress(_SERIALIZER.dumps(early))
+
+
+def unpacked_early(packed: bytes) -> Preaggregation:
+    """The same in a task: unpacked once in a worker's life, with all that was made of it."""
+    if packed not in _EARLY:
+        while len(_EARLY) >= _MOST_EARLY:
+            del _EARLY[next(iter(_EARLY))]
+        _EARLY[packed] = _SERIALIZER.loads(zlib.decompress(packed))
+    return _EARLY[packed]
 
 
 def ship(context: SparkContext, name: str, shipped: ShippedProgram) -> None:

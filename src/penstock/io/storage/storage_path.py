@@ -163,10 +163,10 @@ def at_hand(text: str) -> Iterator[str]:
         yield str(copy)
 
 
-def same_place(one: str, other: str) -> bool:
-    """Whether two paths name one directory, however they are written.
+def resolved_place(path: str) -> str:
+    """A path as it is written for one directory, however it was given.
 
-    >>> same_place("a/../b", "./b"), same_place("s3a://x/b/", "s3a://x/b"), same_place("b", "c")
-    (True, True, False)
+    >>> resolved_place("a/../b") == resolved_place("./b"), resolved_place("s3a://x/b/")
+    (True, 's3a://x/b')
     """
-    return str(storage_path(one).resolve()) == str(storage_path(other).resolve())
+    return str(storage_path(path).resolve())

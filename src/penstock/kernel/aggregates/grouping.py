@@ -97,6 +97,8 @@ def frame(columns: Columns) -> pl.DataFrame:
 
 def concat(parts: Sequence[Columns | pl.DataFrame], names: Iterable[str]) -> dict[str, pl.Series]:
     """Columns of several tables, one table behind the other."""
+    if len(parts) == 1:
+        return {name: parts[0][name].rechunk() for name in names}
     return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in names}
 
 
@@ -105,9 +107,29 @@ def take(columns: Columns, index: Ids) -> dict[str, pl.Series]:
     return {name: take_values(column, index) for name, column in columns.items()}
 
 
+def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers in as few bytes as hold them all: rows are picked faster out of a small table.
+
+    >>> narrowed(np.array([7, -300])).dtype
+    dtype('int16')
+    """
+    if numbers.dtype.kind != "i" or not len(numbers):
+        return numbers
+    least, most = int(numbers.min()), int(numbers.max())
+    for of in (np.int16, np.int32):
+        if np.iinfo(of).min <= least and most <= np.iinfo(of).max:
+            return numbers.astype(of)
+    return numbers
+
+
 def take_values(column: pl.Series, index: Ids) -> pl.Series:
     # NumPy does it here and now; Polars hands it to a pool of threads, which costs more than the
     # work where there is little of it.
     if column.dtype.is_numeric() and not column.null_count():
         return pl.Series(column.to_numpy()[index])
-    return column.to_frame()[pl.Series(index.astype(np.uint32))].to_series()
+    return take_rows(column.to_frame(), index).to_series()
+
+
+def take_rows(rows: pl.DataFrame, index: Ids) -> pl.DataFrame:
+    """The same of a table; Polars looks at each number that is not its own kind of index."""
+    return rows[pl.Series(index.astype(np.uint32))]

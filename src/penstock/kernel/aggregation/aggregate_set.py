@@ -73,8 +73,11 @@ class AggregateSet:
 
     def start(self, rows: pl.DataFrame, groups: Grouping) -> dict[str, pl.Series]:
         """Partials of prepared rows, one per group."""
-        values = {name: rows.get_column(name) for name in self.arguments}
-        return self._named(part.start(values, groups) for part in self.parts)
+        return self.start_of({name: rows.get_column(name) for name in self.arguments}, groups)
+
+    def start_of(self, arguments: Columns, groups: Grouping) -> dict[str, pl.Series]:
+        """The same of what the functions are of."""
+        return self._named(part.start(arguments, groups) for part in self.parts)
 
     def merge(self, partials: Columns, groups: Grouping) -> dict[str, pl.Series]:
         """Partials of partials, one per group."""

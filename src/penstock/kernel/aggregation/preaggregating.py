@@ -2,9 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import polars as pl
 
+from penstock.kernel.aggregates.grouping import Ids, frame, narrowed, take, take_values
+from penstock.kernel.aggregates.keys import Codes, Groups
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.operator import Operator
+
+#: The column that says whose partial aggregates these are, where a table has those of several.
+WHOSE = "__whose"
+
+
+class Picked:
+    """A column of which rows are picked again and again."""
+
+    def __init__(self, column: pl.Series) -> None:
+        self._column = column
+        self.name = column.name
+        is_plain = column.dtype.is_integer() and not column.null_count()
+        self._numbers = narrowed(column.to_numpy()) if is_plain else None
+        self._of = column.to_numpy().dtype if is_plain else None
+
+    def of(self, rows: Ids) -> pl.Series:
+        if self._numbers is None:
+            return take_values(self._column, rows)
+        return pl.Series(self._numbers[rows].astype(self._of))
+
+
+class Selections:
+    """Rows of which several aggregates take some each; they differ in nothing else.
+
+    `rows` are prepared, `cells` the groups of all of them with what else keeps partials apart, and
+    `places` are columns that a cell has beside its groups.
+    """
+
+    def __init__(
+        self, aggregates: AggregateSet, rows: pl.DataFrame, cells: Groups, places: Sequence[str]
+    ) -> None:
+        self._aggregates = aggregates
+        self._arguments = [Picked(rows.get_column(name)) for name in aggregates.arguments]
+        self._keys = {name: rows.get_column(name) for name in (*places, *aggregates.groups)}
+        self.cells = cells
+        self._cells, self._size = narrowed(cells.ids), cells.size
+
+    def started(self, taken: Sequence[tuple[int, Ids]]) -> pl.DataFrame:
+        """Partials of those rows that each takes: whose, and the places of the rows."""
+        rows = np.concatenate([places for _, places in taken])
+        firsts = np.arange(len(taken)) * self._size
+        codes = np.repeat(firsts, [len(places) for _, places in taken])
+        codes += self._cells[rows]
+        found = Codes(codes, len(taken) * self._size).groups()
+        values = {each.name: each.of(rows) for each in self._arguments}
+        partials = self._aggregates.start_of(values, found)
+        numbers = np.array([whose for whose, _ in taken])
+        whose = pl.Series(numbers[codes[found.members] // self._size])
+        return frame({WHOSE: whose, **take(self._keys, rows[found.members]), **partials})
 
 
 class Preaggregating(Operator):
@@ -16,4 +71,19 @@ class Preaggregating(Operator):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late."""
+        raise NotImplementedError
+
+    def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """What is kept of all rows together, of what is kept of some; it depends on no state."""
+        raise NotImplementedError
+
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
+        """Rows that are ready for it, and for others that keep the same of those they take.
+
+        `cells` are those of the rows, where another with the same groups and windows has them.
+        """
+        raise NotImplementedError
+
+    def settled(self, started: pl.DataFrame) -> pl.DataFrame:
+        """What selections have made of rows as it is kept; WHOSE is one of its groups."""
         raise NotImplementedError

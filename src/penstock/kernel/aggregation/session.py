@@ -87,7 +87,7 @@ class SessionAggregate(WindowDriver, Preaggregating):
 
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add pieces of rows, none of which is late."""
-        self.state.pieces.append(folded, self._level)
+        self.state.pieces.append(folded, self.merged)
 
     def _close(self, received: int, bound: int) -> pl.DataFrame | None:
         return self._ended(self.state.pieces.take_below(self._horizon(bound)))
@@ -167,7 +167,7 @@ class SessionAggregate(WindowDriver, Preaggregating):
         keys = [code_column(columns[name]) for name in self._further]
         return combine((Codes(sessions.ids, sessions.size), *keys), len(sessions.ids)).groups()
 
-    def _level(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    def merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(segments)
         sessions = self._sessions_of(rows)
         cells = self._cells(rows.to_dict(), sessions.groups)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.kernel.block import Block
-from penstock.kernel.expressions import compile_expression
+from penstock.kernel.expressions.filter_index import Condition
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.passing import Passing
 from penstock.kernel.progress.release import Times, Waiting
@@ -20,10 +20,10 @@ class Select(Passing):
 
     def __init__(self, predicate: Expression) -> None:
         super().__init__()
-        self._predicate = compile_expression(predicate)
+        self.condition = Condition(predicate)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        out.batch(Block(block.rows.filter(self._predicate)))
+        out.batch(Block(block.rows.filter(self.condition.compiled)))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         return (Waiting((), times, certain=False),)

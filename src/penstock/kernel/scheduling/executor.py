@@ -125,7 +125,11 @@ class Executor:
     def _count_turn(self, at: Control, branch: GraphNode) -> None:
         fork = at.rows[0].state.operator
         if isinstance(fork, Fork):
-            fork.turn = [row.succ for row in at.rows].index(branch) + 1
+            # Where it looked first, mostly: of a thousand branches each has its turn.
+            turn = fork.turn % len(at.rows)
+            if at.rows[turn].succ is not branch:
+                turn = [row.succ for row in at.rows].index(branch)
+            fork.turn = turn + 1
 
     def _serve_units(self) -> GraphNode | None:
         units = self.table.entries

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from penstock.errors import PenstockBug
@@ -115,9 +116,10 @@ def encore(at: Control) -> Execute | None:
 def serve(at: Control) -> Execute | None:
     assert isinstance(at.node.operator, Fork)
     turn = at.node.operator.turn % len(at.rows)
-    for row in at.rows[turn:] + at.rows[:turn]:
-        if row.succ is not None and at.node.yields(row.succ):
-            return Execute(row.succ)
+    for place in chain(range(turn, len(at.rows)), range(turn)):
+        succ = at.rows[place].succ
+        if succ is not None and at.node.yields(succ):
+            return Execute(succ)
     return None
 
 

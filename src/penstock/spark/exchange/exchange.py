@@ -25,9 +25,11 @@ Messages of the exchange have one shape, whatever the stream:
 are punctuation (PUNCTUATED BY) go to every group; one of them answers for those that are refused.
 
 Rows may be aggregated here already (`preaggregation`). Then a message is like that of a block, with
-FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload;
-`rows` is how many rows are in them, shared out to the groups. Results of queries that look at
-single rows may even be written here; STAGED_RESULTS says to which files. Where messages go to the
+FOLDED for a number, the number of the aggregate as `newest`, and the partial aggregates as payload,
+those of others that are alike among them (`alike_aggregates`); `rows` is how many rows are in them,
+shared out to the groups. Rows that others read, too, are FOR_OTHERS then, in the order of `newest`.
+Results of queries that look at single rows may even be written here; STAGED_RESULTS says to which
+files. Where messages go to the
 driver, since there are only such queries (`spark/rows/`), RESULTS are results themselves, with the
 query's place among those of the stream as `newest`, and FIGURES is JSON: how many late rows went in
 here and the oldest of them, and the rows that each operator has read and put out.
@@ -36,7 +38,7 @@ here and the oldest of them, and the rows that each operator has read and put ou
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -50,13 +52,14 @@ from penstock.kernel.state import to_ipc
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
+from penstock.spark.exchange.folding import Folding, Partials
 from penstock.spark.exchange.hand_over import HandOver
-from penstock.spark.exchange.preaggregation import Preaggregate, Preaggregation
+from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
 from penstock.spark.placement.partitioning import PartitionKeys
-from penstock.spark.shipped_programs import shipped
+from penstock.spark.shipped_programs import packed_early, shipped, unpacked_early
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, texts
 from penstock.spark.sources.direct_files import PATH, read_file
 from penstock.spark.sources.narrow_reading import Needed
@@ -67,7 +70,7 @@ GROUP = "penstock_group"
 NOW = "penstock_now"
 #: Where a block has its number.
 STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
-FOLDED, STAGED_RESULTS, RESULTS, FIGURES = -5, -6, -7, -8
+FOLDED, STAGED_RESULTS, RESULTS, FIGURES, FOR_OTHERS = -5, -6, -7, -8, -9
 #: Spark handles many messages of a few megabytes better than one of hundreds.
 ROWS_PER_MESSAGE = 1 << 18
 #: The column of the foremost timestamps.
@@ -115,6 +118,11 @@ class Packer:
     groups: Sequence[int]
     preaggregation: Preaggregation = _NONE
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Filters of a thousand queries take seconds to compile, and every task gets its own code.
+        early = packed_early(self.preaggregation)
+        return _unpacked, (self.number, self.stream, self.keys, self.groups, early)
+
     def __call__(self, batches: Batches) -> Batches:
         from pyspark import TaskContext
 
@@ -141,6 +149,7 @@ class Packer:
         since = how.on_time_from(told, self.stream.name)
         hand_over = HandOver(told)
         results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
+        folding = Folding(how, len(self.stream.arriving))
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         further = [time.column for time in self.stream.further]
@@ -168,14 +177,32 @@ class Packer:
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
             if since < END and rows.height >= how.least:
-                rows, folded = self._folded(rows, task, since, results, hand_over)
-                # Where a task's rows do not become fewer, those that follow will not either.
-                since = END if folded is None else since
-                yield from folded or ()
+                left, ready = self._ready(rows, since, results)
+                if folding.take(ready):
+                    rows = left
+                    yield from self._shared_out(folding.full(), task, hand_over.payload)
+                    yield from self._served(results, ready, task)
+                    others = how.others.rows(ready)
+                    others = others if needed is None else needed.of(others, self.stream)
+                    for group, part in self._parts(others, task, self.keys):
+                        yield _message(
+                            group,
+                            self.number,
+                            task,
+                            FOR_OTHERS,
+                            part,
+                            newest=seq,
+                            payload=hand_over.payload,
+                        )
+                        seq += 1
+                else:
+                    # Where a task's rows do not become fewer, those that follow will not either.
+                    since = END
             sent = rows if needed is None else needed.of(rows, self.stream)
             for group, part in self._parts(sent, task, self.keys):
                 yield _message(group, self.number, task, seq, part, payload=hand_over.payload)
                 seq += 1
+        yield from self._shared_out(folding.rest(), task, hand_over.payload)
         reach("exchange.packed")
         if count:
             payload = to_ipc(foremost.to_frame()) if foremost.len() else None
@@ -236,36 +263,19 @@ class Packer:
             for (place,), part in parts.items():
                 yield self.groups[place], part
 
-    def _folded(
-        self,
-        rows: pl.DataFrame,
-        task: int,
-        since: int,
-        results: RowResults,
-        hand_over: HandOver,
-    ) -> tuple[pl.DataFrame, list[pa.RecordBatch] | None]:
-        """Rows that are sent as they are, and messages of what the others come to; None: many."""
-        times, how = rows.get_column(str(self.stream.timestamp)), self.preaggregation
+    def _ready(
+        self, rows: pl.DataFrame, since: int, results: RowResults
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Rows that must be looked at in the groups, and those that are on time."""
+        times = rows.get_column(str(self.stream.timestamp))
         times = times.cast(pl.Int64)  # which holds all bounds
         first = BEGINNING if results.passes_late else since
         is_ready = ((times >= first) & (times < END)).fill_null(False)
         if first < since:
             results.note_late(times.filter(is_ready & (times < since)))
-        whole = is_ready.all()
-        left, ready = (
-            (rows.clear(), rows) if whole else (rows.filter(~is_ready), rows.filter(is_ready))
-        )
-        messages: list[pa.RecordBatch] = []
-        for number, piece in enumerate(how.pieces(ready)):
-            found = [aggregate.fold(piece) for aggregate in how.aggregates]
-            if not number and not how.pays(piece.height, len(self.stream.arriving), found):
-                return rows, None
-            for aggregate, partials in zip(how.aggregates, found, strict=True):
-                messages += self._shared_out(
-                    aggregate, partials, piece.height, task, hand_over.payload
-                )
-            messages += self._served(results, piece, task)
-        return left, messages
+        if is_ready.all():
+            return rows.clear(), rows
+        return rows.filter(~is_ready), rows.filter(is_ready)
 
     def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Batches:
         """Results of queries that look at single rows, for some group or the driver to hand on."""
@@ -279,22 +289,15 @@ class Packer:
                 which = names.index(query)
                 yield _message(group, self.number, task, RESULTS, part, newest=which)
 
-    def _shared_out(
-        self,
-        aggregate: Preaggregate,
-        partials: pl.DataFrame | None,
-        rows: int,
-        task: int,
-        payload: Payload,
-    ) -> Batches:
-        """Partial aggregates of so many rows to the groups they belong to."""
-        if partials is None:
-            return
-        left, of = rows, partials.height
-        for group, part in self._parts(partials, task, aggregate.keys):
-            share = left if part.height == of else round(left * part.height / of)
-            left, of = left - share, of - part.height
-            yield _message(group, self.number, task, FOLDED, part, share, aggregate.number, payload)
+    def _shared_out(self, folded: Iterable[Partials], task: int, payload: Payload) -> Batches:
+        """Partial aggregates to the groups they belong to."""
+        for aggregates, partials, rows in folded:
+            left, of = rows, partials.height
+            for group, part in self._parts(partials, task, aggregates.keys):
+                share = left if part.height == of else round(left * part.height / of)
+                left, of = left - share, of - part.height
+                number = aggregates.number
+                yield _message(group, self.number, task, FOLDED, part, share, number, payload)
 
     def _told(
         self, task: int, seq: int, newest: int, rows: int, payload: bytes | None = None
@@ -309,6 +312,12 @@ class Packer:
             yield _message(
                 group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height
             )
+
+
+def _unpacked(
+    number: int, stream: Stream, keys: PartitionKeys, groups: Sequence[int], early: bytes
+) -> Packer:
+    return Packer(number, stream, keys, groups, unpacked_early(early))
 
 
 def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -6,9 +6,12 @@ gets what its aggregate would have kept. That takes an aggregate whose rows come
 stream, through operators that look at single rows; its functions must not depend on the order of
 rows, and keep little, or each different value once, as count(DISTINCT x) does.
 
-All readers of a stream must be such aggregates, or queries whose results tasks may write
-(`row_query`): else rows are sent anyway. Whether it pays is seen when the first rows of a task were
-aggregated. Either way the result is the same, so tasks decide for themselves.
+Aggregates that differ only in the rows they take are computed together (`alike_aggregates`). Other
+readers of the stream get rows, those that any of them takes (`other_readers`), and so does an
+aggregate behind an operator that one of them reads, too. Queries over single rows must be such
+whose results tasks may write (`row_query`): else all rows are sent anyway. Whether it pays is seen
+when the first rows of a task were aggregated. Either way the result is the same, so tasks decide
+for themselves.
 
 Only rows that are surely on time may be aggregated: the others must be looked at one by one, where
 the bound is known. A task is told by the driver from which time on that holds (`control/told.py`),
@@ -17,21 +20,18 @@ as groups have reported it after the batch before; told nothing, it sends all ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from penstock.kernel.aggregation.preaggregating import Preaggregating
-from penstock.kernel.operator import Operator
 from penstock.model.expressions import Ref
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
-from penstock.optimizer.build import operator_of
-from penstock.optimizer.physical import PhysicalPlan, Program, walk
+from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.specs import (
     BucketSpec,
     PaneStoreSpec,
@@ -45,7 +45,15 @@ from penstock.optimizer.specs import (
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used
 from penstock.spark.control.told import Told
-from penstock.spark.exchange.row_query import RowQuery, RowStep, through
+from penstock.spark.exchange.alike_aggregates import AlikeAggregates, alike
+from penstock.spark.exchange.other_readers import (
+    NOBODY,
+    OtherReaders,
+    can_be_others,
+    other_readers,
+)
+from penstock.spark.exchange.preaggregate import Preaggregate
+from penstock.spark.exchange.row_query import RowQuery, RowStep
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.sources.narrow_reading import Needed, columns_needed
 from penstock.windows import Session, Sliding
@@ -58,35 +66,8 @@ SAMPLE, LEAST = 1 << 16, 1 << 12
 #: How many rows must become one, on average, and how many values in rows one value in a set. A row
 #: of partial aggregates is wide and merged column by column; a value in a set is only moved.
 GAIN, GAIN_OF_SETS = 4, 2
-
-
-@dataclass(frozen=True)
-class Preaggregate:
-    """An aggregate that reads a stream, and the operators in front of it.
-
-    `number` is its place among the operators of the program; `keys` are the columns, among its
-    groups, that the stream is partitioned by.
-    """
-
-    number: int
-    spec: Spec
-    steps: tuple[Spec, ...]
-    keys: tuple[str, ...]
-
-    @cached_property
-    def _operators(self) -> list[Operator]:
-        return [operator_of(step, ()) for step in self.steps]
-
-    @cached_property
-    def _aggregate(self) -> Preaggregating:
-        operator = operator_of(self.spec, ())
-        assert isinstance(operator, Preaggregating)
-        return operator
-
-    def fold(self, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """What the aggregate keeps of rows; None: nothing."""
-        rows = through(self._operators, rows)
-        return self._aggregate.preaggregated(rows) if rows.height else None
+#: Of so many aggregates it is tried, at most.
+ASKED = 16
 
 
 @dataclass(frozen=True)
@@ -98,6 +79,7 @@ class Preaggregation:
     """
 
     aggregates: tuple[Preaggregate, ...] = ()
+    others: OtherReaders = NOBODY
     queries: tuple[RowQuery, ...] = ()
     sample: int = SAMPLE
     least: int = LEAST
@@ -120,18 +102,21 @@ class Preaggregation:
             return None
         return Needed(self.columns, since)
 
-    def pieces(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
-        """Rows as they are to be aggregated: a few, and, if that pays, the rest."""
-        if not self.aggregates:
-            return [rows] if rows.height else []
-        return [part for part in (rows[: self.sample], rows[self.sample :]) if part.height]
+    @cached_property
+    def alike(self) -> tuple[AlikeAggregates, ...]:
+        """The aggregates, those together that differ only in the rows they take."""
+        return alike(self.aggregates)
 
-    def pays(self, rows: int, width: int, folded: Iterable[pl.DataFrame | None]) -> bool:
-        """Whether it was worth while to aggregate so many rows of so many columns."""
-        sent = [partials for partials in folded if partials is not None]
+    def pays(self, rows: pl.DataFrame, width: int) -> bool:
+        """Whether it is worth while to aggregate rows of so many columns, by the first of them."""
+        piece = rows[: self.sample]
+        asked = self.aggregates[:: -(-len(self.aggregates) // ASKED)]
+        sent = [folded for each in asked if (folded := each.fold(piece)) is not None]
+        # Each aggregate would have to look at every row; of a set, all values are sent.
         of_rows = sum(partials.height for partials in sent) * self.gain
-        of_sets = sum(map(_values_in_lists, sent)) * self.gain_of_sets
-        return of_rows <= rows and of_sets <= rows * width
+        of_sets = sum(map(_values_in_lists, sent)) * self.gain_of_sets * len(self.aggregates)
+        height = piece.height * len(asked)
+        return of_rows <= height and of_sets <= height * width
 
 
 def _values_in_lists(partials: pl.DataFrame) -> int:
@@ -167,7 +152,7 @@ def preaggregations(
     program: Program, keys: Mapping[str, PartitionKeys]
 ) -> dict[str, Preaggregation]:
     """For each stream of which it holds, the aggregates and queries that are all of its readers."""
-    plans = walk(program.plans.values())
+    plans = program.operators
     numbers = {plan: number for number, plan in enumerate(plans)}
     readers: dict[PhysicalPlan, list[PhysicalPlan]] = {plan: [] for plan in plans}
     for plan in plans:
@@ -186,23 +171,33 @@ def preaggregations(
         if stream.name in numbered:
             continue  # rows get their numbers in the groups
         sources = [p for p in plans if _is_source(p.spec, stream)]
-        chains = [
-            chain
-            for source in sources
-            for chain in _chains(source, readers, results, stream, keys[stream.name])
-        ]
-        if None in chains:
+        aggregates, queries, others = [], [], []
+        for source in sources:
+            names = {name: name for name in (*(keys[stream.name] or ()), str(stream.timestamp))}
+            for head in readers[source]:
+                mine = list(_chains(head, readers, results, names, stream, keys[stream.name]))
+                if None in mine:
+                    others.append(head)
+                    continue
+                for plan, steps, by in filter(None, mine):
+                    if isinstance(plan.spec, ProjectSpec):
+                        of = results[plan]
+                        queries += [RowQuery(n, program.queries[n].schema, steps) for n in of]
+                    else:
+                        specs = tuple(step.spec for step in steps)
+                        aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, by))
+        if any(source in results for source in sources):
+            continue  # only a projection has the columns of the query, and no others
+        if others and not can_be_others(stream, others, aggregates):
             continue
-        aggregates, queries = [], []
-        for plan, steps, mine in filter(None, chains):
-            if isinstance(plan.spec, ProjectSpec):
-                names = results[plan]
-                queries += [RowQuery(n, program.queries[n].schema, steps) for n in names]
-            else:
-                specs = tuple(step.spec for step in steps)
-                aggregates.append(Preaggregate(numbers[plan], plan.spec, specs, mine))
         found[stream.name] = Preaggregation(
-            tuple(aggregates), tuple(queries), SAMPLE, LEAST, GAIN, GAIN_OF_SETS
+            tuple(aggregates),
+            other_readers(others),
+            tuple(queries),
+            SAMPLE,
+            LEAST,
+            GAIN,
+            GAIN_OF_SETS,
         )
     return found
 
@@ -218,30 +213,33 @@ def _is_source(spec: Spec, stream: Stream) -> bool:
 
 
 def _chains(
-    source: PhysicalPlan,
+    head: PhysicalPlan,
     readers: Mapping[PhysicalPlan, Sequence[PhysicalPlan]],
     results: Mapping[PhysicalPlan, Sequence[str]],
+    names: Mapping[str, str],
     stream: Stream,
     keys: PartitionKeys,
 ) -> Iterator[Chain | None]:
-    """The aggregates and results behind a source; None where there is something else."""
-    names = {name: name for name in (*(keys or ()), str(stream.timestamp))}
-    # A plan, the operators up to it, and what keys and time are called behind it, if they are.
-    open_: list[tuple[PhysicalPlan, tuple[RowStep, ...], dict[str, str] | None]] = [
-        (source, (), names)
+    """The aggregates and results behind a reader of a source; None where there is something else.
+
+    `names` is what keys and time are called in the source.
+    """
+    # A plan, the operators in front of it, and what keys and time are called there, if they are.
+    open_: list[tuple[PhysicalPlan, tuple[RowStep, ...], Mapping[str, str] | None]] = [
+        (head, (), names)
     ]
     while open_:
         plan, steps, known = open_.pop()
+        spec = plan.spec
+        if not (isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec)):
+            yield None if known is None else _chain(plan, steps, known, stream, keys)
+            continue
+        steps = (*steps, RowStep(plan.id, spec))
+        after = None if known is None else _renamed(spec, known)
         if plan in results:
             # Only a projection has the columns of the query, and no others.
-            yield (plan, steps, ()) if isinstance(plan.spec, ProjectSpec) else None
-        for reader in readers[plan]:
-            spec = reader.spec
-            if isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec):
-                after = None if known is None else _renamed(spec, known)
-                open_.append((reader, (*steps, RowStep(reader.id, spec)), after))
-            else:
-                yield None if known is None else _chain(reader, steps, known, stream, keys)
+            yield (plan, steps, ()) if isinstance(spec, ProjectSpec) else None
+        open_ += [(reader, steps, after) for reader in readers[plan]]
 
 
 def _is_bucket(spec: Spec) -> bool:

@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import Ids, frame
+from penstock.kernel.aggregates.keys import Groups, code_integers
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_grid import PANE, keep_counts
 from penstock.kernel.aggregation.panes.shared_windows import SharedWindows
-from penstock.kernel.aggregation.preaggregating import Preaggregating
+from penstock.kernel.aggregation.preaggregating import Preaggregating, Selections
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.operator import Output
@@ -107,9 +108,21 @@ class PaneStore(Preaggregating):
         prepared = self.aggregates.prepare(rows)
         return segment_of(*self.aggregates.started_by(prepared, self._numbers(rows), leading=True))
 
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
+        prepared = self.aggregates.prepare(rows)
+        numbers = self._numbers(rows)
+        if cells is None:
+            cells = self.aggregates.cells(prepared.to_dict(), code_integers(numbers), leading=True)
+        with_panes = prepared.with_columns(pl.Series(PANE, numbers))
+        return Selections(self.aggregates, with_panes, cells, (PANE,))
+
+    def settled(self, started: pl.DataFrame) -> pl.DataFrame:
+        columns = started.to_dict()
+        return segment_of(columns, columns.pop(PANE).to_numpy())
+
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is in a pane that is complete."""
-        self.state.filling.append(folded, self._merged)
+        self.state.filling.append(folded, self.merged)
 
     def _numbers(self, rows: pl.DataFrame) -> Ids:
         """The panes that rows are in."""
@@ -144,7 +157,7 @@ class PaneStore(Preaggregating):
         taken = self.state.filling.take_below(bound)
         if taken:
             # Later bounds complete later panes, so segments stand in order, too.
-            self.state.panes.append(self._merged(taken), pl.concat)
+            self.state.panes.append(self.merged(taken), pl.concat)
 
     def purge(self) -> None:
         """Forget the panes that no reader needs."""
@@ -166,7 +179,7 @@ class PaneStore(Preaggregating):
         state.panes.clear()
         state.complete = needed
         if kept is not None:
-            state.filling.append(kept, self._merged)
+            state.filling.append(kept, self.merged)
         self.windows.added()
 
     def last_pane(self) -> int | None:
@@ -226,7 +239,7 @@ class PaneStore(Preaggregating):
             return None
         return Needs((Need(0, self.panes.on, self._window.closes_at(bound)),))
 
-    def _merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    def merged(self, segments: Sequence[pl.DataFrame]) -> pl.DataFrame:
         if len(segments) == 1:
             return segments[0]
         columns = pl.concat(segments).to_dict()

@@ -25,7 +25,7 @@ from penstock.kernel.aggregates.grouping import Ids, take
 from penstock.kernel.aggregates.keys import Codes, Groups, code_integers, combine, group_rows
 from penstock.kernel.aggregation.driver import IdDriver, Results, WindowState
 from penstock.kernel.aggregation.panes.ranges import Ranges, stack
-from penstock.kernel.aggregation.preaggregating import Preaggregating
+from penstock.kernel.aggregation.preaggregating import Preaggregating, Selections
 from penstock.kernel.aggregation.wid.bucket import WID, WID_END, WID_START
 from penstock.kernel.aggregation.wid.overlay import Overlay, overlay
 from penstock.kernel.block import Block
@@ -84,16 +84,33 @@ class WidAggregate(IdDriver, Preaggregating):
         added = self._ranges(rows, start, stop, end_tells=self.window.equally_long)
         return self._merge(added, layers_of(added)).segment()
 
+    def selections(self, rows: pl.DataFrame, cells: Groups | None = None) -> Selections:
+        rows = self._prepared(rows)
+        if cells is None:
+            start, stop = rows.get_column(WID_START).to_numpy(), rows.get_column(WID_END).to_numpy()
+            cells = self._cells(rows, start, stop, end_tells=self.window.equally_long)
+        return Selections(self.aggregates, rows, cells, (WID_START, WID_END))
+
+    def settled(self, started: pl.DataFrame) -> pl.DataFrame:
+        added, _ = stack([started])
+        return self._merge(added, layers_of(added)).segment()
+
     def absorb(self, folded: pl.DataFrame) -> None:
         """Add what is kept of rows, none of which is late for any of its windows."""
-        self.state.partials.append(folded, lambda parts: self._merge(*stack(parts)).segment())
+        self.state.partials.append(folded, self.merged)
+
+    def merged(self, folded: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        return self._merge(*stack(folded)).segment()
 
     def _ranges(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Ranges:
         """The partials of prepared rows, one for each group and range of wids that occurs."""
-        lengths = () if end_tells else (code_integers(stop - start),)
-        cells = self.aggregates.cells(rows.to_dict(), code_integers(stop), *lengths)
+        cells = self._cells(rows, start, stop, end_tells=end_tells)
         one = cells.members
         return Ranges(start[one], stop[one], self._partials(rows, cells))
+
+    def _cells(self, rows: pl.DataFrame, start: Ids, stop: Ids, *, end_tells: bool) -> Groups:
+        lengths = () if end_tells else (code_integers(stop - start),)
+        return self.aggregates.cells(rows.to_dict(), code_integers(stop), *lengths)
 
     def _prepared(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.aggregates.prepare(rows)
@@ -135,8 +152,10 @@ class WidAggregate(IdDriver, Preaggregating):
         if not taken:
             return None
         ranges, layers = stack(taken)
-        ranges, index = ranges.cut_at(bound)
-        ranges = self._merge(ranges, layers[index])
+        if (ranges.stop > bound).any():
+            ranges, index = ranges.cut_at(bound)
+            layers = layers[index]
+        ranges = self._merge(ranges, layers)
         below = ranges.start < bound
         if not below.all():
             rest = Segment(ranges.take(np.flatnonzero(~below)).segment())
