@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+
 import pytest
 
 from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
 
 STREAM = "CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM {} TIMESTAMP BY ts;"
@@ -97,22 +102,6 @@ def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
     assert engine.catalog.queries[1].options.lowering == "auto"
 
 
-def test_a_query_that_was_started_keeps_its_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
-    monkeypatch.setattr(engine, "_running_of", lambda name: object())
-    with pytest.raises(NotExecutable) as refused:
-        engine.sql("ALTER QUERY a SET (aggregation = wid)")
-    assert str(refused.value) == (
-        "query `a` has been started, and its pipeline keeps the operators that it was started "
-        "with\n"
-        "  ALTER QUERY a SET (aggregation = wid)\n"
-        "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  stop() the engine, ALTER the query, and start(accept_changes=True); or SET the option "
-        "and CREATE OR REPLACE QUERY a"
-    )
-    assert engine.catalog.queries[0].options.aggregation == "auto"
-
-
 def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
     engine = engine_with(f"SET join = oa; CREATE QUERY a INTO parquet 'out' AS {TUMBLING}")
     assert engine.sql("SHOW QUERIES") == (
@@ -131,3 +120,30 @@ def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
         "  rows      0",
         "  settings  join = oa",
     ]
+
+
+@pytest.mark.parametrize("engine", [Engine, LocalEngine])
+def test_threads_that_change_queries_take_turns(
+    engine: type[Engine | LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change has a number that no other has: nobody may look for one while another is made."""
+    inside, most = [0], [0]
+    together = threading.Barrier(4)
+
+    def follow() -> Callable[[], None]:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(0.02)
+        inside[0] -= 1
+        # What is left to do is done by all of them at once.
+        return lambda: print(together.wait(10))
+
+    changed = engine()
+    monkeypatch.setattr(changed, "_follow_statements", follow)
+    threads = [threading.Thread(target=changed.sql, args=("SET join = oa",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+    assert not together.broken

@@ -6,8 +6,9 @@ checked before anything changes: what cannot run is refused when it is declared.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
@@ -76,6 +77,7 @@ class BaseEngine(ABC, Generic[Q]):
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
+        self._turn = threading.RLock()  # of threads that carry out statements
 
     def __enter__(self: Engine) -> Engine:
         return self
@@ -91,11 +93,9 @@ class BaseEngine(ABC, Generic[Q]):
         Any: a program need not narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
-        try:
+        with self._carrying_out():
             for statement in parse(text, self.catalog.parameters):
                 outcome = self._execute(statement)
-        finally:
-            self._follow_statements()
         return outcome
 
     def query(self, name: str) -> Q:
@@ -173,7 +173,11 @@ class BaseEngine(ABC, Generic[Q]):
     ) -> QueryStatus:
         state, message = query._doing()
         program = query._program()
-        options = self._options_of(query.name, query.plan) if program is None else program.options
+        options = (
+            self._options_of(query.name, query.plan)
+            if program is None
+            else program.options_of(query.name)
+        )
         mine = [each for each in operators if query._is_declared and query.name in each.queries]
         return QueryStatus(
             query.name,
@@ -333,17 +337,33 @@ class BaseEngine(ABC, Generic[Q]):
     def _settings_changed(self) -> None:
         """Follow the settings, or refuse what this host cannot honour before following any."""
 
-    def _follow_statements(self) -> None:  # most hosts follow each at once
-        """Statements that were given together have been carried out."""
+    def _follow_statements(self) -> Callable[[], None]:  # most hosts follow each at once
+        """Statements that were given together have been carried out.
+
+        Gives what is left to do when others may carry out theirs: to wait for something.
+        """
+        return lambda: None
 
     # -----------------------------------------------------------------------------------------
 
     def execute(self, statement: Statement) -> Q | str | None:
         """Carry out one statement."""
-        try:
+        with self._carrying_out():
             return self._execute(statement)
+
+    @contextmanager
+    def _carrying_out(self) -> Iterator[None]:
+        """Let statements take effect together, those of one thread after those of another."""
+        wait: Callable[[], None] | None = None
+        try:
+            with self._turn:
+                try:
+                    yield
+                finally:
+                    wait = self._follow_statements()
         finally:
-            self._follow_statements()
+            if wait is not None:
+                wait()
 
     def _execute(self, statement: Statement) -> Q | str | None:
         match statement:

@@ -17,7 +17,7 @@ writes no files keeps it in a temporary folder, and cannot be continued.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -55,6 +55,7 @@ from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.native.choice import choose
+from penstock.spark.next_program import Altered, Coming
 from penstock.spark.placement.joining import Joining, joining
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.query import PAUSE, SparkQuery
@@ -101,6 +102,7 @@ class Engine(BaseEngine[SparkQuery]):
         self._interval: str | None = None  # between batches; None: it is not started
         self._accepts = False  # that queries are others than in their checkpoints
         self._dropped: dict[RunningPipeline, list[SparkQuery]] = {}  # that are to leave
+        self._altered: dict[SparkQuery, Options] = {}  # that are to run by other options
         self._apart: dict[str, str] = {}  # why a query has a pipeline of its own
 
     @property
@@ -159,8 +161,9 @@ class Engine(BaseEngine[SparkQuery]):
         checkpoint is kept. With `accept_changes` queries may be others than those that their
         checkpoint was left by (`changes` tells): what only those have kept is forgotten.
         """
-        self._interval, self._accepts = interval, accept_changes
-        self._start(self._planned(is_small=to_end and self._is_small()), to_end=to_end)
+        with self._turn:
+            self._interval, self._accepts = interval, accept_changes
+            self._start(self._planned(is_small=to_end and self._is_small()), to_end=to_end)
 
     def _start(self, planned: Sequence[PipelineGroup], *, to_end: bool = False) -> None:
         """Start pipelines."""
@@ -217,27 +220,42 @@ class Engine(BaseEngine[SparkQuery]):
 
     # -- queries that come and go while others run --------------------------------------------
 
-    def _follow_statements(self) -> None:
-        """Let queries that were dropped leave, and those that were declared begin."""
+    def _follow_statements(self) -> Callable[[], None]:
+        """Let queries that were dropped leave, and those that were declared begin.
+
+        Gives what waits until batches that had begun before are over.
+        """
+        waiting: list[Callable[[], None]] = []
         if self._interval is None:
-            return
+            return lambda: None
         dropped, self._dropped = self._dropped, {}
         gone = {query.name.lower(): query for queries in dropped.values() for query in queries}
-        come: dict[RunningPipeline, dict[SparkQuery, int]] = {}
+        changes: dict[RunningPipeline, dict[SparkQuery, Coming | Altered]] = {}
         for entry in self._waiting():
             found = self._joining(entry, gone.get(entry.name.lower()))
             self._apart[entry.name] = found.apart
-            if found.pipeline is not None:
-                come.setdefault(found.pipeline, {})[self._queries[entry.name]] = found.since
-        for running in {**dropped, **come}:
+            if found.pipeline is not None and found.coming is not None:
+                changes.setdefault(found.pipeline, {})[self._queries[entry.name]] = found.coming
+        for query, options in self._altered.items():
+            found_in = self._running_of(query.name)
+            if found_in is not None and self._queries[query.name] is query:  # it was not dropped
+                changes.setdefault(found_in, {})[query] = Altered(query.plan, options)
+        for running in {**dropped, **changes}:
             names = [query.name for query in dropped.get(running, ())]
-            if running not in come and running.group.queries.keys() <= set(names):
+            if running not in changes and running.group.queries.keys() <= set(names):
                 running.stop()
                 self._running.remove(running)
             else:
-                running.change(names, come.get(running, {}))
+                waiting.append(running.change(names, changes.get(running, {})))
+        self._altered = {}
         if self._waiting():
             self._start(self._planned())
+
+        def wait() -> None:
+            for each in waiting:
+                each()
+
+        return wait
 
     def _joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
         """Which running pipeline a query joins."""
@@ -437,7 +455,8 @@ class Engine(BaseEngine[SparkQuery]):
     def _check(self, entry: QueryEntry, program: Program) -> None:
         read = (self.declared_stream(stream.name) for stream in program.streams)
         choose(program.queries, program.options, rejecting(read))
-        if self._interval is not None:
+        runs = self._declared(entry.name, entry.plan) and self._running_of(entry.name)
+        if self._interval is not None and not runs:  # else it is altered, which has its own rules
             found = self._joining(entry)  # refuses what cannot begin as it says
             if found.pipeline is not None:
                 found.pipeline.delivery.check(entry.name, entry.sink, entry.plan)
@@ -458,14 +477,15 @@ class Engine(BaseEngine[SparkQuery]):
         return query
 
     def _query_altered(self, entry: QueryEntry, program: Program) -> None:
-        """A query that waits starts with its new options; one that was started is refused."""
-        if self._running_of(entry.name) is not None:
-            raise NotExecutable(
-                f"query `{entry.name}` has been started, and its pipeline keeps the operators that "
-                "it was started with",
-                hint="stop() the engine, ALTER the query, and start(accept_changes=True); or SET "
-                f"the option and CREATE OR REPLACE QUERY {entry.name}",
-            )
+        """A query that waits starts with its new options; one that runs changes with a batch."""
+        running, query = self._running_of(entry.name), self._queries[entry.name]
+        if running is None:
+            return
+        options = self.catalog.options_of(entry)
+        if running.is_other(query, options):
+            self._altered[query] = options
+        else:
+            self._altered.pop(query, None)
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

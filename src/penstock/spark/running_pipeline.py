@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
@@ -24,15 +24,14 @@ from penstock.io.storage.places import names_files, would_read
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
 from penstock.model.streams import Stream
-from penstock.model.timestamps import SECOND, time_text
-from penstock.optimizer.optimize import beside
+from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
-from penstock.plan.first_complete import first_complete
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
+from penstock.spark.coming import came, costs_of, how_kept
 from penstock.spark.control.attempts import Attempts
 from penstock.spark.control.control_stream import is_read_first
 from penstock.spark.control.driver_enabling import DriverEnabling
@@ -47,6 +46,7 @@ from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
+from penstock.spark.next_program import Altered, Coming, next_program
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
@@ -117,8 +117,8 @@ class RunningPipeline:
                 self.pipeline = self._pipeline(program, frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
-        ets, merges = engine.catalog.settings.ets, program.options.merges
-        self.enabling = DriverEnabling(streams, program.queries, ets, merges)
+        ets = engine.catalog.settings.ets
+        self.enabling = DriverEnabling(streams, program.queries, ets, _merging(program))
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
@@ -198,24 +198,57 @@ class RunningPipeline:
         here, has_groups = self.program.options, self.form.has_groups
         return why_apart(plan, options, here, self.group.keys, has_groups=has_groups)
 
-    def change(self, dropped: Collection[str], added: Mapping[SparkQuery, int]) -> None:
-        """Let queries go and others come, all with one batch: the next that begins.
+    def is_other(self, query: SparkQuery, options: Options) -> bool:
+        """Whether a query that runs here would be computed in another way by these options.
 
-        `added` tells since which change each sees rows. What both programs compute goes on.
+        NotExecutable if it could not run here by them.
+        """
+        name, there = query.name, self.program
+        if NATIVE in (there.options.lowering, options.lowering):
+            if options.lowering == there.options.lowering:
+                return False
+            here = "as Spark SQL alone" if self._is_native else "in the kernel"
+            reason = f"it runs {here}, and what is kept there is of no use elsewhere"
+        else:
+            now, plan = there.plans[name], query.plan
+            change = {name: self._here(Altered(plan, options))}
+            wanted = next_program(there, self.next_change, (), change).plans[name]
+            # What was chosen by cost may be chosen again, what was named may not.
+            if wanted == now and costs_of(wanted) == costs_of(now):
+                return False
+            reason = self.why_apart(plan, options)
+        if reason:
+            raise NotExecutable(
+                f"query `{name}` cannot be altered so while it runs: {reason}",
+                hint=f"SET the option and CREATE OR REPLACE QUERY {name}: it gets a pipeline of "
+                "its own, which reads its streams from their beginning",
+            )
+        return True
+
+    def change(
+        self, dropped: Collection[str], changes: Mapping[SparkQuery, Coming | Altered]
+    ) -> Callable[[], None]:
+        """Let queries go, others come and some run by other options, all with one batch.
+
+        That is the next that begins. What both programs compute goes on. Gives what waits until
+        the batch before it is over.
         """
         epochs = self.pipeline.epochs
         assert epochs is not None
         opened: dict[SparkQuery, Opened] = {}
-        number = self.next_change
+        before = epochs.program
+        named = {query.name: self._here(each) for query, each in changes.items()}
+        added = [query for query, each in changes.items() if isinstance(each, Coming)]
+        plans = {name: each.plan for name, each in named.items()}
         try:
             for query in added:
                 opened[query] = self.delivery.hold(query)
-            since = {query.name: change for query, change in added.items()}
-            plans = {query.name: query.plan for query in added}
-            program = beside(epochs.program.without(dropped), plans, since)
+            program = next_program(before, self.checkpoint.log.next, dropped, named)
 
             def then(batch: int) -> None:
                 self.delivery.change(batch, dropped, opened, program.queries)
+                stay = [name for name, each in named.items() if isinstance(each, Altered)]
+                self.delivery.go_on(batch, stay, program.queries)
 
             batch = epochs.change(program, self.delivery.noted(dropped, opened), then)
         except BaseException:
@@ -224,18 +257,28 @@ class RunningPipeline:
             raise
         left = {name: each for name, each in self.group.queries.items() if name not in dropped}
         self.group = replace(self.group, queries={**left, **plans})
-        self.enabling.follow(program.queries)
+        self.enabling.follow(program.queries, _merging(program))
         for query in added:
             query.pipeline = self
         self.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
-        self._wait_until_over(batch - 1)
-        newest = self.enabling.newest()
         for name in dropped:
             self.came.pop(name, None)
-        for query in added:
-            shares = since[query.name] < number
-            self.came[query.name] = _came(query.plan, batch, shares, newest)
-            _LOG.info("%s: %s", query.name, self.came[query.name])
+
+        def wait() -> None:
+            self._wait_until_over(batch - 1)
+            newest = self.enabling.newest()
+            there = (item for item in plans.items() if item[0] in self.group.queries)
+            for name, plan in there:  # another thread may have dropped it
+                kept = how_kept(name, program, before)
+                self.came[name] = came(plan, batch, kept, newest)
+                _LOG.info("%s: %s", name, self.came[name])
+
+        return wait
+
+    def _here(self, change: Coming | Altered) -> Coming | Altered:
+        """A change as this pipeline carries it out: queries run where it does."""
+        lowering = self.program.options.lowering
+        return replace(change, options=replace(change.options, lowering=lowering))
 
     @property
     def next_change(self) -> int:
@@ -446,16 +489,9 @@ class RunningPipeline:
             self._batch_over.notify_all()
 
 
-def _came(plan: Node, batch: int, shares: bool, newest: Mapping[str, int]) -> str:
-    """Since when a query runs that came to a pipeline, and from when on its windows are whole."""
-    text = f"runs from batch {batch} on"
-    if shares:
-        return f"{text}, with what running queries have kept"
-    window = first_complete(plan, newest)
-    if window is None:
-        return f"{text}, and sees the rows from then on"
-    first, end = map(time_text, window)
-    return f"{text}; its first complete window is from {first} to {end}"
+def _merging(program: Program) -> list[str]:
+    """The queries whose unions keep order."""
+    return [name for name in program.queries if program.options_of(name).merges]
 
 
 def check_is_not_read(checkpoint: StoragePath | None, streams: Iterable[Stream]) -> None:

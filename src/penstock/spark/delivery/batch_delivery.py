@@ -185,6 +185,12 @@ class BatchDelivery:
             recipient = Recipient(query, plans[query.name], *sink)
             self._recipients.change(query.name, batch, recipient)
 
+    def go_on(self, batch: int, queries: Iterable[str], plans: Queries) -> None:
+        """From a batch on, these queries compute other plans, and deliver where they did."""
+        last = self._recipients.last()
+        for name in queries:
+            self._recipients.change(name, batch, replace(last[name], plan=plans[name]))
+
     def begin(self, batch: int) -> None:
         """A batch begins: close the sinks of those who get nothing any more."""
         for name, gone, other in self._recipients.gone(batch):

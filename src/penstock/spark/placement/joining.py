@@ -16,6 +16,7 @@ from penstock.model.begin import Begin
 from penstock.optimizer.optimize import since_in_state, since_of
 from penstock.optimizer.options import Options
 from penstock.plan.graph import streams_of
+from penstock.spark.next_program import Coming
 
 if TYPE_CHECKING:
     from penstock.spark.query import SparkQuery
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Joining:
-    """A pipeline and the change since which rows are seen; no pipeline: why there is none."""
+    """A pipeline, and how a query comes to it; no pipeline: why there is none."""
 
     pipeline: RunningPipeline | None = None
-    since: int = 0
+    coming: Coming | None = None
     apart: str = ""
 
 
@@ -47,7 +48,8 @@ def joining(
     for each in sorted(reading, key=lambda each: each is not own):
         reason = each.why_apart(entry.plan, options)
         if not reason:
-            return Joining(each, _since(entry, each, replaced if each is own else None))
+            since = _since(entry, options, each, replaced if each is own else None)
+            return Joining(each, Coming(entry.plan, since, options))
         reasons.append(f"not beside {', '.join(each.group.queries)}: {reason}")
     if reasons and entry.begin is not None:
         raise NotExecutable(
@@ -58,11 +60,13 @@ def joining(
     return Joining(apart="; ".join(reasons))
 
 
-def _since(entry: QueryEntry, pipeline: RunningPipeline, replaced: SparkQuery | None) -> int:
+def _since(
+    entry: QueryEntry, options: Options, pipeline: RunningPipeline, replaced: SparkQuery | None
+) -> int:
     """The change since which a query sees rows in a pipeline."""
     program = pipeline.program
     if entry.begin is Begin.STATE:
-        found = since_in_state(entry.plan, program.options, program.plans)
+        found = since_in_state(entry.plan, options, program.plans)
         return pipeline.next_change if found is None else found
     if entry.begin is None and replaced is not None:
         return since_of(program.plans[replaced.name])
