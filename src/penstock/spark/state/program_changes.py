@@ -24,6 +24,7 @@ class ProgramChanges:
     changed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     refused: str = ""
+    asks: tuple[str, ...] = ()  # those of the changed that ask for something else, or are new
     #: The same and more, for whoever accepts no changes: empty if queries were only added.
     differences: str = ""
 
@@ -74,6 +75,7 @@ def program_changes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Progr
         (*changed, *operators),
         tuple(name for name in before if name not in now),
         _refused(found) or _other_order(theirs, mine),
+        tuple(name for name in now if before.get(name) != now[name]),
         _told(others, settings) or _other_order(theirs, mine),
     )
 
