@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from penstock.spark.running_pipeline import RunningPipeline
 
 
+#: It is not moved later. Its windows and the batches that its results are written under belong to
+#: one Spark query, whose files of a batch are others than those of the running pipeline's; to hand
+#: both over, two Spark queries would have to commit as one, or a kill in between loses or repeats.
+FROM_START = (
+    "it begins FROM START, and stays there when it has caught up: state and batches of a Spark "
+    "query cannot be handed to another in one step"
+)
+
+
 @dataclass(frozen=True)
 class Joining:
     """A pipeline, and how a query comes to it; no pipeline: why there is none."""
@@ -40,7 +49,7 @@ def joining(
 ) -> Joining:
     """Where a query runs that was declared; NotExecutable if it cannot begin as it says."""
     if entry.begin is Begin.START:
-        return Joining(apart="it begins FROM START")
+        return Joining(apart=FROM_START)
     own = None if replaced is None else replaced.pipeline
     streams = streams_of(entry.plan).keys()
     reading = [each for each in pipelines if each.group.keys.keys() & streams]
