@@ -136,6 +136,11 @@ class Program:
         """What one of the queries runs by."""
         return self.own.get(query, self.options)
 
+    @property
+    def merging(self) -> list[str]:
+        """The queries whose unions keep order."""
+        return [name for name in self.queries if self.options_of(name).merges]
+
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""
         streams = {stream.name: stream for stream in (*self.streams, *later.streams)}

@@ -51,6 +51,7 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
+from penstock.spark.changing import change, is_other
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
@@ -246,7 +247,7 @@ class Engine(BaseEngine[SparkQuery]):
                 running.stop()
                 self._running.remove(running)
             else:
-                waiting.append(running.change(names, changes.get(running, {})))
+                waiting.append(change(running, names, changes.get(running, {})))
         self._altered = {}
         if self._waiting():
             self._start(self._planned())
@@ -482,7 +483,7 @@ class Engine(BaseEngine[SparkQuery]):
         if running is None:
             return
         options = self.catalog.options_of(entry)
-        if running.is_other(query, options):
+        if is_other(running, query, options):
             self._altered[query] = options
         else:
             self._altered.pop(query, None)

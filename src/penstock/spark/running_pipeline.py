@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
-from penstock.io.storage.places import names_files, would_read
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
-from penstock.model.streams import Stream
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
@@ -31,14 +26,14 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
-from penstock.spark.coming import came, costs_of, how_kept
 from penstock.spark.control.attempts import Attempts
+from penstock.spark.control.batch_turns import PATIENCE, BatchTurns
 from penstock.spark.control.control_stream import is_read_first
 from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
-from penstock.spark.delivery.batch_delivery import BatchDelivery, Opened
+from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
@@ -46,24 +41,17 @@ from penstock.spark.failures import translated
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
-from penstock.spark.next_program import Altered, Coming, next_program
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.shared_memory import forget_shared, forget_stale
+from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.sources.directories import as_it_stands
 from penstock.spark.sources.file_sizes import is_read_at_once
 from penstock.spark.state.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
-    from penstock.spark.query import SparkQuery
-
-
-_LOG = logging.getLogger("penstock")
-
-#: Seconds to wait for a running batch before it is cut off; it is repeated at the next start.
-PATIENCE = 60.0
 
 
 class RunningPipeline:
@@ -108,7 +96,7 @@ class RunningPipeline:
                 group.keys,
                 accept_changes=accept_changes,
             )
-            self._over_batch = self.checkpoint.finished
+            self.batches = BatchTurns(self.checkpoint.finished)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, program, self.checkpoint, place, first_of)
             held.callback(self.delivery.release)
@@ -118,13 +106,10 @@ class RunningPipeline:
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
         ets = engine.catalog.settings.ets
-        self.enabling = DriverEnabling(streams, program.queries, ets, _merging(program))
+        self.enabling = DriverEnabling(streams, program.queries, ets, program.merging)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
-        #: Told when a batch is over, and the thread that delivers one now.
-        self._batch_over = threading.Condition()
-        self._delivering: int | None = None
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
@@ -198,104 +183,10 @@ class RunningPipeline:
         here, has_groups = self.program.options, self.form.has_groups
         return why_apart(plan, options, here, self.group.keys, has_groups=has_groups)
 
-    def is_other(self, query: SparkQuery, options: Options) -> bool:
-        """Whether a query that runs here would be computed in another way by these options.
-
-        NotExecutable if it could not run here by them.
-        """
-        name, there = query.name, self.program
-        if NATIVE in (there.options.lowering, options.lowering):
-            if options.lowering == there.options.lowering:
-                return False
-            here = "as Spark SQL alone" if self._is_native else "in the kernel"
-            reason = f"it runs {here}, and what is kept there is of no use elsewhere"
-        else:
-            now, plan = there.plans[name], query.plan
-            change = {name: self._here(Altered(plan, options))}
-            wanted = next_program(there, self.next_change, (), change).plans[name]
-            # What was chosen by cost may be chosen again, what was named may not.
-            if wanted == now and costs_of(wanted) == costs_of(now):
-                return False
-            reason = self.why_apart(plan, options)
-        if reason:
-            raise NotExecutable(
-                f"query `{name}` cannot be altered so while it runs: {reason}",
-                hint=f"SET the option and CREATE OR REPLACE QUERY {name}: it gets a pipeline of "
-                "its own, which reads its streams from their beginning",
-            )
-        return True
-
-    def change(
-        self, dropped: Collection[str], changes: Mapping[SparkQuery, Coming | Altered]
-    ) -> Callable[[], None]:
-        """Let queries go, others come and some run by other options, all with one batch.
-
-        That is the next that begins. What both programs compute goes on. Gives what waits until
-        the batch before it is over.
-        """
-        epochs = self.pipeline.epochs
-        assert epochs is not None
-        opened: dict[SparkQuery, Opened] = {}
-        before = epochs.program
-        named = {query.name: self._here(each) for query, each in changes.items()}
-        added = [query for query, each in changes.items() if isinstance(each, Coming)]
-        plans = {name: each.plan for name, each in named.items()}
-        try:
-            for query in added:
-                opened[query] = self.delivery.hold(query)
-            program = next_program(before, self.checkpoint.log.next, dropped, named)
-
-            def then(batch: int) -> None:
-                self.delivery.change(batch, dropped, opened, program.queries)
-                stay = [name for name, each in named.items() if isinstance(each, Altered)]
-                self.delivery.go_on(batch, stay, program.queries)
-
-            batch = epochs.change(program, self.delivery.noted(dropped, opened), then)
-        except BaseException:
-            for query, sink in opened.items():
-                self.delivery.let_go(query, sink)
-            raise
-        left = {name: each for name, each in self.group.queries.items() if name not in dropped}
-        self.group = replace(self.group, queries={**left, **plans})
-        self.enabling.follow(program.queries, _merging(program))
-        for query in added:
-            query.pipeline = self
-        self.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
-        for name in dropped:
-            self.came.pop(name, None)
-
-        def wait() -> None:
-            self._wait_until_over(batch - 1)
-            newest = self.enabling.newest()
-            there = (item for item in plans.items() if item[0] in self.group.queries)
-            for name, plan in there:  # another thread may have dropped it
-                kept = how_kept(name, program, before)
-                self.came[name] = came(plan, batch, kept, newest)
-                _LOG.info("%s: %s", name, self.came[name])
-
-        return wait
-
-    def _here(self, change: Coming | Altered) -> Coming | Altered:
-        """A change as this pipeline carries it out: queries run where it does."""
-        lowering = self.program.options.lowering
-        return replace(change, options=replace(change.options, lowering=lowering))
-
     @property
     def next_change(self) -> int:
         """The number that the next change of the program will have."""
         return self.checkpoint.log.next
-
-    def _wait_until_over(self, batch: int) -> None:
-        """Until a batch that has begun is over; whoever delivers it cannot wait for it."""
-        end = time.monotonic() + PATIENCE
-        with self._batch_over:
-            while (
-                self._over_batch < batch
-                and self._delivering != threading.get_ident()
-                and self.is_active
-                and time.monotonic() < end
-            ):
-                self._batch_over.wait(0.1)
 
     def _sinks(self, batch: int) -> Mapping[str, Sequence[str]]:
         """Where tasks of a batch, which begins, may write results."""
@@ -465,11 +356,8 @@ class RunningPipeline:
     def _deliver(self, batch: int, messages: Sequence[OutputRows]) -> None:
         self._attempts.settle()
         self.checkpoint.check_held()
-        self._delivering = threading.get_ident()
-        try:
+        with self.batches.delivering():
             self.delivery.deliver(batch, messages)
-        finally:
-            self._delivering = None
 
     def _report(self, report: BatchReport) -> None:
         self.rows_read.update(report.rows)
@@ -484,23 +372,4 @@ class RunningPipeline:
         if report.operators:
             self.changed = report.changed
         self._reported = report
-        with self._batch_over:
-            self._over_batch = max(self._over_batch, report.batch)
-            self._batch_over.notify_all()
-
-
-def _merging(program: Program) -> list[str]:
-    """The queries whose unions keep order."""
-    return [name for name in program.queries if program.options_of(name).merges]
-
-
-def check_is_not_read(checkpoint: StoragePath | None, streams: Iterable[Stream]) -> None:
-    """Refuse a checkpoint whose files would be read as rows."""
-    for stream in streams:
-        source = str(stream.origin.path)
-        is_path = names_files(stream.origin)
-        if checkpoint is not None and is_path and would_read(source, str(checkpoint)):
-            raise HostError(
-                f"stream `{stream.name}` reads from `{checkpoint}`, where the checkpoint would be",
-                hint=f"name a checkpoint that is not in `{source}`",
-            )
+        self.batches.over(report.batch)

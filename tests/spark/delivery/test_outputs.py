@@ -16,7 +16,7 @@ from penstock.optimizer.physical import Program
 from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.outputs import Destination, Outputs
 from penstock.spark.engine import Engine
-from penstock.spark.running_pipeline import check_is_not_read
+from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
 from tests.spark.state.programs import COUNT, ONE
