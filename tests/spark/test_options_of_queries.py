@@ -33,7 +33,7 @@ def test_a_setting_is_for_queries_that_are_declared_after_it() -> None:
         f"SET aggregation = paned; CREATE QUERY b AS {SLIDING};"
         "SET aggregation = buffering"
     )
-    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     for name, expected in (("a", "WidAggregate"), ("b", "PanedWid")):
         assert operator(engine, name) == expected
         assert f"> {expected}: " in engine.query(name).explain()
@@ -44,7 +44,7 @@ def test_queries_of_equal_settings_run_together() -> None:
         f"CREATE QUERY a AS {SLIDING}; SET join = oa; CREATE QUERY b AS {SLIDING};"
         f"SET join = auto; CREATE QUERY c AS {SLIDING}"
     )
-    assert [set(share.queries) for share in engine._planned()] == [{"a", "c"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a", "c"}, {"b"}]
     assert engine._programs["a"].plans == engine._programs["c"].plans
 
 
@@ -53,7 +53,7 @@ def test_what_all_queries_have_in_common_is_what_is_set_last() -> None:
         f"CREATE QUERY a AS {SLIDING}; SET late = drop; CREATE QUERY b AS {SLIDING};"
         "SET late = generous; SET strategy = bfs"
     )
-    [share] = engine._planned()
+    [share] = engine._planning.planned()
     assert (share.options.late, share.options.strategy) == ("generous", "bfs")
     assert operator(engine, "a") == "WidAggregate"  # closed panes take no late rows
 
@@ -94,7 +94,7 @@ def test_explain_of_a_replacement_shows_the_replacement() -> None:
 def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}; CREATE QUERY b AS {SLIDING}")
     engine.sql("ALTER QUERY b SET (aggregation = buffering)")
-    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     assert operator(engine, "b") == "Buffering"
     with pytest.raises(NotExecutable, match="Spark SQL alone") as refused:
         engine.sql("ALTER QUERY b SET (lowering = native)")

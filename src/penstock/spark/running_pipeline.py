@@ -78,7 +78,7 @@ class RunningPipeline:
         self._first_program = program
         self._is_native = program.options.lowering == NATIVE
         first_of = frozenset(streams.keys() - engine._streams_read())
-        place = engine._checkpoint_of(group)
+        place = engine._planning.checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place
