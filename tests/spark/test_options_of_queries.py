@@ -5,11 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from penstock.errors import NotExecutable
 from penstock.local.engine import LocalEngine
+from penstock.optimizer.options import Options
+from penstock.spark.changing import is_other
 from penstock.spark.engine import Engine
 
 STREAM = "CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM {} TIMESTAMP BY ts;"
@@ -147,3 +152,33 @@ def test_threads_that_change_queries_take_turns(
         thread.join()
     assert most == [1]
     assert not together.broken
+
+
+@pytest.mark.parametrize(("there", "wanted"), [("kernel", "native"), ("native", "auto")])
+def test_where_a_query_runs_is_not_changed_while_it_runs(there: str, wanted: str) -> None:
+    engine = engine_with(f"CREATE QUERY a AS {TUMBLING}")
+    program = replace(engine._programs["a"], options=Options(lowering=there))
+    running: Any = SimpleNamespace(program=program, next_change=1)
+    assert not is_other(running, engine.query("a"), Options(lowering=there))
+    with pytest.raises(NotExecutable) as refused:
+        is_other(running, engine.query("a"), Options(lowering=wanted))
+    where = {"kernel": "in the kernel", "native": "as Spark SQL alone"}[there]
+    assert str(refused.value) == (
+        f"query `a` cannot be altered so while it runs: it runs {where}, and what is kept there "
+        "is of no use elsewhere\n"
+        "  SET the option and CREATE OR REPLACE QUERY a: it gets a pipeline of its own, which "
+        "reads its streams from their beginning"
+    )
+
+
+def test_only_what_changes_operators_changes_a_program_that_runs() -> None:
+    engine = engine_with(f"SET aggregation = wid; CREATE QUERY a AS {SLIDING}")
+    [group] = engine._planning.planned()
+    running: Any = SimpleNamespace(
+        program=group.program(engine.catalog.streams), next_change=1, why_apart=lambda *_: ""
+    )
+    query, options = engine.query("a"), Options(aggregation="wid")
+    assert not is_other(running, query, replace(options, join="mjoin"))
+    assert is_other(running, query, replace(options, aggregation="paned"))
+    # The same operators, but those that cost decides for may be chosen again.
+    assert is_other(running, query, Options())

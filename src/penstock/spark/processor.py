@@ -155,4 +155,4 @@ def _is_same(one: Program, other: Program) -> bool:
 
 
 def _what_runs(program: Program) -> tuple[object, ...]:
-    return program.plans, program.options, program.own, program.streams
+    return program.plans, program.options, program.own, program.altered, program.streams
