@@ -95,7 +95,9 @@ class Engine(BaseEngine[SparkQuery]):
         self._tallies: dict[str, StreamTallies] = {}
         self._common = Options()  # what all queries have in common of them
         self._interval: str | None = None  # between batches; None: it is not started
-        self._planning = Planning(self, storage_path(checkpoint) if checkpoint is not None else None)
+        self._planning = Planning(
+            self, storage_path(checkpoint) if checkpoint is not None else None
+        )
         self._following = Following(self)
 
     @property

@@ -209,7 +209,7 @@ def test_a_query_that_asks_for_something_else_notes_its_batches_apart(tmp_path: 
         checkpoint.confirm(program, {w: asdict(each.place) for w, each in outputs.held.items()})
         for log in ("offsets", "commits"):
             (checkpoint.spark / log).mkdir(parents=True, exist_ok=True)
-            (checkpoint.spark / log / "0").write_text("v1\n{}\n-")
+            Path(str(checkpoint.spark / log / "0")).write_text("v1\n{}\n-")
         checkpoint.release()
         return outputs.held["query q"].place.writer
 
