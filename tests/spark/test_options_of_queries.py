@@ -135,13 +135,15 @@ def test_threads_that_change_queries_take_turns(
     inside, most = [0], [0]
     together = threading.Barrier(4)
 
+    def wait() -> None:
+        together.wait(10)  # what is left to do may be done by all of them at once
+
     def follow() -> Callable[[], None]:
         inside[0] += 1
         most[0] = max(most[0], inside[0])
         time.sleep(0.02)
         inside[0] -= 1
-        # What is left to do is done by all of them at once.
-        return lambda: print(together.wait(10))
+        return wait
 
     changed = engine()
     monkeypatch.setattr(changed, "_follow_statements", follow)
