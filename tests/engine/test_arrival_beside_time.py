@@ -102,7 +102,7 @@ def test_on_spark_a_silent_stream_goes_on_by_the_clock_in_what_is_stamped() -> N
     [share] = assign_pipelines({"q": engine.sql(BY_ARRIVAL).plan})
     program = optimize(share.queries)
     pipeline, worker = FakePipeline(Exchange(program, share.keys, (0,))), Worker(None)
-    enabling = DriverEnabling({s.name: s for s in program.streams}, share.queries, ON_DEMAND, False)
+    enabling = DriverEnabling({s.name: s for s in program.streams}, share.queries, ON_DEMAND)
     enabling.is_prompt = True
     assert enabling.can_help
     row = {"v": 1, "ts": SECOND, "arrival_ts": SECOND}

@@ -66,7 +66,7 @@ def test_a_local_engine_runs_what_explain_prints(script: str) -> None:
 def test_groups_on_spark_run_what_explain_prints(script: str) -> None:
     engine = Engine()
     engine.sql(f"SET lowering = kernel; {script}")
-    for share in engine._planned():
+    for share in engine._planning.planned():
         first, *_ = share.queries
         shown = str(engine.sql(f"EXPLAIN {first}"))
         program = share.program()

@@ -3,8 +3,9 @@
     python -m tests.spark.living_runs FOLDER [MASTER]
 
 FOLDER holds `steps.json`: what happens, one after the other. A step brings a file of rows, and says
-which queries there are from then on; queries that differ from the step before are declared,
-replaced or dropped while the pipeline runs. The number of steps that are done stands in `done`, so
+which queries there are from then on, by name: text, directory, and how windows are computed.
+Queries that differ from the step before are declared, replaced, altered or dropped while the
+pipeline runs. The number of steps that are done stands in `done`, so
 whoever starts this process again has it go on, with the queries that the checkpoint was left by:
 those of the last step that is done, or of the next. What the log of programs says is copied to
 `lives`, before and after every change: old entries are forgotten.
@@ -34,15 +35,19 @@ STREAM = (
 )
 #: Always there: the first tells which rows each batch has read, the second has rows spread by `k`.
 ALWAYS = {
-    "everything": ["SELECT k, v, ts FROM a", "everything"],
-    "grouped": ["SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k", "grouped"],
+    "everything": ["SELECT k, v, ts FROM a", "everything", "auto"],
+    "grouped": ["SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k", "grouped", "auto"],
 }
 
 
 def statement(folder: Path, name: str, query: Sequence[str]) -> str:
     """How a query is declared, whether or not there is one of its name."""
-    text, place = query
-    return f"CREATE OR REPLACE QUERY {name} INTO parquet '{folder}/{place}' FROM NOW AS {text}"
+    text, place, aggregation = query
+    into = f"INTO parquet '{folder}/{place}'"
+    return (
+        f"SET aggregation = {aggregation};"
+        f"CREATE OR REPLACE QUERY {name} {into} FROM NOW AS {text}; SET aggregation = auto"
+    )
 
 
 class Life:
@@ -64,9 +69,10 @@ class Life:
         first = self.done
         engine.sql(STREAM.format(folder=self._folder))
         there = self._there(first)
-        for name, (text, place) in {**ALWAYS, **there}.items():
+        for name, (text, place, aggregation) in {**ALWAYS, **there}.items():
             into = f"INTO parquet '{self._folder}/{place}'"
-            engine.sql(f"CREATE QUERY {name} {into} AS {text}")
+            engine.sql(f"SET aggregation = {aggregation}; CREATE QUERY {name} {into} AS {text}")
+        engine.sql("SET aggregation = auto")
         engine.start(accept_changes=True)
         self._note()
         for number in range(first, len(self._steps)):
@@ -92,7 +98,7 @@ class Life:
         places = {name: Path(sink["place"]).name for name, sink in last.sinks.items()}
         for queries in (self._queries(step - 1), self._queries(step)):
             wanted = {**ALWAYS, **queries}
-            if {f"query {name}": place for name, (_, place) in wanted.items()} == places:
+            if {f"query {name}": place for name, (_, place, _) in wanted.items()} == places:
                 return queries
         raise AssertionError(f"the log has {places}, and step {step} none of it")
 
@@ -101,10 +107,15 @@ class Life:
         come = [
             statement(self._folder, name, query)
             for name, query in after.items()
-            if before.get(name) != query
+            if name not in before or before[name][:2] != query[:2]
         ]
-        if dropped or come:
-            engine.sql("; ".join([*dropped, *come]))
+        altered = [
+            f"ALTER QUERY {name} SET (aggregation = {query[2]})"
+            for name, query in after.items()
+            if name in before and before[name][:2] == query[:2] and before[name] != query
+        ]
+        if dropped or come or altered:
+            engine.sql("; ".join([*dropped, *come, *altered]))
             self._note()
 
     def _bring(self, number: int, rows: Sequence[Sequence[Any]]) -> None:

@@ -1,8 +1,9 @@
-"""Queries come, change and go in a running pipeline, whose driver and workers are killed.
+"""Queries come, change, are altered and go in a running pipeline; its processes are killed.
 
 Every query gives the oracle's answer over the batches of its life, as the log of programs tells it:
 nothing is lost, nothing is there twice. What each batch has read, a query tells that is always
-there. A query writes to a directory of its own each time that it is declared.
+there. A query writes to a directory of its own each time that it is declared. Somebody reads all
+directories meanwhile, and never sees a part of a batch.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.spark import faults
 from penstock.spark.engine import Engine
 from tests.spark.living_runs import STREAM, Life
+from tests.spark.polling_reader import PollingReader
 from tests.sql.declared import execute, plan_of
 
 ROOT = Path(__file__).parents[2]
@@ -36,12 +38,14 @@ WINDOWS = [
     "SELECT k, max(v) AS m FROM a [RANGE 9 SECONDS, SLIDE 3 SECONDS] WHERE v % 2 = 0 GROUP BY k",
 ]
 PAIRS = ["SELECT x.v AS v, y.v AS w FROM a x JOIN a y ON x.k = y.k AND x.v < y.v WITHIN 2 SECONDS"]
-#: Of these only lives are judged that last to the end: when a row is found to have no partner,
-#: bounds say.
 LEFT = [
     "SELECT x.v AS v, y.v AS w FROM a x LEFT JOIN a y ON x.k = y.k AND y.v % 3 = 0 AND x.v < y.v "
     "WITHIN 1 SECOND"
 ]
+#: The same with the time of the left row.
+TIMED = LEFT[0].replace("SELECT ", "SELECT x.ts AS t, ")
+#: What aggregates may be altered to: they hand over to each other.
+AGGREGATIONS = ["auto", "wid", "paned"]
 TEXTS = WINDOWS + PAIRS + LEFT
 
 
@@ -55,16 +59,25 @@ class Lived:
 
 
 def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
-    """Steps with rows in order of time, and about two changes in each."""
+    """Steps with rows in order of time, and some changes in each."""
     found: list[dict[str, Any]] = []
     queries: dict[str, list[str]] = {}
     time, v, places = 1_700_000_000 * SECOND, 0, 0
     for _ in range(count):
         queries = {name: query for name, query in queries.items() if chance.random() > 0.15}
+        new: set[str] = set()
         for name in [*(n for n in queries if chance.random() < 0.2), f"q{len(found)}"]:
             if len(queries) < 8 or name in queries:
                 places += 1
-                queries[name] = [chance.choice(TEXTS), f"place{places}"]
+                queries[name] = [
+                    chance.choice(TEXTS),
+                    f"place{places}",
+                    chance.choice(AGGREGATIONS),
+                ]
+                new.add(name)
+        for name in queries:
+            if name not in new and queries[name][0] in WINDOWS and chance.random() < 0.15:
+                queries[name] = [*queries[name][:2], chance.choice(AGGREGATIONS)]
         rows = []
         for _ in range(chance.randrange(1, 9)):
             time, v = time + chance.randrange(SECOND), v + 1
@@ -140,11 +153,9 @@ def written(folder: Path) -> list[dict[str, Any]]:
     return pl.concat(tables).with_columns(times).to_dicts()
 
 
-def judge(folder: Path, life: Lived, read: dict[int, list[dict[str, Any]]]) -> bool | None:
-    """Whether a query gave the oracle's answer; None: it is not judged."""
+def judge(folder: Path, life: Lived, read: dict[int, list[dict[str, Any]]]) -> bool:
+    """Whether a query gave the oracle's answer, without what still waited when it went."""
     is_last = max(life.batches) > max(read)
-    if life.text in LEFT and not is_last:
-        return None
     seen = [row for batch, rows in read.items() if batch in life.batches for row in rows]
     before = [
         row["ts"] for batch, rows in read.items() if batch <= max(life.batches) for row in rows
@@ -152,8 +163,14 @@ def judge(folder: Path, life: Lived, read: dict[int, list[dict[str, Any]]]) -> b
     bound = END if is_last else max(before, default=0)
     catalog = Catalog()
     execute(catalog, STREAM.format(folder="x"))
-    answer = evaluate(plan_of(life.text, catalog), {"a": seen})
-    expected = [row for row in answer if row.get("window_end", 0) <= bound]
+    if life.text in LEFT:
+        # A row waits until no partner can come any more.
+        answer = evaluate(plan_of(TIMED, catalog), {"a": seen})
+        out = [row for row in answer if row["w"] is not None or row["t"] + SECOND < bound]
+        expected = [{"v": row["v"], "w": row["w"]} for row in out]
+    else:
+        answer = evaluate(plan_of(life.text, catalog), {"a": seen})
+        expected = [row for row in answer if row.get("window_end", 0) <= bound]
     return same_rows(written(folder / life.place), expected)
 
 
@@ -167,15 +184,25 @@ def planned(folder: Path, chance: random.Random, count: int) -> list[dict[str, A
 
 def check(folder: Path, plan: list[dict[str, Any]]) -> str:
     """Raise unless every query gave its answer; gives how many there were."""
-    texts = {place: text for step in plan for text, place in step["queries"].values()}
+    texts = {place: text for step in plan for text, place, _ in step["queries"].values()}
     read = rows_by_batch(folder)
     expected = [row[1] for step in plan for row in step["rows"]]
     assert [v for batch in sorted(read) for v in sorted(r["v"] for r in read[batch])] == expected
     found = {life.place: judge(folder, life, read) for life in lives(folder, texts)}
     assert found.keys() == texts.keys()
-    wrong = [place for place, is_right in found.items() if is_right is False]
+    wrong = [place for place, is_right in found.items() if not is_right]
     assert not wrong, wrong
-    return f"{len(texts)} queries, {sum(bool(each) for each in found.values())} of them judged"
+    return f"{changes(plan)} changes, {len(texts)} queries, all of them judged"
+
+
+def changes(plan: list[dict[str, Any]]) -> int:
+    """How many queries came, went, were replaced or altered."""
+    found, before = 0, dict[str, Any]()
+    for step in plan:
+        now = step["queries"]
+        found += sum(before.get(name) != now.get(name) for name in before.keys() | now.keys())
+        before = now
+    return found
 
 
 @pytest.mark.slow
@@ -198,7 +225,10 @@ def test_queries_come_and_go_while_drivers_and_workers_are_killed(
 ) -> None:
     chance = random.Random(seed)
     plan = planned(tmp_path, chance, 25)
-    hit = run(tmp_path, chance, kills=8)
+    with PollingReader(tmp_path) as reader:
+        hit = run(tmp_path, chance, kills=8)
     said = check(tmp_path, plan)
+    assert not (partial := reader.partial()), partial
+    seen = sum(map(len, reader.seen.values()))
     with capsys.disabled():
-        print(f"\nseed {seed}: {said}, {hit} faults: 0 wrong")
+        print(f"\nseed {seed}: {said}, {hit} faults: 0 wrong; {seen} files read meanwhile, whole")

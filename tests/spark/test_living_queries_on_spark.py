@@ -204,7 +204,9 @@ def test_results_go_into_files_while_a_query_lives(spark: SparkSession, tmp_path
         engine.sql(f"CREATE QUERY sums INTO parquet '{tmp_path}/sums' AS {SUMS}")
         send(tmp_path, 20, 40)
         engine.process_available()
-        engine.sql("DROP QUERY sums")
+        # A name in another case is the same name, and goes on in the same directory.
+        again = f"CREATE OR REPLACE QUERY Counts INTO parquet '{tmp_path}/counts' AS {COUNTS}"
+        engine.sql(f"DROP QUERY sums; {again}")
         send(tmp_path, 40, 60)
         engine.process_available()
         # The directory is free again, and its results stay.

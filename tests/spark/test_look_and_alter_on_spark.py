@@ -1,30 +1,47 @@
-"""Queries on a real Spark session are shown while they run, and altered between two runs."""
+"""Queries on a real Spark session are shown and altered while they run, and between two runs."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
 from penstock.spark.engine import Engine
+from tests.spark.packets import same
 
-ROWS = "k,ts\n" + "".join(f"{n % 2},2026-01-01 00:00:{n:02}\n" for n in range(10))
+HEADER = "k,ts\n"
+ROWS, MORE = (
+    HEADER + "".join(f"{n % 2},2026-01-01 00:00:{n:02}\n" for n in numbers)
+    for numbers in (range(10), range(10, 20))
+)
+STREAM = "CREATE STREAM s (k INT, ts TIMESTAMP) FROM csv '{}/in' TIMESTAMP BY ts;"
 SLIDING = "SELECT k, count(*) AS n FROM s [RANGE 4 SECONDS, SLIDE 1 SECOND] GROUP BY k"
 
 
-def test_a_query_is_shown_while_it_runs_and_altered_when_it_does_not(
+def check(engine: Engine, text: str) -> None:
+    """Every window is there once, and whole."""
+    local = LocalEngine()
+    local.sql("CREATE STREAM s (k INT, ts TIMESTAMP) TIMESTAMP BY ts")
+    query = local.sql(SLIDING)
+    lines = [line.split(",") for line in text.replace(HEADER, "").splitlines()]
+    rows = [{"k": int(k), "ts": datetime.fromisoformat(ts)} for k, ts in lines]
+    local.push("s", rows)
+    local.finish()
+    assert same(engine.query("q").results(), query.results())
+
+
+def test_a_query_is_shown_and_altered_while_it_runs_and_when_it_does_not(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.csv").write_text(ROWS)
     engine = Engine(spark)
-    engine.sql(
-        f"CREATE STREAM s (k INT, ts TIMESTAMP) FROM csv '{tmp_path}/in' TIMESTAMP BY ts;"
-        f"SET aggregation = wid; CREATE QUERY q AS {SLIDING}"
-    )
+    engine.sql(STREAM.format(tmp_path) + f"SET aggregation = wid; CREATE QUERY q AS {SLIDING}")
     engine.start()
     engine.process_available()
     shown = str(engine.sql("SHOW QUERIES")).splitlines()[1]
@@ -32,15 +49,32 @@ def test_a_query_is_shown_while_it_runs_and_altered_when_it_does_not(
     described = str(engine.sql("DESCRIBE q"))
     assert "state     running: the next result waits for `s`\n" in described
     assert "settings  aggregation = wid\n" in described
-    with pytest.raises(NotExecutable, match="query `q` has been started"):
-        engine.sql("ALTER QUERY q SET (aggregation = paned)")
+    with pytest.raises(NotExecutable, match="`q` cannot run as Spark SQL alone"):
+        engine.sql("ALTER QUERY q SET (aggregation = auto, lowering = native)")
+    engine.sql("ALTER QUERY q SET (join = oa)")
+    [running] = engine._running
+    assert not running.came, "nothing changes"
+    engine.sql("ALTER QUERY q SET (aggregation = paned)")
+    assert "q runs from batch" in engine.query("q").explain()
+    assert (
+        "by other operators, which take over with windows that have no rows yet"
+        in (running.came["q"])
+    )
+    (tmp_path / "in" / "more.csv").write_text(MORE)
+    engine.process_available()
+    assert "PanedWid" in str([each.name for each in engine.status().operators])
+    engine.finish()
+    check(engine, ROWS + MORE)
+    engine = Engine(spark)
+    engine.sql(STREAM.format(tmp_path) + f"SET aggregation = wid; CREATE QUERY q AS {SLIDING}")
+    engine.start()
     engine.finish()
     results = engine.query("q").fetch().sort("window_end", "k")
     assert str(engine.sql("SHOW QUERIES")).splitlines()[1].split() == [
         *("q", "stopped", "s", "-", str(results.height)),
     ]
     counts = str(engine.sql("SHOW STREAMS")).splitlines()[1]
-    assert "by ts, ordered    10     0          0  " in counts
+    assert "by ts, ordered    20     0          0  " in counts
     engine.sql("ALTER QUERY q SET (aggregation = paned)")
     assert "PanedWid" in engine.query("q").explain()
     engine.start()

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
+from penstock.optimizer.options import Options
+from penstock.spark.changing import is_other
 from penstock.spark.engine import Engine
 
 STREAM = "CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM {} TIMESTAMP BY ts;"
@@ -28,7 +38,7 @@ def test_a_setting_is_for_queries_that_are_declared_after_it() -> None:
         f"SET aggregation = paned; CREATE QUERY b AS {SLIDING};"
         "SET aggregation = buffering"
     )
-    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     for name, expected in (("a", "WidAggregate"), ("b", "PanedWid")):
         assert operator(engine, name) == expected
         assert f"> {expected}: " in engine.query(name).explain()
@@ -39,7 +49,7 @@ def test_queries_of_equal_settings_run_together() -> None:
         f"CREATE QUERY a AS {SLIDING}; SET join = oa; CREATE QUERY b AS {SLIDING};"
         f"SET join = auto; CREATE QUERY c AS {SLIDING}"
     )
-    assert [set(share.queries) for share in engine._planned()] == [{"a", "c"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a", "c"}, {"b"}]
     assert engine._programs["a"].plans == engine._programs["c"].plans
 
 
@@ -48,7 +58,7 @@ def test_what_all_queries_have_in_common_is_what_is_set_last() -> None:
         f"CREATE QUERY a AS {SLIDING}; SET late = drop; CREATE QUERY b AS {SLIDING};"
         "SET late = generous; SET strategy = bfs"
     )
-    [share] = engine._planned()
+    [share] = engine._planning.planned()
     assert (share.options.late, share.options.strategy) == ("generous", "bfs")
     assert operator(engine, "a") == "WidAggregate"  # closed panes take no late rows
 
@@ -89,28 +99,12 @@ def test_explain_of_a_replacement_shows_the_replacement() -> None:
 def test_a_query_that_waits_to_be_started_can_be_altered() -> None:
     engine = engine_with(f"CREATE QUERY a AS {SLIDING}; CREATE QUERY b AS {SLIDING}")
     engine.sql("ALTER QUERY b SET (aggregation = buffering)")
-    assert [set(share.queries) for share in engine._planned()] == [{"a"}, {"b"}]
+    assert [set(share.queries) for share in engine._planning.planned()] == [{"a"}, {"b"}]
     assert operator(engine, "b") == "Buffering"
     with pytest.raises(NotExecutable, match="Spark SQL alone") as refused:
         engine.sql("ALTER QUERY b SET (lowering = native)")
     assert refused.value.position is not None
     assert engine.catalog.queries[1].options.lowering == "auto"
-
-
-def test_a_query_that_was_started_keeps_its_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = engine_with(f"CREATE QUERY a AS {SLIDING}")
-    monkeypatch.setattr(engine, "_running_of", lambda name: object())
-    with pytest.raises(NotExecutable) as refused:
-        engine.sql("ALTER QUERY a SET (aggregation = wid)")
-    assert str(refused.value) == (
-        "query `a` has been started, and its pipeline keeps the operators that it was started "
-        "with\n"
-        "  ALTER QUERY a SET (aggregation = wid)\n"
-        "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  stop() the engine, ALTER the query, and start(accept_changes=True); or SET the option "
-        "and CREATE OR REPLACE QUERY a"
-    )
-    assert engine.catalog.queries[0].options.aggregation == "auto"
 
 
 def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
@@ -131,3 +125,62 @@ def test_what_is_declared_can_be_looked_at_before_it_runs() -> None:
         "  rows      0",
         "  settings  join = oa",
     ]
+
+
+@pytest.mark.parametrize("engine", [Engine, LocalEngine])
+def test_threads_that_change_queries_take_turns(
+    engine: type[Engine | LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change has a number that no other has: nobody may look for one while another is made."""
+    inside, most = [0], [0]
+    together = threading.Barrier(4)
+
+    def wait() -> None:
+        together.wait(10)  # what is left to do may be done by all of them at once
+
+    def follow() -> Callable[[], None]:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(0.02)
+        inside[0] -= 1
+        return wait
+
+    changed = engine()
+    monkeypatch.setattr(changed, "_follow_statements", follow)
+    threads = [threading.Thread(target=changed.sql, args=("SET join = oa",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+    assert not together.broken
+
+
+@pytest.mark.parametrize(("there", "wanted"), [("kernel", "native"), ("native", "auto")])
+def test_where_a_query_runs_is_not_changed_while_it_runs(there: str, wanted: str) -> None:
+    engine = engine_with(f"CREATE QUERY a AS {TUMBLING}")
+    program = replace(engine._programs["a"], options=Options(lowering=there))
+    running: Any = SimpleNamespace(program=program, next_change=1)
+    assert not is_other(running, engine.query("a"), Options(lowering=there))
+    with pytest.raises(NotExecutable) as refused:
+        is_other(running, engine.query("a"), Options(lowering=wanted))
+    where = {"kernel": "in the kernel", "native": "as Spark SQL alone"}[there]
+    assert str(refused.value) == (
+        f"query `a` cannot be altered so while it runs: it runs {where}, and what is kept there "
+        "is of no use elsewhere\n"
+        "  SET the option and CREATE OR REPLACE QUERY a: it gets a pipeline of its own, which "
+        "reads its streams from their beginning"
+    )
+
+
+def test_only_what_changes_operators_changes_a_program_that_runs() -> None:
+    engine = engine_with(f"SET aggregation = wid; CREATE QUERY a AS {SLIDING}")
+    [group] = engine._planning.planned()
+    running: Any = SimpleNamespace(
+        program=group.program(engine.catalog.streams), next_change=1, why_apart=lambda *_: ""
+    )
+    query, options = engine.query("a"), Options(aggregation="wid")
+    assert not is_other(running, query, replace(options, join="mjoin"))
+    assert is_other(running, query, replace(options, aggregation="paned"))
+    # The same operators, but those that cost decides for may be chosen again.
+    assert is_other(running, query, Options())

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.errors import NotExecutable
-from penstock.optimizer.physical import PhysicalPlan
+from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.specs import (
     BucketSpec,
     HandoverSpec,
@@ -57,6 +57,22 @@ def takeovers(
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}: it begins anew, without the "
             "rows that came before",
         ) from None
+
+
+def with_earlier(now: Program, before: Program, query: str) -> Program:
+    """A program that computes a query otherwise than the one before it, and loses nothing.
+
+    If what it was computed by cannot hand over, the program is as it is: the query begins anew.
+    """
+    was, wanted = before.plans[query], now.plans[query]
+    try:
+        takeovers(query, was, wanted)
+    except NotExecutable:
+        return now
+    earlier = before.altered.get(query, ())
+    if was != wanted:
+        earlier = (*earlier, was)
+    return replace(now, altered={**now.altered, query: earlier}) if earlier else now
 
 
 def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:

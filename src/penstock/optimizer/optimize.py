@@ -56,7 +56,7 @@ from penstock.plan.graph import fold, streams_of
 from penstock.plan.waiting import waits
 
 #: Operators that keep nothing of the rows that they have seen.
-_STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
+STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
 
 #: Rewrites of logical plans, in their order.
 RULES = (in_order, late_rows, adapt_union_inputs, shape_joins, prune)
@@ -93,30 +93,46 @@ def go_on(
     kept: Plans,
     asked: Mapping[str, str],
     since: Mapping[str, int] | None = None,
+    own: Mapping[str, Options] | None = None,
 ) -> Program:
     """Queries of which some go on by the plans that they had, and others come beside them.
 
     What would be chosen today may be something else. A query that asks for something else than
     before gets operators as any other; `since` tells from which change on queries see rows that do
-    not go on.
+    not go on, and `own` are the options of those that have others than the rest.
     """
     same = {
         name: query
         for name, query in queries.items()
         if name in kept and digest_of(query) == asked[name]
     }
-    known = optimize(same, options)
+    known = beside(optimize({}, options), same, own=own)
     program = replace(known, plans=with_tables({name: kept[name] for name in same}, known.plans))
     others = {name: query for name, query in queries.items() if name not in same}
-    return beside(program, others, since)
+    return beside(program, others, since, own)
 
 
-def beside(program: Program, queries: Queries, since: Mapping[str, int] | None = None) -> Program:
-    """A program with further queries, which use operators that run where these suit them."""
-    numbers = {name: (since or {}).get(name, 0) for name in queries}
-    for number in sorted(set(numbers.values())):
-        together = {name: query for name, query in queries.items() if numbers[name] == number}
-        program |= optimize(together, program.options, running=program.plans, since=number)
+def beside(
+    program: Program,
+    queries: Queries,
+    since: Mapping[str, int] | None = None,
+    own: Mapping[str, Options] | None = None,
+) -> Program:
+    """A program with further queries, which use operators that run where these suit them.
+
+    `since` tells from which change on they see rows, and `own` their options, where they have
+    others than the program.
+    """
+    alike: dict[tuple[int, Options], dict[str, nodes.Node]] = {}
+    for name, query in queries.items():
+        kind = (since or {}).get(name, 0), (own or {}).get(name, program.options)
+        alike.setdefault(kind, {})[name] = query
+    for number, options in sorted(alike, key=lambda kind: kind[0]):
+        together = alike[number, options]
+        found = optimize(together, options, running=program.plans, since=number)
+        if options != program.options:
+            found = replace(found, own=dict.fromkeys(together, options))
+        program |= found
     return program
 
 
@@ -130,7 +146,7 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
 
     None: it has no operator with state in common with them.
     """
-    there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, _STATELESS)}
+    there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, STATELESS)}
     for since in sorted({since_of(plan) for plan in running.values()}):
         found = optimize({"": query}, options, running=running, since=since)
         if there.intersection(walk(found.plans.values())):

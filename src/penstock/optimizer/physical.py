@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -124,7 +124,10 @@ class Program:
     """The queries that run together: as they were rewritten, and the operators chosen for them.
 
     `streams` are what they read, by number; `asked` are digests of the queries as declared;
-    `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice.
+    `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice. `own`
+    are the options of queries that have others than the rest. `altered` are the plans, oldest
+    first, that a query was computed by before: what runs by one of these hands over to the query's
+    plan.
     """
 
     streams: tuple[Stream, ...]
@@ -133,6 +136,17 @@ class Program:
     options: Options
     asked: Mapping[str, str]
     reason: str = ""
+    own: Mapping[str, Options] = field(default_factory=dict)
+    altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
+
+    def options_of(self, query: str) -> Options:
+        """What one of the queries runs by."""
+        return self.own.get(query, self.options)
+
+    @property
+    def merging(self) -> list[str]:
+        """The queries whose unions keep order."""
+        return [name for name in self.queries if self.options_of(name).merges]
 
     @cached_property
     def operators(self) -> list[PhysicalPlan]:
@@ -149,6 +163,8 @@ class Program:
             self.options,
             {**self.asked, **later.asked},
             self.reason,
+            {**self.own, **later.own},
+            {**self.altered, **later.altered},
         )
 
     def without(self, names: Collection[str]) -> Program:
@@ -158,7 +174,12 @@ class Program:
             return {name: each for name, each in of.items() if name not in names}
 
         return replace(
-            self, queries=left(self.queries), plans=left(self.plans), asked=left(self.asked)
+            self,
+            queries=left(self.queries),
+            plans=left(self.plans),
+            asked=left(self.asked),
+            own=left(self.own),
+            altered=left(self.altered),
         )
 
 

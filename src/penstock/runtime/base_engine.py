@@ -6,40 +6,37 @@ checked before anything changes: what cannot run is refused when it is declared.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timezone
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
-from penstock.errors import NotExecutable, QueryError, UnknownName, positioned
+from penstock.errors import NotExecutable, QueryError, positioned
 from penstock.io.late_rows import late_schema
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
 from penstock.io.storage.hidden_files import passed_over
 from penstock.model.begin import Begin
 from penstock.model.punctuation import Where, where_of
-from penstock.model.releases import Releases
-from penstock.model.schema import Column, Schema, suggest
+from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
-from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
-from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
-from penstock.runtime.counts import RejectedRows, StreamCounts
 from penstock.runtime.description import describe
-from penstock.runtime.query import MAX_RESULTS, Query
+from penstock.runtime.looking import Looking, Q
+from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
 from penstock.runtime.show import show
-from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
@@ -57,11 +54,10 @@ from penstock.sql.parse.statements import (
     Statement,
 )
 
-Q = TypeVar("Q", bound=Query)
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
-class BaseEngine(ABC, Generic[Q]):
+class BaseEngine(Looking[Q]):
     """Carries out statements; subclasses run what they declare.
 
     As a context manager it stops everything at the end of the block.
@@ -76,6 +72,7 @@ class BaseEngine(ABC, Generic[Q]):
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
+        self._turn = threading.RLock()  # of threads that carry out statements
 
     def __enter__(self: Engine) -> Engine:
         return self
@@ -91,23 +88,10 @@ class BaseEngine(ABC, Generic[Q]):
         Any: a program need not narrow what it knows. `query` and `execute` are typed in full.
         """
         outcome = None
-        try:
+        with self._carrying_out():
             for statement in parse(text, self.catalog.parameters):
                 outcome = self._execute(statement)
-        finally:
-            self._follow_statements()
         return outcome
-
-    def query(self, name: str) -> Q:
-        """A continuous query by its name, whatever its case."""
-        entry = self.catalog.get(name)
-        if entry is None or entry.name not in self._queries:
-            raise UnknownName(f"no query `{name}`", hint=suggest(name, self._queries))
-        return self._queries[entry.name]
-
-    @property
-    def queries(self) -> list[Q]:
-        return list(self._queries.values())
 
     @property
     def _plans(self) -> dict[str, PhysicalPlan]:
@@ -138,91 +122,6 @@ class BaseEngine(ABC, Generic[Q]):
     def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
         """From which change on a query sees rows that is declared now (`SourceSpec`)."""
         return 0
-
-    def _options_of(self, name: str, plan: Node) -> Options:
-        """What a query runs by; one that is not declared would go by what is set now."""
-        declared, settings = self._declared(name, plan), self.catalog.settings
-        return settings.options if declared is None else settings.options_for(declared.options)
-
-    def _declared(self, name: str, plan: Node) -> QueryEntry | None:
-        """The query as it was declared; None: it was not, or is another one by now."""
-        entry = self.catalog.get(name)
-        return entry if isinstance(entry, QueryEntry) and entry.plan is plan else None
-
-    # -- looking ------------------------------------------------------------------------------
-
-    def status(self) -> Status:
-        """What all queries, streams and operators have come to."""
-        streams = self._stream_statuses()
-        operators = self._operator_statuses()
-        return Status(
-            {q.name: self._status_of(q, streams, operators) for q in self.queries},
-            streams,
-            operators,
-        )
-
-    def _query_status(self, query: Q) -> QueryStatus:
-        """What one query has come to, also one that is not declared any more."""
-        return self._status_of(query, self._stream_statuses(), self._operator_statuses())
-
-    def _status_of(
-        self,
-        query: Q,
-        streams: Mapping[str, StreamStatus],
-        operators: Iterable[OperatorStatus],
-    ) -> QueryStatus:
-        state, message = query._doing()
-        program = query._program()
-        options = self._options_of(query.name, query.plan) if program is None else program.options
-        mine = [each for each in operators if query._is_declared and query.name in each.queries]
-        return QueryStatus(
-            query.name,
-            state,
-            message,
-            query.rows,
-            query.total_rows,
-            query._waiting.rows,
-            query._waiting.dropped,
-            str(query.sink) if query.sink else None,
-            {name: streams[name].bound for name in streams_of(query.plan) if name in streams},
-            sum(each.state_rows for each in mine),
-            sum(each.state_bytes for each in mine),
-            query._batch(),
-            blocked_by(
-                query.name,
-                query.plan if program is None else program.queries[query.name],
-                {name: stream.progress for name, stream in streams.items()},
-                self._releases(query.name) if query._is_declared else None,
-                now=self.now(),
-                merges=options.merges,
-                ets=query._ets(),
-                dropped=not query._is_declared,
-            ),
-        )
-
-    def why(self, name: str) -> Blockers:
-        """What holds a running query back; printed, it is what EXPLAIN LIVE says."""
-        return self.query(name).status.blockers
-
-    def counts(self, stream: str) -> StreamCounts:
-        """How many rows of a stream went in, and how many did not."""
-        return self._stream_statuses()[self.declared_stream(stream).name].counts
-
-    @property
-    def rejected_rows(self) -> list[RejectedRows]:
-        """The latest rows that did not go into their streams, late or malformed, oldest first.
-
-        Rows that went to a sink (LATE INTO) are not among them. All are counted: see `counts`.
-        """
-        return self._rejected.rows()
-
-    def declared_stream(self, name: str) -> StreamEntry:
-        """A stream by its name, whatever its case."""
-        entry = self.catalog.get(name)
-        if not isinstance(entry, StreamEntry):
-            known = [entry.name for entry in self.catalog.streams]
-            raise UnknownName(f"no stream `{name}`", hint=suggest(name, known))
-        return entry
 
     def punctuate(
         self, stream: str, bound: int | datetime, where: Mapping[str, Any] | None = None
@@ -283,22 +182,6 @@ class BaseEngine(ABC, Generic[Q]):
     def stop(self) -> Any:
         """Stop all queries; what they have put out stays."""
 
-    @abstractmethod
-    def _stream_statuses(self) -> dict[str, StreamStatus]:
-        """What each declared stream has come to."""
-
-    @abstractmethod
-    def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
-        """What the operators that run have come to."""
-
-    @abstractmethod
-    def _releases(self, query: str) -> Releases | None:
-        """What lets the next row of a query out; None: not known yet."""
-
-    def now(self) -> int:
-        """The clock by which streams are silent."""
-        return to_ticks(datetime.now(timezone.utc))
-
     def _check(self, entry: QueryEntry, program: Program) -> None:  # most hosts run all there is
         """Refuse a query that this host cannot run; nothing has changed yet."""
 
@@ -333,17 +216,33 @@ class BaseEngine(ABC, Generic[Q]):
     def _settings_changed(self) -> None:
         """Follow the settings, or refuse what this host cannot honour before following any."""
 
-    def _follow_statements(self) -> None:  # most hosts follow each at once
-        """Statements that were given together have been carried out."""
+    def _follow_statements(self) -> Callable[[], None]:  # most hosts follow each at once
+        """Statements that were given together have been carried out.
+
+        Gives what is left to do when others may carry out theirs: to wait for something.
+        """
+        return lambda: None
 
     # -----------------------------------------------------------------------------------------
 
     def execute(self, statement: Statement) -> Q | str | None:
         """Carry out one statement."""
-        try:
+        with self._carrying_out():
             return self._execute(statement)
+
+    @contextmanager
+    def _carrying_out(self) -> Iterator[None]:
+        """Let statements take effect together, those of one thread after those of another."""
+        wait: Callable[[], None] | None = None
+        try:
+            with self._turn:
+                try:
+                    yield
+                finally:
+                    wait = self._follow_statements()
         finally:
-            self._follow_statements()
+            if wait is not None:
+                wait()
 
     def _execute(self, statement: Statement) -> Q | str | None:
         match statement:

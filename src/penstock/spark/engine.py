@@ -17,8 +17,7 @@ writes no files keeps it in a temporary folder, and cannot be continued.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
-from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.query import MAX_RESULTS
@@ -54,21 +52,20 @@ from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
+from penstock.spark.following import Following
 from penstock.spark.native.choice import choose
-from penstock.spark.placement.joining import Joining, joining
-from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.placement.pipeline_groups import PipelineGroup
+from penstock.spark.planning import Planning
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
-from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
 from penstock.spark.sources.rejecting import rejecting
 from penstock.spark.sources.sources import columns_of, is_finite, open_stream
 from penstock.spark.sources.spool import FilesRead
-from penstock.spark.state.checkpoint import beside, continued_in, describe
-from penstock.spark.state.program_changes import ProgramChanges, program_changes
+from penstock.spark.state.program_changes import ProgramChanges
 from penstock.spark.working_session import adopted, take_over, working_session
 from penstock.sql.parse.statements import Sink
 
@@ -94,15 +91,15 @@ class Engine(BaseEngine[SparkQuery]):
         self._session: SparkSession | None = None
         self._master = master
         self._conf = dict(conf or {})
-        self._checkpoint = storage_path(checkpoint) if checkpoint is not None else None
         self._brought = ProgramStreams()
         self._running: list[RunningPipeline] = []
         self._tallies: dict[str, StreamTallies] = {}
         self._common = Options()  # what all queries have in common of them
         self._interval: str | None = None  # between batches; None: it is not started
-        self._accepts = False  # that queries are others than in their checkpoints
-        self._dropped: dict[RunningPipeline, list[SparkQuery]] = {}  # that are to leave
-        self._apart: dict[str, str] = {}  # why a query has a pipeline of its own
+        self._planning = Planning(
+            self, storage_path(checkpoint) if checkpoint is not None else None
+        )
+        self._following = Following(self)
 
     @property
     def spark(self) -> SparkSession:
@@ -126,7 +123,7 @@ class Engine(BaseEngine[SparkQuery]):
             shown = explain_pipeline(running.group, running.program, running.came)
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
-        planned = self._planned() if is_declared else []
+        planned = self._planning.planned() if is_declared else []
         group = next((group for group in planned if name in group.queries), alone)
         return explain_planned(group, self.catalog.streams)
 
@@ -140,7 +137,8 @@ class Engine(BaseEngine[SparkQuery]):
     def _programs(self) -> dict[str, Program]:
         """By query that is declared, what its pipeline runs, or would if it were started now."""
         running = [(each.group, each.program) for each in self._running]
-        planned = [(each, each.program(self.catalog.streams)) for each in self._planned()]
+        waiting = self._planning.planned()
+        planned = [(each, each.program(self.catalog.streams)) for each in waiting]
         known = {name: program for group, program in running + planned for name in group.queries}
         return {entry.name: known[entry.name] for entry in self.catalog.queries}
 
@@ -160,89 +158,30 @@ class Engine(BaseEngine[SparkQuery]):
         checkpoint is kept. With `accept_changes` queries may be others than those that their
         checkpoint was left by (`changes` tells): what only those have kept is forgotten.
         """
-        self._interval, self._accepts = interval, accept_changes
-        self._start(self._planned(is_small=to_end and self._is_small()), to_end=to_end)
+        with self._turn:
+            self._interval, self._planning.accepts = interval, accept_changes
+            is_small = to_end and self._planning.is_small()
+            self._start(self._planning.planned(is_small=is_small), to_end=to_end)
 
     def _start(self, planned: Sequence[PipelineGroup], *, to_end: bool = False) -> None:
         """Start pipelines."""
         assert self._interval is not None
         streams = [entry.stream for entry in self.catalog.streams]
-        places = [(group.keys, self._checkpoint_of(group)) for group in planned]
+        places = [(group.keys, self._planning.checkpoint_of(group)) for group in planned]
         self._brought.place(streams, places)
         for group in planned:
-            running = RunningPipeline(self, group, accept_changes=self._accepts)
+            running = RunningPipeline(self, group, accept_changes=self._planning.accepts)
             running.start(self._interval, to_end=to_end)
             self._running.append(running)
         self._brought.start(self._rows_read, self._files_read)
 
     def changes(self) -> dict[StoragePath, ProgramChanges]:
         """By checkpoint, how queries that are declared differ from those it was left by."""
-        planned = self._planned(accept_changes=True)
-        found = {}
-        for group in planned:
-            if group.continued is not None:
-                program = group.program(self.catalog.streams)
-                form = group.form(program).step
-                found[group.continued.folder] = program_changes(
-                    group.continued.described, describe(program, form, group.keys)
-                )
-        return found
+        return self._planning.changes()
 
-    def _is_small(self) -> bool:
-        """Whether queries that are to start read little, and leave no checkpoint for more."""
-        names = {s for entry in self._waiting() for s in streams_of(entry.plan)}
-        read = [self.declared_stream(name).stream for name in names]
-        kept = any(beside(self._queries[entry.name].sink for entry in self._waiting()))
-        return self._checkpoint is None and not kept and are_small(read)
-
-    def _planned(
-        self, *, is_small: bool = False, accept_changes: bool | None = None
-    ) -> list[PipelineGroup]:
-        """The pipelines of all queries that are declared and not running."""
-        waiting = {entry.name: entry.plan for entry in self._waiting()}
-        options = {entry.name: self.catalog.options_of(entry) for entry in self._waiting()}
-        sinks = [self._queries[name].sink for name in waiting]
-        continued = continued_in(self._checkpoint, sinks)
-        accepts = self._accepts if accept_changes is None else accept_changes
-        begins = {each.name: each.begin for each in self._waiting() if each.begin is not None}
-        groups = assign_pipelines(
-            waiting, options, continued, begins=begins, is_small=is_small, accept_changes=accepts
-        )
-        return [
-            replace(group, apart=self._apart.get(next(iter(group.queries)), "")) for group in groups
-        ]
-
-    def _waiting(self) -> list[QueryEntry]:
-        """The queries that are declared and not running."""
-        return [each for each in self.catalog.queries if self._running_of(each.name) is None]
-
-    # -- queries that come and go while others run --------------------------------------------
-
-    def _follow_statements(self) -> None:
-        """Let queries that were dropped leave, and those that were declared begin."""
-        if self._interval is None:
-            return
-        dropped, self._dropped = self._dropped, {}
-        gone = {query.name.lower(): query for queries in dropped.values() for query in queries}
-        come: dict[RunningPipeline, dict[SparkQuery, int]] = {}
-        for entry in self._waiting():
-            found = self._joining(entry, gone.get(entry.name.lower()))
-            self._apart[entry.name] = found.apart
-            if found.pipeline is not None:
-                come.setdefault(found.pipeline, {})[self._queries[entry.name]] = found.since
-        for running in {**dropped, **come}:
-            names = [query.name for query in dropped.get(running, ())]
-            if running not in come and running.group.queries.keys() <= set(names):
-                running.stop()
-                self._running.remove(running)
-            else:
-                running.change(names, come.get(running, {}))
-        if self._waiting():
-            self._start(self._planned())
-
-    def _joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
-        """Which running pipeline a query joins."""
-        return joining(entry, self.catalog.options_of(entry), self._running, replaced)
+    def _follow_statements(self) -> Callable[[], None]:
+        """Let pipelines that run follow; gives what waits until they have."""
+        return (lambda: None) if self._interval is None else self._following.follow()
 
     def process_available(self) -> None:
         """Wait until everything that is there now has been processed."""
@@ -419,14 +358,6 @@ class Engine(BaseEngine[SparkQuery]):
         with translated():
             return open_stream(self.session, stream)
 
-    def _checkpoint_of(self, group: PipelineGroup) -> StoragePath | None:
-        """Where a pipeline's checkpoint belongs; None: nowhere for good."""
-        if group.continued is not None:
-            return group.continued.folder
-        if self._checkpoint is not None:
-            return self._checkpoint / next(iter(group.queries))
-        return next(beside(self._queries[name].sink for name in group.queries), None)
-
     def _rows_read(self, stream: str) -> int:
         """How many rows of a stream the slowest of its pipelines has processed."""
         return min(
@@ -446,8 +377,9 @@ class Engine(BaseEngine[SparkQuery]):
     def _check(self, entry: QueryEntry, program: Program) -> None:
         read = (self.declared_stream(stream.name) for stream in program.streams)
         choose(program.queries, program.options, rejecting(read))
-        if self._interval is not None:
-            found = self._joining(entry)  # refuses what cannot begin as it says
+        runs = self._declared(entry.name, entry.plan) and self._running_of(entry.name)
+        if self._interval is not None and not runs:  # else it is altered, which has its own rules
+            found = self._following.joining(entry)  # refuses what cannot begin as it says
             if found.pipeline is not None:
                 found.pipeline.delivery.check(entry.name, entry.sink, entry.plan)
 
@@ -467,21 +399,18 @@ class Engine(BaseEngine[SparkQuery]):
         return query
 
     def _query_altered(self, entry: QueryEntry, program: Program) -> None:
-        """A query that waits starts with its new options; one that was started is refused."""
-        if self._running_of(entry.name) is not None:
-            raise NotExecutable(
-                f"query `{entry.name}` has been started, and its pipeline keeps the operators that "
-                "it was started with",
-                hint="stop() the engine, ALTER the query, and start(accept_changes=True); or SET "
-                f"the option and CREATE OR REPLACE QUERY {entry.name}",
-            )
+        """A query that waits starts with its new options; one that runs changes with a batch."""
+        running, query = self._running_of(entry.name), self._queries[entry.name]
+        if running is None:
+            return
+        self._following.alter(running, query, self.catalog.options_of(entry))
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)
         query = self._queries.pop(name)
-        self._apart.pop(name, None)
+        self._following.apart.pop(name, None)
         if running is not None:
-            self._dropped.setdefault(running, []).append(query)
+            self._following.drop(running, query)
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         pass
@@ -495,7 +424,7 @@ class Engine(BaseEngine[SparkQuery]):
         """What all queries have in common holds for those that start from now on."""
         common = self.catalog.settings.options_for(Options())
         if common != self._common:
-            for entry in self._waiting():
+            for entry in self._planning.waiting():
                 self._check(entry, self._optimized(entry.name, entry.plan))
         self._common = common
 

@@ -11,11 +11,13 @@ a batch, the same in every group, so results do not depend on how rows are parti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
+from penstock.errors import NotExecutable
 from penstock.kernel.aggregation.preaggregating import Preaggregating
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.rejected import Reason
@@ -26,8 +28,9 @@ from penstock.model.timestamps import END
 from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import with_tables
-from penstock.optimizer.physical import Plans, Program, from_json, to_json
+from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json
 from penstock.optimizer.rules.late_rows import can_reopen
+from penstock.runtime.altering import alter
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
@@ -48,11 +51,19 @@ class Answers:
 class GroupHost:
     """Runs one group's share of all queries."""
 
-    def __init__(self, program: Program, changed: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        changed: Mapping[str, Any] | None = None,
+        handed: Mapping[str, str] | None = None,
+    ) -> None:
+        """`changed` and `handed` are what a group has kept; None: it begins."""
         self.program = program
         options = program.options
         # What comes between the end of a run and of the last window that it has answered.
-        self._reopens = can_reopen(program.queries.values(), options)
+        self._reopens = all(
+            can_reopen([query], program.options_of(name)) for name, query in program.queries.items()
+        )
         self._host = GraphHost(
             rows_per_step=options.rows_per_step,
             late=LatePolicy(options.late),
@@ -65,7 +76,9 @@ class GroupHost:
         self.graph = self._host.graph
         for stream in program.streams:
             self._host.add_stream(stream)
-        plans = {**program.plans, **_plans_in(changed, program)}
+        #: Queries that were altered, and that still run by the plans of before.
+        self._altering = {} if handed is None else earlier_plans(program, changed, handed)
+        plans = {**program.plans, **_plans_in(changed, program), **self._altering}
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
@@ -90,6 +103,7 @@ class GroupHost:
         if any(each.ends for each in arrivals):
             self._end_run()
         self._rechoose()
+        self.hand_over()
         return self._answers({name: each.rows for name, each in arrived.items()})
 
     def _absorb(self, stream: str, folded: Sequence[Folded]) -> None:
@@ -107,11 +121,34 @@ class GroupHost:
         The exchange must know of it before it folds rows for the next one.
         """
         if self._rechoosing.look(costs()):
-            plans, declared = self._rechoosing.plans, self.program.plans
-            changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
-            instead_of = {name: declared[name].fingerprint for name in changed}
-            self.changed = {**to_json(changed), "instead_of": instead_of} if changed else {}
-            self._told.clear()  # operators count from when they were built
+            self._note_changed()
+
+    def hand_over(self) -> None:
+        """Let the operators of queries that were altered take over, as soon as they can.
+
+        An aggregate that is just taking over from another is waited for.
+        """
+        if not self._altering:
+            return
+        for query in list(self._altering):
+            with suppress(NotExecutable):
+                wanted, plans = self.program.plans[query], self._rechoosing.plans
+                self._rechoosing.follow(alter(self._host, plans, query, wanted))
+                del self._altering[query]
+        self._note_changed()
+
+    @property
+    def handed(self) -> dict[str, str]:
+        """By query that was altered, the fingerprint of the plan that it runs by, or will."""
+        plans = self.program.plans
+        return {n: plans[n].fingerprint for n in self.program.altered if n not in self._altering}
+
+    def _note_changed(self) -> None:
+        plans, declared = self._rechoosing.plans, self.program.plans
+        changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
+        instead_of = {name: declared[name].fingerprint for name in changed}
+        self.changed = {**to_json(changed), "instead_of": instead_of} if changed else {}
+        self._told.clear()  # operators count from when they were built
 
     def _answers(self, rows: dict[str, int]) -> Answers:
         found = ((name, self._host.results(name)) for name in self._host.queries)
@@ -129,12 +166,19 @@ class GroupHost:
     def _end_run(self) -> None:
         """Let out whatever waits; what is answered then is closed for runs that continue."""
         inputs = self._host.inputs
-        bounds = closing_bounds(
-            self.program.queries.values(),
-            {(name, on): time for name, s in inputs.items() for on, time in s.latest().items()},
-            {(n, on): s.generator.bound_on(on) for n, s in inputs.items() for on in s.stream.times},
-            self.program.options,
-        )
+        newest = {(name, on): t for name, s in inputs.items() for on, t in s.latest().items()}
+        standing = {
+            (n, on): s.generator.bound_on(on) for n, s in inputs.items() for on in s.stream.times
+        }
+        bounds: dict[tuple[str, str], int] = {}
+        for options in dict.fromkeys(map(self.program.options_of, self.program.queries)):
+            alike = [
+                query
+                for name, query in self.program.queries.items()
+                if self.program.options_of(name) == options
+            ]
+            for time, bound in closing_bounds(alike, newest, standing, options).items():
+                bounds[time] = max(bound, bounds.get(time, bound))
         # The last window over rows is answered unfilled, and no row can be added to it any more:
         # such streams are over for good.
         over = streams_with_row_windows(self.program.queries.values())
@@ -189,6 +233,7 @@ class GroupHost:
             "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
             "changed": self.changed,
+            "handed": self.handed,
         }
 
 
@@ -201,3 +246,25 @@ def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:
     found = from_json(changed)
     mine = {n: plan for n, plan in found.items() if n in declared and declared[n] == was[n]}
     return with_tables(mine, program.plans)
+
+
+def earlier_plans(
+    program: Program, changed: Mapping[str, Any] | None, handed: Mapping[str, str]
+) -> dict[str, PhysicalPlan]:
+    """By query that was altered, what a group still runs, which has kept this.
+
+    `handed`: the plans that others have handed over to, or begun to; of queries that were altered
+    since it is what they ran by.
+    """
+    found: dict[str, PhysicalPlan] = {}
+    for name, chain in program.altered.items():
+        wanted = program.plans[name].fingerprint
+        if handed.get(name) == wanted:
+            continue
+        known = {plan.fingerprint: plan for plan in chain}
+        was = (changed or {}).get("instead_of", {}).get(name)
+        if changed and was in (wanted, *known):
+            found |= with_tables({name: from_json(changed)[name]}, program.plans)
+        else:
+            found[name] = known.get(handed.get(name, ""), chain[0])
+    return found

@@ -64,7 +64,7 @@ class Pipeline(BasePipeline):
         early = self.epochs.first.early
         # Until a batch has told, only the first of all knows what was before it: nothing.
         self._on_time_from = dict.fromkeys(early, BEGINNING) if self.checkpoint.is_new else {}
-        self._folds = True
+        self._progress: list[dict[str, Any]] = []  # of each group, in the last batch
         legs = [
             exchange(
                 self.frames[s.name],
@@ -91,7 +91,7 @@ class Pipeline(BasePipeline):
             self._on_time_from,
             self.sinks(batch),
             told.STAGED_FROM,
-            folds=self._folds,
+            folds=folds_for(self._progress, epoch.program),
             memory=self._shared_memory(),
             shared_from=told.SHARED_FROM,
             program=epoch.shipped,
@@ -112,7 +112,7 @@ class Pipeline(BasePipeline):
 
     def _output_rows(self, batch: int, computed: pa.Table) -> list[OutputRows]:
         found: list[OutputRows] = []
-        self._progress: list[dict[str, Any]] = []  # of each group
+        self._progress = []
         for row in computed.to_pylist():
             if row["kind"] == PROGRESS:
                 self._progress.append(json.loads(row["payload"]))
@@ -124,7 +124,6 @@ class Pipeline(BasePipeline):
         forget_now_and_then(self.spark, batch)
         self._shared_memory()
         self._on_time_from = on_time_in(self._progress)
-        self._folds = folds_for(self._progress)
         self.report(report_of(batch, self._progress))
 
 

@@ -146,14 +146,18 @@ class GroupProcessor(StatefulProcessor):
         # A query that was started again may have another program, and find its worker alive.
         if host is not None and _is_same(host.program, self._program):
             return host
-        host = GroupHost(self._program, before and before["changed"])
-        if before is not None:
-            self._kept.restore(host, before)
+        if before is None:
+            return GroupHost(self._program)
+        host = GroupHost(self._program, before["changed"], before.get("handed", {}))
+        self._kept.restore(host, before)
+        host.hand_over()
         return host
 
 
 def _is_same(one: Program, other: Program) -> bool:
     """Whether two programs run the same operators in the same way."""
-    return one is other or (
-        (one.plans, one.options, one.streams) == (other.plans, other.options, other.streams)
-    )
+    return one is other or _what_runs(one) == _what_runs(other)
+
+
+def _what_runs(program: Program) -> tuple[object, ...]:
+    return program.plans, program.options, program.own, program.altered, program.streams

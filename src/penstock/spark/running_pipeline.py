@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,26 +18,23 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.results import SINK_FORMATS
-from penstock.io.storage.places import names_files, would_read
 from penstock.io.storage.storage_path import StoragePath
 from penstock.model.punctuation import Where
-from penstock.model.streams import Stream
-from penstock.model.timestamps import SECOND, time_text
-from penstock.optimizer.optimize import beside
+from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
-from penstock.plan.first_complete import first_complete
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.control.attempts import Attempts
+from penstock.spark.control.batch_turns import PATIENCE, BatchTurns
 from penstock.spark.control.control_stream import is_read_first
 from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.control.enabling_timer import EnablingTimer
 from penstock.spark.control.punctuating import Punctuating
 from penstock.spark.control.spark_progress import BatchTimes, has_run, last_over, times_of
-from penstock.spark.delivery.batch_delivery import BatchDelivery, Opened
+from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.delivery.operator_figures import OperatorFigures
 from penstock.spark.delivery.outputs import query_rows
@@ -54,19 +48,13 @@ from penstock.spark.pipeline import Pipeline
 from penstock.spark.placement.pipeline_groups import PipelineGroup, why_apart
 from penstock.spark.rows.pipeline import RowPipeline
 from penstock.spark.shared_memory import forget_shared, forget_stale
+from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.sources.directories import as_it_stands
 from penstock.spark.sources.file_sizes import is_read_at_once, places_of
 from penstock.spark.state.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
-    from penstock.spark.query import SparkQuery
-
-
-_LOG = logging.getLogger("penstock")
-
-#: Seconds to wait for a running batch before it is cut off; it is repeated at the next start.
-PATIENCE = 60.0
 
 
 class RunningPipeline:
@@ -93,7 +81,7 @@ class RunningPipeline:
         self._first_program = program
         self._is_native = program.options.lowering == NATIVE
         first_of = frozenset(streams.keys() - engine._streams_read())
-        place = engine._checkpoint_of(group)
+        place = engine._planning.checkpoint_of(group)
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place
@@ -111,7 +99,7 @@ class RunningPipeline:
                 group.keys,
                 accept_changes=accept_changes,
             )
-            self._over_batch = self.checkpoint.finished
+            self.batches = BatchTurns(self.checkpoint.finished)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, program, self.checkpoint, place, first_of)
             held.callback(self.delivery.release)
@@ -129,8 +117,8 @@ class RunningPipeline:
                 self.pipeline = self._pipeline(program, frames)
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
-        ets, merges = engine.catalog.settings.ets, program.options.merges
-        self.enabling = DriverEnabling(streams, program.queries, ets, merges)
+        ets = engine.catalog.settings.ets
+        self.enabling = DriverEnabling(streams, program.queries, ets, program.merging)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
@@ -141,9 +129,6 @@ class RunningPipeline:
             {name: folder for name, folder in spools.items() if folder is not None},
             streams.values(),
         )
-        #: Told when a batch is over, and the thread that delivers one now.
-        self._batch_over = threading.Condition()
-        self._delivering: int | None = None
         #: Spark's status and progress, and what it failed with, in the end.
         self._last: tuple[dict[str, Any], Any, HostError | None] | None = None
 
@@ -217,61 +202,10 @@ class RunningPipeline:
         here, has_groups = self.program.options, self.form.has_groups
         return why_apart(plan, options, here, self.group.keys, has_groups=has_groups)
 
-    def change(self, dropped: Collection[str], added: Mapping[SparkQuery, int]) -> None:
-        """Let queries go and others come, all with one batch: the next that begins.
-
-        `added` tells since which change each sees rows. What both programs compute goes on.
-        """
-        epochs = self.pipeline.epochs
-        assert epochs is not None
-        opened: dict[SparkQuery, Opened] = {}
-        number = self.next_change
-        try:
-            for query in added:
-                opened[query] = self.delivery.hold(query)
-            since = {query.name: change for query, change in added.items()}
-            plans = {query.name: query.plan for query in added}
-            program = beside(epochs.program.without(dropped), plans, since)
-
-            def then(batch: int) -> None:
-                self.delivery.change(batch, dropped, opened, program.queries)
-
-            batch = epochs.change(program, self.delivery.noted(dropped, opened), then)
-        except BaseException:
-            for query, sink in opened.items():
-                self.delivery.let_go(query, sink)
-            raise
-        left = {name: each for name, each in self.group.queries.items() if name not in dropped}
-        self.group = replace(self.group, queries={**left, **plans})
-        self.enabling.follow(program.queries)
-        for query in added:
-            query.pipeline = self
-        self.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
-        self._wait_until_over(batch - 1)
-        newest = self.enabling.newest()
-        for name in dropped:
-            self.came.pop(name, None)
-        for query in added:
-            shares = since[query.name] < number
-            self.came[query.name] = _came(query.plan, batch, shares, newest)
-            _LOG.info("%s: %s", query.name, self.came[query.name])
-
     @property
     def next_change(self) -> int:
         """The number that the next change of the program will have."""
         return self.checkpoint.log.next
-
-    def _wait_until_over(self, batch: int) -> None:
-        """Until a batch that has begun is over; whoever delivers it cannot wait for it."""
-        end = time.monotonic() + PATIENCE
-        with self._batch_over:
-            while (
-                self._over_batch < batch
-                and self._delivering != threading.get_ident()
-                and self.is_active
-                and time.monotonic() < end
-            ):
-                self._batch_over.wait(0.1)
 
     def _sinks(self, batch: int) -> Mapping[str, Sequence[str]]:
         """Where tasks of a batch, which begins, may write results."""
@@ -448,12 +382,9 @@ class RunningPipeline:
     def _deliver(self, batch: int, messages: Sequence[OutputRows]) -> None:
         self._attempts.settle()
         self.checkpoint.check_held()
-        self._delivering = threading.get_ident()
-        try:
+        with self.batches.delivering():
             self._housekeeping.before(batch, self._engine.session, self.query)
             self.delivery.deliver(batch, messages)
-        finally:
-            self._delivering = None
 
     def _report(self, report: BatchReport) -> None:
         self.rows_read.update(report.rows)
@@ -468,30 +399,4 @@ class RunningPipeline:
         if report.operators:
             self.changed = report.changed
         self._reported = report
-        with self._batch_over:
-            self._over_batch = max(self._over_batch, report.batch)
-            self._batch_over.notify_all()
-
-
-def _came(plan: Node, batch: int, shares: bool, newest: Mapping[str, int]) -> str:
-    """Since when a query runs that came to a pipeline, and from when on its windows are whole."""
-    text = f"runs from batch {batch} on"
-    if shares:
-        return f"{text}, with what running queries have kept"
-    window = first_complete(plan, newest)
-    if window is None:
-        return f"{text}, and sees the rows from then on"
-    first, end = map(time_text, window)
-    return f"{text}; its first complete window is from {first} to {end}"
-
-
-def check_is_not_read(checkpoint: StoragePath | None, streams: Iterable[Stream]) -> None:
-    """Refuse a checkpoint whose files would be read as rows."""
-    for stream in streams:
-        source = str(stream.origin.path)
-        is_path = names_files(stream.origin)
-        if checkpoint is not None and is_path and would_read(source, str(checkpoint)):
-            raise HostError(
-                f"stream `{stream.name}` reads from `{checkpoint}`, where the checkpoint would be",
-                hint=f"name a checkpoint that is not in `{source}`",
-            )
+        self.batches.over(report.batch)

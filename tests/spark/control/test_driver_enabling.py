@@ -64,7 +64,7 @@ class Driver:
         self.program = optimize(share.queries)
         self.pipeline = FakePipeline(Exchange(self.program, share.keys, (2, 0)))
         streams = {stream.name: stream for stream in self.program.streams}
-        self.enabling = DriverEnabling(streams, share.queries, ets, False)
+        self.enabling = DriverEnabling(streams, share.queries, ets)
         self.enabling.is_prompt = is_prompt
         self.now = START
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in streams}
@@ -236,7 +236,7 @@ def test_a_stream_that_says_nothing_about_the_clock_cannot_help() -> None:
     engine.sql("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND")
     plan = engine.sql("SELECT count(*) [RANGE 1 SECOND] AS n FROM s").plan
     stream = engine.declared_stream("s").stream
-    enabling = DriverEnabling({"s": stream}, {"q": plan}, ON_DEMAND, False)
+    enabling = DriverEnabling({"s": stream}, {"q": plan}, ON_DEMAND)
     assert not enabling.can_help
     enabling.is_prompt = True
     enabling.take_report(BatchReport(0, {"s": 1}, {"s": START}, {"s": START}, {"s"}), START)

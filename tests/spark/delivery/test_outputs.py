@@ -10,12 +10,17 @@ import pytest
 
 from penstock.errors import HostError
 from penstock.io.results import write_part
+from penstock.io.storage.output_folder import OutputFolder
 from penstock.model.streams import Origin, Stream
+from penstock.optimizer.physical import Program
+from penstock.spark.delivery.batch_delivery import BatchDelivery
 from penstock.spark.delivery.outputs import Destination, Outputs
-from penstock.spark.running_pipeline import check_is_not_read
+from penstock.spark.engine import Engine
+from penstock.spark.sources.checkpoint_place import check_is_not_read
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.sql.parse.statements import Sink
-from tests.spark.state.programs import ONE
+from tests.spark.state.programs import COUNT, ONE
+from tests.spark.state.programs import program as program_of
 
 
 class Run:
@@ -192,3 +197,60 @@ def test_another_key_of_a_server_is_another_place(tmp_path: Path) -> None:
     described("a")
     with pytest.raises(HostError, match=r"into redis `redis://:\*\*\*@h key a` so far"):
         described("b")
+
+
+def test_a_query_that_asks_for_something_else_notes_its_batches_apart(tmp_path: Path) -> None:
+    """The batch that is repeated may have been written by the query that was there before."""
+    table = {"query q": Destination(Sink("delta", str(tmp_path / "table")))}
+
+    def writer(program: Program) -> str:
+        checkpoint = Checkpoint(tmp_path / "c", program, accept_changes=True)
+        outputs = Outputs(checkpoint, table)
+        checkpoint.confirm(program, {w: asdict(each.place) for w, each in outputs.held.items()})
+        for log in ("offsets", "commits"):
+            (checkpoint.spark / log).mkdir(parents=True, exist_ok=True)
+            Path(str(checkpoint.spark / log / "0")).write_text("v1\n{}\n-")
+        checkpoint.release()
+        return outputs.held["query q"].place.writer
+
+    other = program_of({"q": COUNT.format(s=1)})
+    assert [writer(ONE), writer(ONE)] == ["", ""]
+    changed = writer(other)
+    assert changed
+    assert writer(other) == changed, "it goes on as before"
+    assert writer(ONE) not in ("", changed)
+
+
+def test_the_name_of_a_query_may_be_written_in_another_case(ran: Path) -> None:
+    folder = OutputFolder(ran / "out")
+    assert folder.owner is not None
+    folder.own(folder.owner.replace("query-q", "query-Q"))
+    folder.release()
+    Run(ran / "c", ran / "out").stop()
+
+
+@pytest.mark.parametrize(
+    ("noted", "first_of", "expected"),
+    [
+        (None, {"s"}, "late"),
+        (None, set(), "late/r"),
+        ("late/q", set(), "late/q"),
+        ("late/q", {"s"}, "late/q"),
+        ("late", set(), "late"),
+        ("elsewhere", set(), "late/r"),
+    ],
+)
+def test_late_rows_go_on_where_they_went_whichever_queries_there_are(
+    tmp_path: Path, noted: str | None, first_of: set[str], expected: str
+) -> None:
+    engine = Engine()
+    engine.sql(
+        f"CREATE STREAM s (k INT, ts TIMESTAMP) FROM csv 'in' TIMESTAMP BY ts "
+        f"LATE INTO csv '{tmp_path}/late'"
+    )
+    delivery = BatchDelivery.__new__(BatchDelivery)
+    delivery._engine, delivery._first_of, delivery._first = engine, frozenset(first_of), "r"
+    place = None if noted is None else {"place": str(tmp_path / noted)}
+    sink = delivery._late_sink("s", place)
+    assert sink is not None
+    assert sink.path == str(tmp_path / expected)

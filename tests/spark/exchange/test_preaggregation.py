@@ -179,13 +179,18 @@ def test_sets_are_sent_where_they_hold_fewer_values_than_the_rows() -> None:
 
 
 def test_nothing_is_folded_for_groups_that_run_other_operators() -> None:
-    report = {"changed": {}, "on_time_from": {"a": 7}}
+    report: dict[str, Any] = {"changed": {}, "handed": {}, "on_time_from": {"a": 7}}
     assert on_time_in([report, {**report, "on_time_from": {"a": 9}}]) == {"a": 9}
     assert on_time_in([]) == {}
-    assert folds_for([report, report])
-    assert not folds_for([report, {**report, "changed": {"operators": {}}}])
     [share] = assign_pipelines(plans_of([Declared("a", 0)], [TUMBLING]))
-    [how] = preaggregations(optimize(share.queries), share.keys).values()
+    program = optimize(share.queries)
+    assert folds_for([report, report], program)
+    assert not folds_for([report, {**report, "changed": {"operators": {}}}], program)
+    [(name, plan)] = program.plans.items()
+    altered = replace(program, altered={name: (plan.inputs[0],)})
+    assert not folds_for([report], altered)
+    assert folds_for([{**report, "handed": {name: plan.fingerprint}}], altered)
+    [how] = preaggregations(program, share.keys).values()
     assert how.on_time_from(Told({"a": 7}), "a") == 7
     assert how.on_time_from(Told({"a": 7}, folds=False), "a") == END
 

@@ -12,7 +12,7 @@ import pytest
 from penstock.errors import HostError
 from penstock.io.storage.sealed import write_sealed
 from penstock.model.streams import Origin
-from penstock.optimizer.optimize import optimize
+from penstock.optimizer.optimize import beside, optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, walk
 from penstock.optimizer.specs import StaticJoinSpec
@@ -187,18 +187,34 @@ def test_the_operators_that_were_chosen_are_refused_to_whoever_asks_for_others(
     assert "operators of query q changed; setting aggregation was auto and is wid" in message
 
 
-def test_queries_that_want_different_things_by_now_do_not_go_on_together(tmp_path: Path) -> None:
+def test_queries_that_run_elsewhere_by_now_do_not_go_on_together(tmp_path: Path) -> None:
     texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1), ("r", 2))}
     claimed(tmp_path, optimize(texts))
-    first, _ = assign_pipelines(texts, {"p": Options(aggregation="wid")}, found(tmp_path))
+    first, _ = assign_pipelines(texts, {"p": Options(lowering="native")}, found(tmp_path))
     assert first.continued is not None
     assert refused(tmp_path, first.program(), first.continued.declared) == (
         f"the checkpoint `{tmp_path}` has queries that run together, and they are declared under "
-        "different settings now: aggregation is auto for q, r and wid for p\n"
-        "  declare all of them under SET aggregation = auto, or start over with another checkpoint "
+        "different settings now: lowering is auto for q, r and native for p\n"
+        "  declare all of them under SET lowering = auto, or start over with another checkpoint "
         "and another directory for the results"
     )
     claimed(tmp_path, optimize(texts))
+
+
+def test_a_query_goes_on_beside_others_by_options_of_its_own(tmp_path: Path) -> None:
+    texts = {name: plan(COUNT.format(s=s)) for name, s in (("q", 5), ("p", 1))}
+    buffering = {"p": Options(aggregation="buffering", lowering="kernel")}
+    program = beside(optimize({}, Options(lowering="kernel")), texts, own=buffering)
+    claimed(tmp_path, program)
+    [group] = assign_pipelines(texts, {"p": Options(aggregation="buffering")}, found(tmp_path))
+    assert group.program().plans == program.plans
+    assert group.program().own == buffering
+    claimed(tmp_path, group.program())
+    # As any other query it must be told to change, and then does so alone.
+    [group] = assign_pipelines(texts, {}, found(tmp_path))
+    message = refused(tmp_path, group.program())
+    assert "operators of query p changed; setting aggregation was buffering and is auto" in message
+    assert group.program().plans["q"] == program.plans["q"]
 
 
 def test_a_static_table_is_there_again_with_its_rows(tmp_path: Path) -> None:

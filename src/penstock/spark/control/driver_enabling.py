@@ -61,13 +61,12 @@ class DriverEnabling:
         streams: Mapping[str, Stream],
         plans: Mapping[str, Node],
         ets: Ets,
-        merges: bool,
+        merges: Collection[str] = (),
     ) -> None:
         self.ets = ets
         self._streams = streams
         self.releases: Mapping[str, Releases] = {}
-        self.follow(plans)
-        self._merges = merges
+        self.follow(plans, merges)
         self._known = {name: _Known() for name in streams}
         #: Stream and column of all times, as messages call them: a stream's own is called as it is.
         self._times = {name: (name, stream.timestamp) for name, stream in streams.items()} | {
@@ -82,8 +81,9 @@ class DriverEnabling:
         self._began = BEGINNING
         self.is_prompt = False  # whether the clock may be taken for the present
 
-    def follow(self, plans: Mapping[str, Node]) -> None:
-        """Queries are these from now on."""
+    def follow(self, plans: Mapping[str, Node], merges: Collection[str] = ()) -> None:
+        """Queries are these from now on; `merges` are those whose unions keep order."""
+        self._merges = frozenset(merges)
         self._plans = {name: (plan, sorted(streams_of(plan))) for name, plan in plans.items()}
         self.releases = {name: each for name, each in self.releases.items() if name in plans}
 
@@ -123,7 +123,8 @@ class DriverEnabling:
 
     def bounds_at(self, now: int) -> dict[str, int] | None:
         """The bounds to send at `now`; nothing but a batch, if it is empty; None: not even that."""
-        timed = (name for name in self._streams if self._period(name) is not None)
+        read = {name for _, names in self._plans.values() for name in names}
+        timed = (n for n in self._streams if n in read and self._period(n) is not None)
         due = [name for name in timed if now >= self._known[name].due]
         awaited = self._awaited if self.ets.kind is EtsKind.ON_DEMAND else frozenset()
         asked = awaited.union(due)
@@ -171,7 +172,7 @@ class DriverEnabling:
                 return True
             said = self.releases.get(query)
             if said is None or not said.known:
-                if lets_out(plan, low, high, merges=self._merges):
+                if lets_out(plan, low, high, merges=query in self._merges):
                     return True
             elif any(
                 all(reached.get(time, BEGINNING) >= bound for time, bound in each.bounds.items())

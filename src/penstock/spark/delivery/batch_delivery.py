@@ -85,7 +85,11 @@ class BatchDelivery:
         self._application = checkpoint.id
         self._recipients = Recipients()
         self._late: dict[str, BatchSink] = {}
-        late = {stream.name: self._late_sink(stream.name) for stream in program.streams}
+        noted = checkpoint.sinks
+        late = {
+            stream.name: self._late_sink(stream.name, noted.get(late_rows(stream.name)))
+            for stream in program.streams
+        }
         outputs = {late_rows(n): Destination(sink) for n, sink in late.items() if sink is not None}
         for query in map(engine.query, program.queries):
             if (output := output_of(query.sink, query.plan)) is not None:
@@ -121,7 +125,10 @@ class BatchDelivery:
     def _writer(
         self, whose: str, name: str, sink: Sink, schema: Schema, held: Mapping[str, Held]
     ) -> BatchSink:
-        target = Target(whose, sink, schema, f"{self._application}:{whose}")
+        application = f"{self._application}:{whose}"
+        if whose in held and held[whose].place.writer:
+            application += f":{held[whose].place.writer}"
+        target = Target(whose, sink, schema, application)
         return batch_sink(self._engine.session, name, target, held.get(whose))
 
     def noted(
@@ -154,7 +161,7 @@ class BatchDelivery:
         self._let_go(query.name, opened)
 
     def _hold(self, name: str, sink: Sink | None, plan: Node) -> Opened:
-        output, before = output_of(sink, plan), self._recipients.last().get(name)
+        output, before = output_of(sink, plan), self._known_as(name)
         if output is None:
             return None, None
         held = None
@@ -169,11 +176,16 @@ class BatchDelivery:
             self._let_go(name, (None, held))
             raise
 
+    def _known_as(self, name: str) -> Recipient | None:
+        """Who gets results under a name, whatever its case."""
+        last = self._recipients.last().items()
+        return next((each for known, each in last if known.lower() == name.lower()), None)
+
     def _let_go(self, name: str, opened: Opened) -> None:
         into, held = opened
         if into is not None:
             into.close()
-        before = self._recipients.last().get(name)
+        before = self._known_as(name)
         if held is not None and (before is None or before.held is not held):
             self._outputs.let_go(query_rows(name), held)
 
@@ -185,23 +197,40 @@ class BatchDelivery:
             recipient = Recipient(query, plans[query.name], *sink)
             self._recipients.change(query.name, batch, recipient)
 
+    def go_on(self, batch: int, queries: Iterable[str], plans: Queries) -> None:
+        """From a batch on, these queries compute other plans, and deliver where they did."""
+        last = self._recipients.last()
+        for name in queries:
+            self._recipients.change(name, batch, replace(last[name], plan=plans[name]))
+
     def begin(self, batch: int) -> None:
         """A batch begins: close the sinks of those who get nothing any more."""
         for name, gone, other in self._recipients.gone(batch):
-            if gone.into is not None:
+            if gone.into is not None and (other is None or other.into is not gone.into):
                 gone.into.close()
+            other = other or self._known_as(name)
             if gone.held is not None and (other is None or other.held is not gone.held):
                 self._outputs.let_go(query_rows(name), gone.held)
                 if gone.held.manifest is not None and batch < _NEVER:
                     # No program that may still run names this list of files.
                     gone.held.manifest.delete()
 
-    def _late_sink(self, stream: str) -> Sink | None:
-        """Where late rows go; a directory belongs to one pipeline, so others have one inside it."""
+    def _late_sink(self, stream: str, noted: Mapping[str, str] | None) -> Sink | None:
+        """Where late rows go; a directory belongs to one pipeline, so others have one inside it.
+
+        `noted`: where they went so far. They go on there, whichever queries there are by now.
+        """
         sink = self._engine.declared_stream(stream).late
-        if sink is None or sink.path is None or stream in self._first_of or sink.format in SINKS:
+        if sink is None or sink.path is None or sink.format in SINKS:
             return sink
-        return replace(sink, path=str(storage_path(sink.path) / quote(self._first)))
+        place = storage_path(sink.path).resolve()
+        if noted is not None:
+            before = storage_path(noted["place"])
+            if str(place) in (str(before), str(before.parent)):
+                return replace(sink, path=str(before))
+        if stream in self._first_of:
+            return sink
+        return replace(sink, path=str(place / quote(self._first)))
 
     def begin_anew(self) -> None:
         """Batches are numbered from 0 again: those of an earlier run would stand among them."""

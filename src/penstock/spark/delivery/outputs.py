@@ -51,13 +51,18 @@ class Destination:
 
 @dataclass(frozen=True)
 class OutputPlace:
-    """A sink as the checkpoint notes it; `list` is the file that lists what was written there."""
+    """A sink as the checkpoint notes it; `list` is the file that lists what was written there.
+
+    `writer` tells a query that writes to a table or stream outside from another of its name that
+    wrote there before: each notes its own batches there.
+    """
 
     format: str
     place: str
     options: str
     columns: str
     list: str = ""
+    writer: str = ""
 
     @classmethod
     def of(cls, output: Destination) -> OutputPlace:
@@ -104,6 +109,7 @@ class Outputs:
         places = {whose: OutputPlace.of(each) for whose, each in outputs.items()}
         now = {whose: place for whose, place in places.items() if place.stays}
         before, new = ({}, now.keys()) if checkpoint.is_new else self._before(now)
+        now = {whose: self._with_writer(whose, place, before) for whose, place in now.items()}
         _check_kinds(before, {w: each for w, each in now.items() if w not in new})
         try:
             self.held = {w: self._hold(w, place, before.get(w)) for w, place in now.items()}
@@ -123,6 +129,21 @@ class Outputs:
         moved = {w for w in changed if not (w in found and w in now and now[w].is_same(found[w]))}
         before = {whose: each for whose, each in found.items() if whose not in moved}
         return before, moved.union(map(query_rows, changes.added))
+
+    def _with_writer(
+        self, whose: str, place: OutputPlace, before: Mapping[str, OutputPlace]
+    ) -> OutputPlace:
+        """A place, with who writes there from now on.
+
+        A batch that is repeated may have been written by the query that was there before: the one
+        that asks for something else now must not take its results for written.
+        """
+        changes = self._checkpoint.changes or ProgramChanges()
+        if place.is_folder or self._checkpoint.is_new:
+            return place
+        asks = whose in map(query_rows, changes.asks)
+        old = before.get(whose)
+        return replace(place, writer=uuid4().hex[:8] if asks or old is None else old.writer)
 
     def hold(self, whose: str, output: Destination) -> Held | None:
         """Hold a place for rows that begin to go there; None: nothing stays there."""
@@ -166,7 +187,8 @@ class Outputs:
         pattern = rf"part-(\d{{8}})\.{place.format}"
         manifest = Manifest(lists / (new if before is None else before.list), folder.path, pattern)
         mine = f"{checkpoint.id[:16]}.{quote(whose.replace(' ', '-'), safe='')[:100]}"
-        owner = folder.owner
+        # A query may be replaced by one whose name is written in another case.
+        owner = mine if (folder.owner or "").lower() == mine.lower() else folder.owner
         if before is None and folder.has_results:
             raise HostError(
                 f"`{place.place}` holds results already, and there is no checkpoint to continue",
@@ -197,7 +219,8 @@ def _check_kinds(before: Mapping[str, OutputPlace], now: Mapping[str, OutputPlac
         old, new = before.get(whose), now.get(whose)
         if old is not None and new is not None:
             check_columns(whose, old, new)
-            if old == replace(new, list=old.list) or (old.is_folder and old.format == new.format):
+            alike = replace(new, list=old.list, writer=old.writer)
+            if old == alike or (old.is_folder and old.format == new.format):
                 continue
         raise HostError(
             f"{whose} was written {old or 'nowhere'} so far, and would now be written "

@@ -8,7 +8,6 @@ nothing that was computed for another query of its name.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,11 +56,12 @@ class Recipients:
             found = {name: since[max(since)] for name, since in self._since.items()}
         return {name: each for name, each in found.items() if each is not None}
 
-    def gone(self, batch: int) -> Iterator[tuple[str, Recipient, Recipient | None]]:
+    def gone(self, batch: int) -> list[tuple[str, Recipient, Recipient | None]]:
         """Those who got the results of earlier batches and none from this one on; once.
 
         With their names, and who has come in their place.
         """
+        found = []
         with self._lock:
             for name, since in list(self._since.items()):
                 now = max((n for n in since if n <= batch), default=None)
@@ -70,7 +70,8 @@ class Recipients:
                 before = [since.pop(number) for number in sorted(since) if number < now]
                 if len(since) == 1 and since[now] is None:
                     del self._since[name]
-                yield from ((name, each, _at(since, batch)) for each in before if each is not None)
+                found += [(name, each, _at(since, batch)) for each in before if each is not None]
+        return found
 
 
 def _at(since: dict[int, Recipient | None], batch: int) -> Recipient | None:

@@ -4,7 +4,8 @@ Rows are cut apart by the group their partitioning key belongs to (`spreading`) 
 IPC; they come from Spark, or straight from files that Spark has named (`direct_files`). At its end
 every task sends a *progress* message to every group, with the newest timestamp it saw, so that each
 group learns in the same micro-batch how far the whole stream has come, even if none of its own keys
-was there. On one machine large blocks lie in shared memory, and payloads say where (`hand_over`).
+was there. Of a stream that no query reads any more nothing else is sent. On one machine large
+blocks lie in shared memory, and payloads say where (`hand_over`).
 
 Messages of the exchange have one shape, whatever the stream:
 
@@ -156,11 +157,11 @@ class Packer:
         newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
         newest_of = dict.fromkeys(further, BEGINNING)
         count = seq = 0
-        all_from = told.on_time_from.get(self.stream.name, END)
+        all_from = told.on_time_from.get(self.stream.name, END) if how.is_read else BEGINNING
         needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
         for rows, bad in (block for batch in batches for block in self._blocks(batch, needed)):
             count += rows.height
-            if bad is not None and bad.height:
+            if bad is not None and bad.height and how.is_read:
                 count += bad.height
                 group = self.groups[task % len(self.groups)]
                 yield _message(group, self.number, task, MALFORMED_ROWS, bad)
@@ -176,6 +177,8 @@ class Packer:
                 newest_of[column] = max(newest_of[column], _newest(dated.get_column(column)))
             if on is not None and late is not None:
                 foremost = _foremost(foremost, dated.get_column(on), late + 1)
+            if not how.is_read:
+                continue
             if since < END and rows.height >= how.least:
                 left, ready = self._ready(rows, since, results)
                 if folding.take(ready):

@@ -31,7 +31,7 @@ from penstock.model.expressions import Ref
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
-from penstock.optimizer.physical import PhysicalPlan, Program
+from penstock.optimizer.physical import PhysicalPlan, Program, walk
 from penstock.optimizer.specs import (
     BucketSpec,
     PaneStoreSpec,
@@ -75,7 +75,8 @@ class Preaggregation:
     """All that read a stream, and when it pays; none: rows are sent as they are.
 
     `has_groups`: whether there are groups behind it; else the driver takes what is sent. `columns`
-    are those of the stream that anybody looks at; None: perhaps all.
+    are those of the stream that anybody looks at; None: perhaps all. `is_read`: whether anybody
+    reads it at all; if not, only how far it has come is sent, for whoever reads it later.
     """
 
     aggregates: tuple[Preaggregate, ...] = ()
@@ -87,6 +88,7 @@ class Preaggregation:
     gain_of_sets: int = GAIN_OF_SETS
     has_groups: bool = True
     columns: frozenset[str] | None = None
+    is_read: bool = True
 
     def on_time_from(self, told: Told, stream: str) -> int:
         """From which time on rows are served here; END: groups need all of them."""
@@ -130,19 +132,28 @@ def on_time_in(groups: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {s: max(group["on_time_from"].get(s, END) for group in groups) for s in streams}
 
 
-def folds_for(groups: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether all groups still run the aggregates that the exchange would fold rows for."""
-    return not any(group["changed"] for group in groups)
+def folds_for(groups: Sequence[Mapping[str, Any]], program: Program) -> bool:
+    """Whether all groups run the aggregates that the exchange would fold rows for.
+
+    `groups` are what they have reported last, perhaps of another program.
+    """
+    wanted = {name: program.plans[name].fingerprint for name in program.altered}
+    return not any(
+        group["changed"] or not wanted.items() <= group["handed"].items() for group in groups
+    )
 
 
 def for_streams(program: Program, keys: Mapping[str, PartitionKeys]) -> dict[str, Preaggregation]:
     """For every stream what tasks compute themselves, and the columns that they need."""
     found, columns = preaggregations(program, keys), columns_needed(program)
+    specs = (plan.spec for plan in walk(program.plans.values()))
+    read = {spec.stream.name for spec in specs if isinstance(spec, SourceSpec)}
     return {
         name: replace(
             found.get(name, Preaggregation()),
             # Rows are spread by their keys, whether or not a query uses them by now.
             columns=None if used is None else used.union(keys[name] or ()),
+            is_read=name in read,
         )
         for name, used in columns.items()
     }

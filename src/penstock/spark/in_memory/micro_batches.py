@@ -233,7 +233,7 @@ class FakePipeline:
         """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
         if self.outputs:
             groups = [output.progress() for output in self.outputs[-1].values()]
-            return Told(on_time_in(groups), folds=folds_for(groups))
+            return Told(on_time_in(groups), folds=folds_for(groups, self.exchange.program))
         is_new = not any(store.maps.get("state") for store in self.stores.values())
         return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})
 

@@ -20,11 +20,20 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame
 
 from penstock.catalog.catalog import StreamEntry
+from penstock.catalog.settings import SETTINGS
 from penstock.model.begin import Begin
 from penstock.model.streams import Stream
-from penstock.optimizer.optimize import go_on, optimize, since_in_state, since_of
+from penstock.optimizer.alter import with_earlier
+from penstock.optimizer.optimize import (
+    beside,
+    go_on,
+    optimize,
+    since_in_state,
+    since_of,
+    with_tables,
+)
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program, digest_of
+from penstock.optimizer.physical import PhysicalPlan, Program, digest_of
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
@@ -53,6 +62,8 @@ class PipelineGroup:
     apart: str = ""  # why it is not one with those that were there before
     #: From when on queries see rows that are new to the checkpoint, where they say so.
     begins: Mapping[str, Begin] = field(default_factory=dict)
+    #: The options of queries that have others than the rest, in a checkpoint that goes on.
+    own: Mapping[str, Options] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -70,7 +81,7 @@ class PipelineGroup:
         `streams` are all that are declared; `frames` those that are opened.
         """
         streams = list(streams)
-        program = optimize(self.queries, self.options)
+        program = beside(optimize({}, self.options), self.queries, own=self.own)
         read = rejecting((entry for entry in streams if entry.name in self.keys), frames)
         choice = choose(program.queries, self.options, read)
         if choice.lowering == NATIVE:
@@ -80,7 +91,8 @@ class PipelineGroup:
         elif self.continued is not None:
             program = self._going_on(self.continued)
         options = replace(program.options, lowering=choice.lowering)
-        program = replace(program, options=options, reason=choice.reason)
+        own = {n: replace(each, lowering=choice.lowering) for n, each in program.own.items()}
+        program = replace(program, options=options, reason=choice.reason, own=own)
         return self._in_place(program, {entry.name: entry.stream for entry in streams})
 
     def form(self, program: Program) -> Form:
@@ -91,14 +103,39 @@ class PipelineGroup:
     def _going_on(self, before: Continued) -> Program:
         """Queries that were there go on as they did, others beside them."""
         in_kernel = {name: plan for name, plan in before.plans.items() if not is_native(plan)}
-        kept = goes_on(self.queries, self.options, in_kernel, before.options)
+        kept: dict[str, PhysicalPlan] = {}
+        alike: dict[tuple[Options, Options], dict[str, Node]] = {}
+        for name, query in self.queries.items():
+            kind = self._options_of(name), before.options_of(name)
+            alike.setdefault(kind, {})[name] = query
+        for (options, earlier), queries in alike.items():
+            kept |= goes_on(queries, options, in_kernel, earlier)
         since = dict.fromkeys(self.queries, before.change)
         for name, begin in self.begins.items():
-            found = since_in_state(self.queries[name], self.options, in_kernel)
+            found = since_in_state(self.queries[name], self._options_of(name), in_kernel)
             if begin is Begin.STATE and found is not None:
                 since[name] = found
         since |= {name: since_of(plan) for name, plan in in_kernel.items()}
-        return go_on(self.queries, self.options, kept, before.asked, since)
+        program = go_on(self.queries, self.options, kept, before.asked, since, self.own)
+        return self._handing_over(program, before)
+
+    def _handing_over(self, program: Program, before: Continued) -> Program:
+        """Let queries that ask for the same, and are computed otherwise now, lose nothing."""
+        same = [name for name, asked in program.asked.items() if before.asked.get(name) == asked]
+        plans = with_tables({name: before.plans[name] for name in same}, program.plans)
+        altered = {
+            name: tuple(with_tables({str(n): p for n, p in enumerate(chain)}, plans).values())
+            for name, chain in before.altered.items()
+            if name in same
+        }
+        earlier = replace(program, plans=plans, altered=altered)
+        for name in same:
+            if not is_native(plans[name]):
+                program = with_earlier(program, earlier, name)
+        return program
+
+    def _options_of(self, query: str) -> Options:
+        return self.own.get(query, self.options)
 
     def _in_place(self, program: Program, declared: Mapping[str, Stream]) -> Program:
         """The program with its streams where a checkpoint has them, also those nobody reads now."""
@@ -139,12 +176,13 @@ def assign_pipelines(
         there = [name for name in each.plans if name in left]
         if accept_changes:
             there = [name for name in there if _stays(left[name], by_name[name], each, name)]
-        alike = [name for name in there if by_name[name] == by_name[there[0]]]
+        alike = [name for name in there if by_name[name].lowering == by_name[there[0]].lowering]
         if alike:
             known_plans = {name: left.pop(name) for name in alike}
-            # Queries that are declared under different settings by now are refused there.
+            # Queries of which some are to run elsewhere by now are refused there.
             known = replace(each, declared={name: by_name[name] for name in there})
-            found.append(PipelineGroup.of(known_plans, by_name[there[0]], known))
+            together = PipelineGroup.of(known_plans, by_name[there[0]], known)
+            found.append(_with_own(together, by_name))
     # By what queries may be spread is put together one by one; a checkpoint's stays as it is.
     spread: list[Partitioning | None] = [None] * len(found)
     for name, plan in left.items():
@@ -163,12 +201,18 @@ def assign_pipelines(
                 begins=group.begins if begin is None else {**group.begins, name: begin},
             )
             if _suits(together, group, new):
-                found[place], spread[place] = together, both
+                found[place], spread[place] = _with_own(together, by_name), both
                 break
         else:
             found.append(new)
             spread.append(mine)
     return found
+
+
+def _with_own(group: PipelineGroup, options: Mapping[str, Options]) -> PipelineGroup:
+    """A pipeline whose queries keep the options that each has."""
+    there = ((name, options[name]) for name in group.queries)
+    return replace(group, own={name: each for name, each in there if each != group.options})
 
 
 def _stays(plan: Node, options: Options, there: Continued, name: str) -> bool:
@@ -206,11 +250,12 @@ def why_apart(
 ) -> str:
     """Why a query cannot join a pipeline that is there; empty: it can.
 
-    `there` are the options of the pipeline, `keys` those by which its streams are partitioned.
+    `there` are the options of the pipeline, `keys` those by which its streams are partitioned. What
+    each query has for itself of its options keeps nobody apart.
     """
     if NATIVE in (options.lowering, there.lowering):
         return "a query that runs as Spark SQL alone has nothing to share"
-    other = [name for name in changed_settings(there, options) if name != "lowering"]
+    other = [name for name in changed_settings(there, options) if SETTINGS[name].of_engine]
     if other:
         differing = (f"{n} is {getattr(options, n)}, not {getattr(there, n)}" for n in other)
         return f"it was declared under other settings: {', '.join(differing)}"

@@ -44,7 +44,7 @@ def differing_settings(declared: Mapping[str, Options]) -> dict[str, str]:
 
 
 def goes_on(queries: Mapping[str, Node], options: Options, kept: Plans, before: Options) -> Plans:
-    """The kept plans by which queries go on; the others want other operators."""
+    """The kept plans by which queries of these options go on; others want other operators."""
     changed = [name for name in changed_settings(before, options) if name != "lowering"]
     known = {name: query for name, query in queries.items() if name in kept}
     if not changed:

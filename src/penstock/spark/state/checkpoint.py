@@ -44,12 +44,17 @@ from penstock.io.storage.sealed import (
 from penstock.io.storage.storage_path import StoragePath
 from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Plans, Program, from_json, to_json, walk
+from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS, ROWS
 from penstock.spark.state.changed_settings import differing_settings
-from penstock.spark.state.program_changes import ProgramChanges, program_changes, settings_of
+from penstock.spark.state.program_changes import (
+    ProgramChanges,
+    own_options,
+    program_changes,
+    settings_of,
+)
 from penstock.spark.state.program_log import FOLDER as PROGRAMS
 from penstock.spark.state.program_log import ProgramLog
 from penstock.spark.state.spark_files import damaged, is_unused, last_finished
@@ -71,6 +76,8 @@ class Continued:
     form: str  # with groups or without (`rows/choice.py`)
     keys: Mapping[str, PartitionKeys]  # by which rows of each stream are spread
     described: Mapping[str, Any]  # all that, as `describe` has it
+    own: Mapping[str, Options] = field(default_factory=dict)  # of queries that have others
+    altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)  # see `Program`
     change: int = 0  # the number that the next change will have
     #: Its queries as they are declared now: the settings of each.
     declared: Mapping[str, Options] = field(default_factory=dict)
@@ -87,8 +94,17 @@ class Continued:
         plans, form = from_json(program["plans"]), program["operator"]
         spread = program["keys"].items()
         keys = {name: None if key is None else tuple(key) for name, key in spread}
-        asked = program["query"]
-        return cls(folder, plans, asked, streams, options, form, keys, program, log.next)
+        asked, own = program["query"], own_options(program)
+        altered = {
+            name: tuple(from_json(each)[name] for each in plans)
+            for name, plans in program.get("altered", {}).items()
+        }
+        known = (streams, options, form, keys, program, own, altered)
+        return cls(folder, plans, asked, *known, log.next)
+
+    def options_of(self, query: str) -> Options:
+        """What one of its queries has run by."""
+        return self.own.get(query, self.options)
 
 
 def beside(sinks: Iterable[Sink | None]) -> Iterator[StoragePath]:
@@ -230,7 +246,8 @@ class Checkpoint:
                 raise damaged(self.folder / PROGRAMS, "is gone")
             return uuid4().hex
         theirs, mine = found.program, self._describe(program)
-        if differing := differing_settings(declared):
+        # Queries may have options of their own, but for where they run.
+        if differing := {k: v for k, v in differing_settings(declared).items() if k == "lowering"}:
             before = settings_of(theirs)
             wanted = "; ".join(f"SET {name} = {before[name]}" for name in differing)
             raise HostError(
@@ -266,6 +283,11 @@ def describe(
         "table": {table.name: encode(table) for table in tables},
         "query": dict(program.asked),
         "setting": asdict(program.options),
+        "own": {name: asdict(each) for name, each in program.own.items()},
+        "altered": {
+            name: [to_json({name: plan}) for plan in plans]
+            for name, plans in program.altered.items()
+        },
         "plans": to_json(program.plans),
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,

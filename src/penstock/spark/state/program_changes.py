@@ -24,6 +24,7 @@ class ProgramChanges:
     changed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     refused: str = ""
+    asks: tuple[str, ...] = ()  # those of the changed that ask for something else, or are new
     #: The same and more, for whoever accepts no changes: empty if queries were only added.
     differences: str = ""
 
@@ -74,6 +75,7 @@ def program_changes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Progr
         (*changed, *operators),
         tuple(name for name in before if name not in now),
         _refused(found) or _other_order(theirs, mine),
+        tuple(name for name in now if before.get(name) != now[name]),
         _told(others, settings) or _other_order(theirs, mine),
     )
 
@@ -109,12 +111,19 @@ def _changed_operators(
     before, now = theirs["plans"]["queries"], mine["plans"]["queries"]
     asked = [name for name in now if theirs["query"].get(name) == mine["query"][name]]
     changed = [name for name in asked if before[name] != now[name]]
-    was, is_ = settings_of(theirs), settings_of(mine)
-    settings = [name for name in is_ if changed and was[name] != is_[name]]
-    return changed, [f"setting {name} was {was[name]} and is {is_[name]}" for name in settings]
+    settings = []
+    for query in changed:
+        was, is_ = settings_of(theirs, query), settings_of(mine, query)
+        settings += [f"setting {n} was {was[n]} and is {is_[n]}" for n in is_ if was[n] != is_[n]]
+    return changed, list(dict.fromkeys(settings))
 
 
-def settings_of(program: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a program as they are written in SQL."""
-    found = asdict(Options(**program["setting"]))
-    return {name: UNLIMITED if value is None else value for name, value in found.items()}
+def settings_of(program: Mapping[str, Any], query: str = "") -> dict[str, Any]:
+    """The settings of a program, or of one of its queries, as they are written in SQL."""
+    options = own_options(program).get(query, Options(**program["setting"]))
+    return {name: UNLIMITED if value is None else value for name, value in asdict(options).items()}
+
+
+def own_options(program: Mapping[str, Any]) -> dict[str, Options]:
+    """The options of queries that have others than the rest of a program."""
+    return {name: Options(**each) for name, each in program.get("own", {}).items()}

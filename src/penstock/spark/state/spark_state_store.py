@@ -70,7 +70,8 @@ class SparkStateStore:
     def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
         """Keep a host's state; what is kept already is not written again."""
         directory, segments = describe(host.states(), host.graph)
-        directory |= {"format": FORMAT, "token": token, "changed": host.changed}
+        directory |= {"format": FORMAT, "token": token}
+        directory |= {"changed": host.changed, "handed": host.handed}
         directory["segments"] = sorted(segments)
         known = set(before["segments"]) if before else set()
         for number in segments.keys() - known:

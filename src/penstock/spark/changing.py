@@ -1,0 +1,108 @@
+"""Changes of a pipeline that runs: queries go, others come, and some run by other options.
+
+All that is asked for together takes effect with one batch, the next that begins (`epochs.py`). What
+both programs compute goes on (`next_program.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock.errors import NotExecutable
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import Program
+from penstock.spark.coming import came, costs_of, how_kept
+from penstock.spark.delivery.batch_delivery import Opened
+from penstock.spark.native.choice import NATIVE
+from penstock.spark.next_program import Altered, Coming, next_program
+
+if TYPE_CHECKING:
+    from penstock.spark.query import SparkQuery
+    from penstock.spark.running_pipeline import RunningPipeline
+
+_LOG = logging.getLogger("penstock")
+
+
+def is_other(running: RunningPipeline, query: SparkQuery, options: Options) -> bool:
+    """Whether a query of a pipeline would be computed in another way by these options.
+
+    NotExecutable if it could not run there by them.
+    """
+    name, there = query.name, running.program
+    if NATIVE in (there.options.lowering, options.lowering):
+        if options.lowering == there.options.lowering:
+            return False
+        here = "as Spark SQL alone" if there.options.lowering == NATIVE else "in the kernel"
+        reason = f"it runs {here}, and what is kept there is of no use elsewhere"
+    else:
+        now, plan = there.plans[name], query.plan
+        change = {name: _here(there, Altered(plan, options))}
+        wanted = next_program(there, running.next_change, (), change).plans[name]
+        # What was chosen by cost may be chosen again, what was named may not.
+        if wanted == now and costs_of(wanted) == costs_of(now):
+            return False
+        reason = running.why_apart(plan, options)
+    if reason:
+        raise NotExecutable(
+            f"query `{name}` cannot be altered so while it runs: {reason}",
+            hint=f"SET the option and CREATE OR REPLACE QUERY {name}: it gets a pipeline of "
+            "its own, which reads its streams from their beginning",
+        )
+    return True
+
+
+def change(
+    running: RunningPipeline,
+    dropped: Collection[str],
+    changes: Mapping[SparkQuery, Coming | Altered],
+) -> Callable[[], None]:
+    """Change a pipeline as soon as can be; gives what waits until the batch before is over."""
+    epochs, delivery = running.pipeline.epochs, running.delivery
+    assert epochs is not None
+    opened: dict[SparkQuery, Opened] = {}
+    before = epochs.program
+    named = {query.name: _here(before, each) for query, each in changes.items()}
+    added = [query for query, each in changes.items() if isinstance(each, Coming)]
+    plans = {name: each.plan for name, each in named.items()}
+    try:
+        for query in added:
+            opened[query] = delivery.hold(query)
+        program = next_program(before, running.next_change, dropped, named)
+
+        def then(batch: int) -> None:
+            delivery.change(batch, dropped, opened, program.queries)
+            stay = [name for name, each in named.items() if isinstance(each, Altered)]
+            delivery.go_on(batch, stay, program.queries)
+
+        batch = epochs.change(program, delivery.noted(dropped, opened), then)
+    except BaseException:
+        for query, sink in opened.items():
+            delivery.let_go(query, sink)
+        raise
+    left = {name: each for name, each in running.group.queries.items() if name not in dropped}
+    running.group = replace(running.group, queries={**left, **plans})
+    running.enabling.follow(program.queries, program.merging)
+    for query in added:
+        query.pipeline = running
+    running.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
+    for name in dropped:
+        running.came.pop(name, None)
+
+    def wait() -> None:
+        running.batches.wait_until_over(batch - 1, lambda: running.is_active)
+        newest = running.enabling.newest()
+        there = (item for item in plans.items() if item[0] in running.group.queries)
+        for name, plan in there:  # another thread may have dropped it
+            running.came[name] = came(plan, batch, how_kept(name, program, before), newest)
+            _LOG.info("%s: %s", name, running.came[name])
+
+    return wait
+
+
+def _here(program: Program, change: Coming | Altered) -> Coming | Altered:
+    """A change as a pipeline carries it out: queries run where it does."""
+    lowering = program.options.lowering
+    return replace(change, options=replace(change.options, lowering=lowering))

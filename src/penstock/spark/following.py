@@ -1,0 +1,92 @@
+"""Following: running pipelines follow what statements have changed, all at once.
+
+Statements that were given together change the catalog one by one. What they mean for pipelines is
+noted, and carried out when the last one is through: a query that is dropped and declared again is
+replaced, and others that come and go with it do so with the same batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from penstock.catalog.catalog import QueryEntry
+from penstock.optimizer.options import Options
+from penstock.spark.changing import change, is_other
+from penstock.spark.next_program import Altered, Coming
+from penstock.spark.placement.joining import Joining, joining
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
+    from penstock.spark.query import SparkQuery
+    from penstock.spark.running_pipeline import RunningPipeline
+
+
+class Following:
+    """What the pipelines of one engine have not followed yet."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._dropped: dict[RunningPipeline, list[SparkQuery]] = {}
+        self._altered: dict[SparkQuery, Options] = {}
+        #: Why queries have a pipeline of their own.
+        self.apart: dict[str, str] = {}
+
+    def drop(self, running: RunningPipeline, query: SparkQuery) -> None:
+        """A query is to leave its pipeline."""
+        self._dropped.setdefault(running, []).append(query)
+
+    def alter(self, running: RunningPipeline, query: SparkQuery, options: Options) -> None:
+        """A query is to run by other options; NotExecutable if it cannot."""
+        if is_other(running, query, options):
+            self._altered[query] = options
+        else:
+            self._altered.pop(query, None)
+
+    def joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
+        """Which running pipeline a query joins."""
+        engine = self._engine
+        return joining(entry, engine.catalog.options_of(entry), engine._running, replaced)
+
+    def follow(self) -> Callable[[], None]:
+        """Let queries that were dropped leave, and those that were declared begin.
+
+        Gives what waits until batches that had begun before are over.
+        """
+        engine, waiting = self._engine, list[Callable[[], None]]()
+        dropped, self._dropped = self._dropped, {}
+        changes = self._changes(dropped)
+        for running in {**dropped, **changes}:
+            names = [query.name for query in dropped.get(running, ())]
+            if running not in changes and running.group.queries.keys() <= set(names):
+                running.stop()
+                engine._running.remove(running)
+            else:
+                waiting.append(change(running, names, changes.get(running, {})))
+        self._altered = {}
+        if engine._planning.waiting():
+            engine._start(engine._planning.planned())
+
+        def wait() -> None:
+            for each in waiting:
+                each()
+
+        return wait
+
+    def _changes(
+        self, dropped: dict[RunningPipeline, list[SparkQuery]]
+    ) -> dict[RunningPipeline, dict[SparkQuery, Coming | Altered]]:
+        """By pipeline, the queries that come to it, and those that are altered there."""
+        engine = self._engine
+        gone = {query.name.lower(): query for queries in dropped.values() for query in queries}
+        changes: dict[RunningPipeline, dict[SparkQuery, Coming | Altered]] = {}
+        for entry in engine._planning.waiting():
+            found = self.joining(entry, gone.get(entry.name.lower()))
+            self.apart[entry.name] = found.apart
+            if found.pipeline is not None and found.coming is not None:
+                changes.setdefault(found.pipeline, {})[engine._queries[entry.name]] = found.coming
+        for query, options in self._altered.items():
+            running = engine._running_of(query.name)
+            if running is not None and engine._queries[query.name] is query:  # it was not dropped
+                changes.setdefault(running, {})[query] = Altered(query.plan, options)
+        return changes

@@ -1,0 +1,79 @@
+"""The program after a change: queries that go, that come, and that are computed in another way.
+
+Operators that both programs have go on with their state. A query that is altered gets all that it
+has kept handed over, if the operators can (`optimizer/alter.py`); otherwise those that are new
+begin without the rows of earlier batches.
+
+While operators hand over, a group still has those of before, which get fewer and fewer rows. If one
+of them came back by another change, it would be found with a part of its rows. So queries that
+would use such operators see rows from this change on only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from penstock.optimizer.alter import with_earlier
+from penstock.optimizer.optimize import beside, since_of
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import PhysicalPlan, Program, walk
+from penstock.plan.nodes import Node
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A query that comes: since which change it sees rows, and its options."""
+
+    plan: Node
+    since: int
+    options: Options
+
+
+@dataclass(frozen=True)
+class Altered:
+    """A query that stays, and runs by other options."""
+
+    plan: Node
+    options: Options
+
+
+def next_program(
+    before: Program,
+    number: int,
+    dropped: Collection[str] = (),
+    changes: Mapping[str, Coming | Altered] | None = None,
+) -> Program:
+    """What runs after the change that has this number."""
+    changes = changes or {}
+    plans = {name: each.plan for name, each in changes.items()}
+    own = {name: each.options for name, each in changes.items()}
+    altered = [name for name, each in changes.items() if isinstance(each, Altered)]
+    since = {
+        name: each.since if isinstance(each, Coming) else since_of(before.plans[name])
+        for name, each in changes.items()
+    }
+    left = before.without({*dropped, *altered})
+    program = _with_earlier(beside(left, plans, since, own), before, altered)
+    going = _on_their_way_out(before)
+    partial = [
+        name
+        for name in plans
+        if name not in program.altered and not going.isdisjoint(program.plans[name].walk())
+    ]
+    if partial:
+        since |= dict.fromkeys(partial, number)
+        program = _with_earlier(beside(left, plans, since, own), before, altered)
+    return program
+
+
+def _with_earlier(program: Program, before: Program, altered: Collection[str]) -> Program:
+    for name in altered:
+        program = with_earlier(program, before, name)
+    return program
+
+
+def _on_their_way_out(program: Program) -> set[PhysicalPlan]:
+    """Operators that groups may still have, and that are not part of the program any more."""
+    earlier = (plan for chain in program.altered.values() for plan in chain)
+    return set(walk(earlier)).difference(walk(program.plans.values()))

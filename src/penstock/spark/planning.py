@@ -1,0 +1,80 @@
+"""Planning: the pipelines that an engine would start now, and where their checkpoints lie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock.catalog.catalog import QueryEntry
+from penstock.io.storage.storage_path import StoragePath
+from penstock.plan.graph import streams_of
+from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
+from penstock.spark.sources.file_sizes import are_small
+from penstock.spark.state.checkpoint import beside, continued_in, describe
+from penstock.spark.state.program_changes import ProgramChanges, program_changes
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
+
+
+class Planning:
+    """The queries of an engine that are declared and not running.
+
+    `checkpoint` is where the user wants checkpoints. `accepts`: that queries are others than those
+    that a checkpoint was left by.
+    """
+
+    def __init__(self, engine: Engine, checkpoint: StoragePath | None) -> None:
+        self._engine = engine
+        self._checkpoint = checkpoint
+        self.accepts = False
+
+    def waiting(self) -> list[QueryEntry]:
+        """The queries that are declared and not running."""
+        engine = self._engine
+        return [each for each in engine.catalog.queries if engine._running_of(each.name) is None]
+
+    def planned(
+        self, *, is_small: bool = False, accept_changes: bool | None = None
+    ) -> list[PipelineGroup]:
+        """The pipelines of all of them."""
+        engine, entries = self._engine, self.waiting()
+        waiting = {entry.name: entry.plan for entry in entries}
+        options = {entry.name: engine.catalog.options_of(entry) for entry in entries}
+        sinks = [engine._queries[name].sink for name in waiting]
+        continued = continued_in(self._checkpoint, sinks)
+        accepts = self.accepts if accept_changes is None else accept_changes
+        begins = {each.name: each.begin for each in entries if each.begin is not None}
+        groups = assign_pipelines(
+            waiting, options, continued, begins=begins, is_small=is_small, accept_changes=accepts
+        )
+        apart = engine._following.apart
+        return [replace(each, apart=apart.get(next(iter(each.queries)), "")) for each in groups]
+
+    def is_small(self) -> bool:
+        """Whether they read little, and leave no checkpoint for more."""
+        engine, entries = self._engine, self.waiting()
+        names = {stream for entry in entries for stream in streams_of(entry.plan)}
+        read = [engine.declared_stream(name).stream for name in names]
+        kept = any(beside(engine._queries[entry.name].sink for entry in entries))
+        return self._checkpoint is None and not kept and are_small(read)
+
+    def changes(self) -> dict[StoragePath, ProgramChanges]:
+        """By checkpoint, how they differ from those it was left by."""
+        found = {}
+        for group in self.planned(accept_changes=True):
+            if group.continued is not None:
+                program = group.program(self._engine.catalog.streams)
+                form = group.form(program).step
+                found[group.continued.folder] = program_changes(
+                    group.continued.described, describe(program, form, group.keys)
+                )
+        return found
+
+    def checkpoint_of(self, group: PipelineGroup) -> StoragePath | None:
+        """Where a pipeline's checkpoint belongs; None: nowhere for good."""
+        if group.continued is not None:
+            return group.continued.folder
+        if self._checkpoint is not None:
+            return self._checkpoint / next(iter(group.queries))
+        return next(beside(self._engine._queries[name].sink for name in group.queries), None)
