@@ -72,9 +72,11 @@ class Query:
         if self.range is None:
             return self._join
         window = f"window(ts, '{self.range} seconds', '{SLIDE} seconds')"
+        names = ", ".join(FUNCTIONS[self.functions])
         return (
-            f"SELECT shop, {self._results}, {window}.end AS window_end FROM orders "
-            f"WHERE {self.where} GROUP BY shop, {window}"
+            f"SELECT shop, {names}, w.end AS window_end FROM "
+            f"(SELECT shop, {self._results}, {window} AS w FROM orders "
+            f"WHERE {self.where} GROUP BY shop, {window})"
         )
 
     @property
