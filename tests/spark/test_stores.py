@@ -18,15 +18,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, NotExecutable
+from penstock.io.results import stage_part
 from penstock.io.storage.appended_lines import MANY, LinesInStore
 from penstock.io.storage.hadoop_path import HadoopPath, connect
 from penstock.io.storage.lock import hold
 from penstock.io.storage.manifest import Manifest
+from penstock.io.storage.output_folder import OutputFolder
 from penstock.io.storage.sealed import read_sealed, write_sealed
 from penstock.io.storage.storage_path import StoragePath
 from penstock.local.engine import LocalEngine
 from penstock.spark.control import told
+from penstock.spark.delivery.batch_sink import FilesSink
+from penstock.spark.delivery.staging import Staged, join_staged
 from penstock.spark.engine import Engine
+from penstock.sql.parse.statements import Sink
 
 STREAM = "CREATE STREAM s (k STRING, v BIGINT, ts TIMESTAMP) FROM {} '{}' TIMESTAMP BY ts"
 QUERIES = {
@@ -171,6 +176,41 @@ def _texts(rows: pl.DataFrame) -> list[str]:
     """Rows, in whatever order, as text: files of CSV have no types."""
     shown = pl.col(pl.Datetime).dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")
     return sorted(map(str, rows.with_columns(shown).rows()))
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_task_joins_files_of_a_directory_whatever_its_name(
+    spark: SparkSession, tmp_path: Path, format: str
+) -> None:
+    folder = tmp_path / "a b%20ä+c"
+    folder.mkdir()
+    parts = [pl.DataFrame({"v": [v], "k": [f"k{v}"]}) for v in range(3)]
+    staged = [stage_part(folder, format, rows) for rows in parts[:2]]
+    file = folder / f"part-0.{format}"
+    for _ in range(2):  # a batch that is repeated replaces what it wrote
+        join_staged(spark, staged, parts[2], format, file)
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "json": pl.read_ndjson,
+    }
+    assert readers[format](file).equals(pl.concat(parts))
+    left = {each.name for each in folder.iterdir() if each.suffix != ".crc"}
+    assert left == {file.name, *(each.name for each in staged)}
+
+
+def test_a_batch_that_is_repeated_with_few_results_has_no_checksums_of_the_first_attempt(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = OutputFolder(tmp_path / "out")
+    sink = FilesSink(spark, Sink("json", str(folder.path)), folder, None)
+    sink.__dict__["_is_near"] = False  # as on a cluster
+    staged = stage_part(tmp_path / "out", "json", pl.DataFrame({"v": [1, 2, 3]}))
+    sink.write(0, pl.DataFrame({"v": [4]}), [Staged(staged, 3)])
+    assert spark.read.json(str(folder.path)).count() == 4
+    sink.write(0, pl.DataFrame({"v": [5]}))
+    assert [row.v for row in spark.read.json(str(folder.path)).collect()] == [5]
+    folder.release()
 
 
 def _rows(numbers: range, file: Path) -> None:

@@ -91,6 +91,9 @@ class FilesSink:
         is_near = self._is_near or not staged
         if is_near:
             parts = [Path(str(each.file)) for each in staged]
+            if not (self._is_near or self.is_store):
+                # Of a file that a task had joined, before the batch was repeated.
+                (folder / f".{name}.{format_}.crc").unlink(missing_ok=True)
             file = write_part(folder, name, format_, rows, parts)
         else:
             file = folder / f"{name}.{format_}"

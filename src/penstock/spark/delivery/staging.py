@@ -125,8 +125,12 @@ def join_staged(
 
 
 def uri_of(place: StoragePath) -> str:
-    """A place as Java knows it, whatever file system is its default."""
-    return place.resolve().as_uri() if isinstance(place, Path) else str(place)
+    """A place as Hadoop knows it, whatever file system is its default: nothing is escaped.
+
+    >>> uri_of(Path("/a b"))
+    'file:///a b'
+    """
+    return f"file://{place.resolve()}" if isinstance(place, Path) else str(place)
 
 
 def _hadoop(spark: SparkSession) -> Any:
