@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.results import stage_part
-from penstock.io.storage.appended_lines import MANY, LinesInStore
+from penstock.io.storage import appended_lines
+from penstock.io.storage.appended_lines import LinesInStore
 from penstock.io.storage.hadoop_path import HadoopPath, connect
 from penstock.io.storage.lock import hold
 from penstock.io.storage.manifest import Manifest
@@ -92,9 +93,12 @@ def test_a_path_of_a_store_does_what_a_path_does(where: str, store: Store, tmp_p
     ]
 
 
-def test_lines_in_a_store_are_put_together_and_none_is_lost(store: Store) -> None:
+def test_lines_in_a_store_are_put_together_and_none_is_lost(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appended_lines, "MANY", 5)
     lines = LinesInStore(store / "list")
-    wanted = [f"{number}\n".encode() for number in range(2 * MANY + 3)]
+    wanted = [f"{number}\n".encode() for number in range(13)]
     for line in wanted:
         lines.append(line)
     assert lines.read() == LinesInStore(store / "list").read() == b"".join(wanted)
@@ -140,7 +144,7 @@ def test_a_place_in_a_store_is_held_by_one_and_taken_over_from_the_dead(store: S
     assert hold(store / "lock") is None  # it may be alive
 
 
-@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize("format", ["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def test_a_pipeline_whose_files_are_all_in_a_store(
     spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
