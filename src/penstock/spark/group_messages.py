@@ -119,9 +119,15 @@ def _about(message: dict[str, Any], stream: Stream) -> list[tuple[int, Where]]:
     return [(bound, from_json(where)) for name, bound, where in about if name == stream.name]
 
 
-def handed_on(group: int, messages: Iterable[exchange.Message]) -> Iterator[Row]:
-    """The results that tasks of the exchange have written, as the operator's output columns."""
+def handed_on(group: int, program: Program, messages: Iterable[exchange.Message]) -> Iterator[Row]:
+    """The results of tasks of the exchange, as the operator's output columns.
+
+    They have written them, or sent them on, where the directory is another one than the driver's.
+    """
     for message in messages:
+        if message.seq == exchange.RESULTS:
+            name = [*program.queries][message.newest]
+            yield _OUTPUT(group, name, RESULT, message.rows, message.payload)
         if message.seq == exchange.STAGED_RESULTS:
             name = told_of(message.payload).item(0, "query")
             yield _OUTPUT(group, name, STAGED, message.rows, message.payload)

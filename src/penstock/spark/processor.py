@@ -107,7 +107,7 @@ class GroupProcessor(StatefulProcessor):
         self._kept.write(host, token, before)
         _ALIVE.leave(self._query, group, token, host)
         reach("group.kept")
-        yield from handed_on(group, messages)
+        yield from handed_on(group, self._program, messages)
         yield from packed(group, host, answers, self._told)
         reach("group.over")
 

@@ -24,11 +24,13 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.spark.control.control_stream import about
 from penstock.spark.control.told import Told
+from penstock.spark.delivery.delivery import RESULT
 from penstock.spark.exchange.exchange import (
     FOLDED,
     SCHEMA,
     STAGED_RESULTS,
     STREAM_PROGRESS,
+    Message,
     Packer,
 )
 from penstock.spark.exchange.preaggregation import (
@@ -36,6 +38,7 @@ from penstock.spark.exchange.preaggregation import (
     on_time_in,
     preaggregations,
 )
+from penstock.spark.group_messages import handed_on
 from penstock.spark.in_memory.micro_batches import MicroBatch, Worker, block_of
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from tests.engine.random_streams import Declared
@@ -256,6 +259,21 @@ def test_results_of_queries_over_single_rows_are_written_by_the_tasks(
     # Rows that may be late go to their group, and nothing is left but the two files.
     assert counted(lines)[1:] == (2000, 5000)
     assert {file.name for file in tmp_path.iterdir()} == {whole.name, Path(which["file"]).name}
+
+
+def test_results_that_cannot_be_written_where_they_are_made_are_handed_on(tmp_path: Path) -> None:
+    """As on a machine of a cluster that has another directory of that name."""
+    sinks = {"q0": ("parquet", str(tmp_path), "_owner.another")}
+    lines = staged(tmp_path, ROWS, TUMBLING, told=Told({"a": BEGINNING}, sinks))
+    assert list(tmp_path.iterdir()) == []
+    _, program = planned(ROWS, TUMBLING)
+    messages = [Message(**line) for line in lines.to_dicts()]
+    found = [row for row in handed_on(0, program, messages) if row["kind"] == RESULT]
+    assert {row["name"] for row in found} == {"q0"}
+    wanted = [row["v"] * 2 for row in rows_of(5000, keys=7) if row["v"] >= 10]
+    results = pl.concat([from_ipc(row["payload"]) for row in found])
+    assert results.get_column("w").to_list() == wanted
+    assert sum(row["rows"] for row in found) == len(wanted)
 
 
 def test_where_the_driver_wants_the_results_all_rows_go_to_the_groups(tmp_path: Path) -> None:

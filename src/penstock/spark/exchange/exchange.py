@@ -30,10 +30,10 @@ FOLDED for a number, the number of the aggregate as `newest`, and the partial ag
 those of others that are alike among them (`alike_aggregates`); `rows` is how many rows are in them,
 shared out to the groups. Rows that others read, too, are FOR_OTHERS then, in the order of `newest`.
 Results of queries that look at single rows may even be written here; STAGED_RESULTS says to which
-files. Where messages go to the
-driver, since there are only such queries (`spark/rows/`), RESULTS are results themselves, with the
-query's place among those of the stream as `newest`, and FIGURES is JSON: how many late rows went in
-here and the oldest of them, and the rows that each operator has read and put out.
+files. RESULTS are results themselves, with the query's place among those of the program as
+`newest`, where they cannot be written here. Where messages go to the driver, since there are only
+such queries (`spark/rows/`), few results are sent so, too, and FIGURES is JSON: how many late rows
+went in here and the oldest of them, and the rows that each operator has read and put out.
 """
 
 from __future__ import annotations
@@ -282,15 +282,15 @@ class Packer:
 
     def _served(self, results: RowResults, rows: pl.DataFrame, task: int) -> Batches:
         """Results of queries that look at single rows, for some group or the driver to hand on."""
-        names = [query.name for query in self.preaggregation.queries]
+        numbers = {query.name: query.number for query in self.preaggregation.queries}
         group = self.groups[task % len(self.groups)]
         for query, count, content in results.of(rows):
             if isinstance(content, bytes):
                 yield _message(group, self.number, task, STAGED_RESULTS, content, count)
                 continue
             for part in content.iter_slices(ROWS_PER_MESSAGE):
-                which = names.index(query)
-                yield _message(group, self.number, task, RESULTS, part, newest=which)
+                number = numbers[query]
+                yield _message(group, self.number, task, RESULTS, part, newest=number)
 
     def _shared_out(self, folded: Iterable[Partials], task: int, payload: Payload) -> Batches:
         """Partial aggregates to the groups they belong to."""

@@ -36,8 +36,12 @@ class RowStep(NamedTuple):
 
 @dataclass(frozen=True)
 class RowQuery:
-    """A query that looks at single rows: the operators in front of its results."""
+    """A query that looks at single rows: the operators in front of its results.
 
+    `number` is its place among the queries of the program.
+    """
+
+    number: int
     name: str
     schema: Schema
     steps: tuple[RowStep, ...]

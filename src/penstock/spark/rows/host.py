@@ -135,9 +135,8 @@ def _served(epoch: Epoch, messages: Sequence[exchange.Message]) -> list[OutputRo
             staged = told_of(message.payload)
             found.append((GROUP, staged.item(0, "query"), STAGED, staged))
         elif message.seq == exchange.RESULTS:
-            queries = epoch.early[epoch.program.streams[message.stream].name].queries
-            results = from_ipc(message.payload)
-            found.append((GROUP, queries[message.newest].name, RESULT, results))
+            name = [*epoch.program.queries][message.newest]
+            found.append((GROUP, name, RESULT, from_ipc(message.payload)))
     return found
 
 
