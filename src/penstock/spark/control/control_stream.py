@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -75,14 +75,14 @@ class ControlStream:
         file = self.folder / f"{last + 1:06d}-{uuid4().hex[:8]}.json"
         hidden = self.folder / f".{file.name}"  # Spark passes over names that begin like this
         text = json.dumps({**_in_order(message), CHECKSUM: _checksum(message)})
-        if isinstance(hidden, HadoopPath):
-            hidden.write_whole(text.encode())
-        else:
-            Path(str(hidden)).write_text(text)
-            # A clock set back must not make it look older than those that Spark has read.
-            latest = max((f.stat().st_mtime_ns for f in files), default=0)
-            if hidden.stat().st_mtime_ns < latest:
-                os.utime(str(hidden), ns=(latest, latest))
+        if isinstance(file, HadoopPath):
+            file.write_whole(text.encode())  # it appears when it is whole
+            return file
+        Path(str(hidden)).write_text(text)
+        # A clock set back must not make it look older than those that Spark has read.
+        latest = max((f.stat().st_mtime_ns for f in files), default=0)
+        if hidden.stat().st_mtime_ns < latest:
+            os.utime(str(hidden), ns=(latest, latest))
         reach("control.written")
         hidden.rename(file)
         return file
@@ -92,17 +92,16 @@ class ControlStream:
 
         The latest stay, whatever their age: numbers never come twice.
         """
-        with self._writing:  # whoever sends looks at all that are there
-            for file in self._sent()[:-KEPT]:
-                if file.stat().st_mtime < before:
-                    file.unlink()
+        self._remove(lambda file: file.stat().st_mtime < before)
 
     def forget_read(self, names: Collection[str]) -> None:
         """Remove messages that batches have read which are over; the latest stay here, too."""
-        with self._writing:
-            for file in self._sent()[:-KEPT]:
-                if file.name in names:
-                    file.unlink()
+        self._remove(lambda file: file.name in names)
+
+    def _remove(self, is_needless: Callable[[StoragePath], bool]) -> None:
+        with self._writing:  # whoever sends looks at all that are there
+            for file in filter(is_needless, self._sent()[:-KEPT]):
+                file.unlink()
 
     def closed(self) -> dict[str, int]:
         """Up to where the last run that ended has closed each stream, if it said so here."""
