@@ -24,6 +24,7 @@ from typing import TypeVar
 import polars as pl
 
 from penstock.errors import DuplicateName, UnknownName
+from penstock.kernel.aggregation.wid.closing_together import close_together
 from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.late import LatePolicy
@@ -94,6 +95,7 @@ class GraphHost:
         self._fed: list[GraphNode] = []  # sources that got rows since the last step
         self.inputs: dict[str, StreamInput] = {}  # the ways in, by stream
         self._outputs: dict[str, QueryOutput] = {}
+        self._is_new = False  # whether the graph has changed since it ran
         self.enabling = Enabling(self.graph, self.inputs, self.clock, ets, by_arcs=ets_by_arcs)
 
     # -- streams and queries ------------------------------------------------------------------
@@ -220,6 +222,9 @@ class GraphHost:
 
     def run(self) -> None:
         """Until nothing can move, and no stream that is asked has anything new to say."""
+        if self._is_new:
+            self._is_new = False
+            close_together(self.graph)
         self.enabling.begin()
         while self.step() is not None or self.enabling.ask_all():
             pass
@@ -307,6 +312,7 @@ class GraphHost:
         self._drain(step.node)
 
     def _rebuild(self) -> None:
+        self._is_new = True
         self.executor.rebuild()
         self.enabling.rebuild()
 

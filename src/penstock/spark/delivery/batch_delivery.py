@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from functools import reduce
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -284,7 +285,7 @@ class BatchDelivery:
                     rejected.append(RejectedRows(name, Reason(kind), pl.concat(parts)))
             elif name in recipients:
                 to = recipients[name]
-                answer = _in_order(to.plan, pl.concat(parts))
+                answer = _in_order(to.plan, reduce(pl.DataFrame.vstack, parts))
                 for _ in step("deliver.query"):
                     to.query.receive(batch, answer, to.into, staged.get(name, ()))
         for rejects in rejected:
