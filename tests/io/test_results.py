@@ -46,7 +46,7 @@ def test_few_rows_are_written_as_many_are(tmp_path):
     )
     few = write_part(tmp_path, "part-1", "parquet", rows)
     many = write_part(tmp_path, "part-2", "parquet", pl.concat([rows] * (FEW_ROWS // 2 + 1)))
-    assert pl.read_parquet(few).equals(rows)
+    assert pl.read_parquet(str(few)).equals(rows)
     assert pq.read_schema(few).remove_metadata() == pq.read_schema(many).remove_metadata()
     plain = [(c.path, c.physical_type, c.logical_type.type) for c in _columns(few)]
     assert plain == [(c.path, c.physical_type, c.logical_type.type) for c in _columns(many)]

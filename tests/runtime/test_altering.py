@@ -28,7 +28,8 @@ from tests.engine.running import (
     rows_of,
     started,
 )
-from tests.runtime.test_rechoosing import changing_all_the_time, names
+from tests.runtime.restless import changing_all_the_time
+from tests.runtime.test_rechoosing import names
 
 # --- laws ---------------------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ from penstock.io.joined_parquet import join_parquet
 from penstock.io.storage.sealed import or_removed, whole
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
-from penstock.kernel.readable import readable as readable
 from penstock.kernel.readable import is_within_time, within_time
+from penstock.kernel.readable import readable as readable
 from penstock.kernel.types import polars_type
 from penstock.model.schema import Column, Schema
 from penstock.model.types import Type

@@ -41,7 +41,9 @@ class Several:
         self.executor = Executor(self.graph)
         self.sinks, self.aggregates = [], []
         for number, (least, window, results) in enumerate(kinds):
-            select = self.graph.add(Select(Call(">=", (V, Literal(least, Type.BIGINT)))), [self.source])
+            select = self.graph.add(
+                Select(Call(">=", (V, Literal(least, Type.BIGINT)))), [self.source]
+            )
             bucket = self.graph.add(Bucket(WINDOWS[window]), [select])
             aggregate = WidAggregate(["k"], RESULTS[results], WINDOWS[window])
             node = self.graph.add(aggregate, [bucket])
@@ -62,7 +64,7 @@ class Several:
         self.executor.run_until_idle()
 
     def answers(self) -> list[list[object]]:
-        found = []
+        found: list[list[object]] = []
         for sink in self.sinks:
             found.append([])
             while not sink.empty:

@@ -1,10 +1,10 @@
 """ClosingTogether: windows of aggregates that differ only in the rows they take, closed in one go.
 
 A thousand queries of one kind are a thousand aggregates with the same windows, groups and functions
-behind filters of their own. One bound closes windows of them all, with a handful of rows in each: to
-handle a table takes longer than what is done with its rows. So the first of them that is told the
-bound computes the results of all, whose they are being one more column to group by, and the others
-find theirs ready when the same bound comes to them.
+behind filters of their own. One bound closes windows of them all, with a handful of rows in each:
+to handle a table takes longer than what is done with its rows. So the first of them that is told
+the bound computes the results of all, whose they are being one more column to group by, and the
+others find theirs ready when the same bound comes to them.
 
 What is ready is a proposal, which changes nothing: whoever gets other rows or another bound before
 it asks computes its own. Aggregates to which rows are still on their way are left out from the
