@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from penstock.model.streams import Stream
+from penstock.model.user_defined import user_defined_in
 from penstock.optimizer.codec import canonical, decode, encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
@@ -152,6 +153,11 @@ class Program:
     def operators(self) -> list[PhysicalPlan]:
         """Every distinct operator, inputs before consumers: by number, where tasks name them."""
         return walk(self.plans.values())
+
+    @cached_property
+    def has_user_code(self) -> bool:
+        """Whether it calls functions that users have defined."""
+        return any(True for plan in self.operators for _ in user_defined_in(plan.spec))
 
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""

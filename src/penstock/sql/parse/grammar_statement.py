@@ -181,15 +181,22 @@ class StatementParser(LookParser):
         )
 
     def _drop(self, start: Token) -> Drop:
-        kinds: tuple[Literal["stream", "table", "query", "view"], ...]
-        kinds = ("stream", "table", "query", "view")
+        kinds: tuple[Literal["stream", "table", "query", "view", "aggregate", "function"], ...] = (
+            "stream",
+            "table",
+            "query",
+            "view",
+            "aggregate",
+            "function",
+        )
         for kind in kinds:
             if self._match_text_seq(kind.upper()):
                 if_exists = self._match_text_seq("IF", "EXISTS")
-                name = self.word(f"the name of a {kind}")
+                name = self.word(f"the name of {'an' if kind == 'aggregate' else 'a'} {kind}")
                 return Drop(self.position_since(start), kind, name, if_exists)
         self.refuse(
-            f"expected STREAM, TABLE, QUERY or VIEW after DROP, not {self.found()}",
+            "expected STREAM, TABLE, QUERY, VIEW, AGGREGATE or FUNCTION after DROP, not "
+            f"{self.found()}",
             hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
         )
 

@@ -105,9 +105,9 @@ class CreateView(Statement):
 
 @dataclass(frozen=True)
 class Drop(Statement):
-    """Forget a stream, table, query or view."""
+    """Forget a stream, table, query or view, or a function that a user has defined."""
 
-    kind: Literal["stream", "table", "query", "view"]
+    kind: Literal["stream", "table", "query", "view", "aggregate", "function"]
     name: str
     if_exists: bool = False
 
@@ -165,7 +165,7 @@ class Explain(Statement):
     live: bool = False
 
 
-Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "settings"]
+Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "functions", "settings"]
 #: What SHOW lists.
 LISTED: tuple[Listed, ...] = get_args(Listed)
 
