@@ -66,6 +66,6 @@ def test_they_give_what_is_built_in_and_can_be_mended(spark: SparkSession, tmp_p
     mended.stop()
     answers = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert answers.height == answers.select("k", "window_end").n_unique()
-    assert answers["window_end"].max() == 260
+    assert answers["window_end"].max() == 240
     for name in SAME_AS:
         assert answers[name].to_list() == answers[f"b_{name}"].to_list(), name

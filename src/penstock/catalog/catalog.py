@@ -30,9 +30,11 @@ from penstock.model.user_defined import UserDefined
 from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
+from penstock.sql.bind.user_aggregate.user_aggregate import bind_user_aggregate
 from penstock.sql.parse.statements import (
     AlterQuery,
     BareSelect,
+    CreateAggregate,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -199,6 +201,9 @@ class Catalog:
                     )
                 case CreateTable():
                     return self.add_table(statement.table, replace=statement.replace)
+                case CreateAggregate():
+                    found = bind_user_aggregate(statement, self)
+                    self.add_function(found, replace=statement.replace)
                 case CreateView():
                     return self._add(self._bind_view(statement))
                 case CreateQuery():

@@ -38,7 +38,7 @@ class UserAggregate:
     state: tuple[Column, ...] = JSON_STATE
     merges: bool = False
     subtracts: bool = False
-    text: str = ""  # of one that is written in SQL
+    text: str = field(default="", compare=False, repr=False)  # of one that is written in SQL
     code: Any = field(default=None, compare=False, repr=False)
     vectorised: bool = field(default=False, compare=False)
     kind = "aggregate"

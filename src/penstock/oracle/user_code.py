@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from penstock.model.sql_aggregates import SqlAggregate
 from penstock.model.timestamps import from_ticks, to_ticks
 from penstock.model.types import Type
 from penstock.model.user_calls import UserCall
 from penstock.model.user_defined import UserAggregate, code_of
+from penstock.oracle.local_tables import sql_aggregate
 
 _FIRST_DAY = date(1970, 1, 1)
 
@@ -27,8 +29,10 @@ def user_call(call: UserCall, values: list[Any]) -> Any:
 
 def user_aggregate(of: UserAggregate, rows: Sequence[tuple[Any, ...]]) -> Any:
     """An aggregate over rows of arguments, in this order."""
-    assert not of.vectorised, "columns are none of the oracle's business"
     code = code_of(of)
+    if isinstance(code, SqlAggregate):
+        return sql_aggregate(of, code, rows)
+    assert not of.vectorised, "columns are none of the oracle's business"
     state = code.empty()
     for row in rows:
         state = code.add(state, *(_seen(v, c.type) for v, c in zip(row, of.arguments, strict=True)))

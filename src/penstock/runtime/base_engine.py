@@ -33,7 +33,7 @@ from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
-from penstock.runtime.description import describe
+from penstock.runtime.description import describe, describe_function
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
@@ -298,9 +298,12 @@ class BaseEngine(Looking[Q]):
             case ShowStatement():
                 return show(statement.what, self.catalog, self.status)
             case DescribeStatement():
+                function = self.catalog.function(statement.name)
+                if function is not None and self.catalog.get(statement.name) is None:
+                    return describe_function(function)
                 with positioned(statement.place):
-                    found = self.catalog.entry(statement.name)
-                return describe(found, self.catalog, self.status())
+                    named = self.catalog.entry(statement.name)
+                return describe(named, self.catalog, self.status())
             case BareSelect():
                 return self._declare(self.catalog.named(statement))
             case CreateQuery():

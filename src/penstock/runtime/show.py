@@ -18,7 +18,7 @@ from typing import TypeAlias
 from penstock.catalog.catalog import Catalog
 from penstock.catalog.settings import SETTINGS
 from penstock.model.text_table import text_table
-from penstock.model.user_defined import UserDefined, UserFunction
+from penstock.model.user_defined import UserAggregate, UserDefined, UserFunction
 from penstock.plan.blockers import bound_text
 from penstock.plan.graph import streams_of
 from penstock.runtime.status import Status
@@ -115,6 +115,8 @@ def _functions(catalog: Catalog) -> _Rows:
 def how(function: UserDefined) -> str:
     """How a function of a user is computed."""
     by = "column by column" if function.vectorised else "row by row"
+    if isinstance(function, UserAggregate) and function.text:
+        by = "in SQL"
     if isinstance(function, UserFunction):
         return by
     can = "merges and subtracts" if function.subtracts else "merges"

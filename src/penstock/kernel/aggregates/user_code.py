@@ -24,7 +24,7 @@ import polars as pl
 from penstock.errors import PenstockError, UserCodeError
 from penstock.kernel.aggregates.grouping import Grouping, Ids
 from penstock.kernel.types import polars_type
-from penstock.kernel.user_columns import blamed, failed, kept, seen, seen_type, shown_row, values_as
+from penstock.kernel.user_columns import blamed, failed, kept, seen, shown_row, values_as
 from penstock.model.schema import Column
 from penstock.model.user_defined import UserAggregate, code_of
 
@@ -300,11 +300,6 @@ class RowByRow(UserCode):
         return iter(columns[0]) if len(columns) == 1 else zip(*columns, strict=True)
 
 
-def user_code(of: UserAggregate) -> UserCode:
-    """The code of an aggregate, however it is written."""
-    return Vectorised(of) if of.vectorised else RowByRow(of)
-
-
 def _whose(of: UserAggregate, method: str) -> str:
     return f"`{method}` of aggregate `{of.name}`"
 
@@ -356,6 +351,3 @@ def _guilty(rows: Series, ids: Ids, add: Callable[[Series, Ids], Any]) -> list[A
         else:
             low = middle
     return [column[low] for column in rows]
-
-
-__all__ = ["Members", "UserCode", "seen_type", "user_code"]

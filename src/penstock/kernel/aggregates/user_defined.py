@@ -16,12 +16,21 @@ import polars as pl
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping
 from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, unpack
-from penstock.kernel.aggregates.user_code import UserCode, user_code
+from penstock.kernel.aggregates.sql_code import FoldedCode, StepwiseCode
+from penstock.kernel.aggregates.user_code import RowByRow, UserCode, Vectorised
 from penstock.kernel.types import polars_type
 from penstock.model.aggregates import Aggregate
+from penstock.model.sql_aggregates import SqlAggregate
 from penstock.model.user_defined import UserAggregate
 
 _AT = "at"
+
+
+def user_code(of: UserAggregate) -> UserCode:
+    """The code of an aggregate, however it is written."""
+    if isinstance(of.code, SqlAggregate):
+        return FoldedCode(of) if of.code.folded else StepwiseCode(of)
+    return Vectorised(of) if of.vectorised else RowByRow(of)
 
 
 @dataclass(frozen=True)
@@ -128,7 +137,7 @@ class KeptRows(Listed):
 
 
 @dataclass(frozen=True)
-class InOrder(Function):
+class AddedInOrder(Function):
     """An aggregate that only adds: its rows are kept, and added in order for each answer."""
 
     others: tuple[str, ...] = ()
@@ -170,6 +179,6 @@ def user_function(aggregate: Aggregate, columns: tuple[str, ...], by: str | None
     """An aggregate of a user over columns."""
     user = aggregate.user
     assert user is not None
-    kind = UserPart if user.merges else InOrder
+    kind = UserPart if user.merges else AddedInOrder
     first, *others = columns
     return kind(first, user.arguments[0].type, by, (), tuple(others), user)

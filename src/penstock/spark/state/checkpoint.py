@@ -42,6 +42,7 @@ from penstock.io.storage.sealed import (
     write_sealed,
 )
 from penstock.io.storage.storage_path import StoragePath
+from penstock.model.user_defined import user_defined_in
 from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
@@ -275,7 +276,8 @@ def describe(
     program: Program, form: str = GROUPS, keys: Mapping[str, PartitionKeys] | None = None
 ) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
-    specs = (plan.spec for plan in walk(program.plans.values()))
+    specs = [plan.spec for plan in walk(program.plans.values())]
+    users = {each.name: encode(each) for spec in specs for each in user_defined_in(spec)}
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     spread = {name: None if key is None else list(key) for name, key in (keys or {}).items()}
     return {
@@ -289,6 +291,7 @@ def describe(
             for name, plans in program.altered.items()
         },
         "plans": to_json(program.plans),
+        **({"function": users} if users else {}),
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
     }
