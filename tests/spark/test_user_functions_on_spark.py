@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
 from penstock.spark.engine import Engine
+from tests.engine.test_sql_aggregates import AVG
 from tests.engine.user_aggregates import SAME_AS, declare
 from tests.spark.packets import write_file
 
@@ -32,6 +33,7 @@ def write(folder: Path, number: int) -> None:
 def engine_of(spark: SparkSession, folder: Path, limit: int = 1_000) -> Engine:
     engine = Engine(spark)
     declare(engine)
+    engine.sql(AVG)
 
     def checked(x: int) -> int:
         if x > limit:
@@ -42,8 +44,10 @@ def engine_of(spark: SparkSession, folder: Path, limit: int = 1_000) -> Engine:
     engine.sql(
         f"CREATE STREAM s (k INT, v INT, ts BIGINT) FROM parquet '{folder / 'in'}' TIMESTAMP BY ts;"
         f"CREATE QUERY q INTO parquet '{folder / 'out'}' AS SELECT k, {PAIRS}, "
-        "max(last_digit(v)) AS digit FROM s [RANGE 60, SLIDE 20] "
-        "WHERE last_digit(k) < 9 GROUP BY k"
+        "s_avg(v) AS s_avg, avg(v) AS b_s_avg, max(last_digit(v)) AS digit "
+        "FROM s [RANGE 60, SLIDE 20] WHERE last_digit(k) < 9 GROUP BY k;"
+        f"CREATE QUERY r INTO parquet '{folder / 'rows'}' AS "
+        "SELECT last_digit(v) AS d, v, ts FROM s WHERE last_digit(v) > 4"
     )
     return engine
 
@@ -67,5 +71,8 @@ def test_they_give_what_is_built_in_and_can_be_mended(spark: SparkSession, tmp_p
     answers = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert answers.height == answers.select("k", "window_end").n_unique()
     assert answers["window_end"].max() == 240
-    for name in SAME_AS:
+    rows = pl.read_parquet(tmp_path / "rows" / "*.parquet")
+    assert rows.height > 200
+    assert (rows["d"] == rows["v"] % 10).all()
+    for name in (*SAME_AS, "s_avg"):
         assert answers[name].to_list() == answers[f"b_{name}"].to_list(), name

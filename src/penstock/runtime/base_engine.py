@@ -24,7 +24,6 @@ from penstock.model.punctuation import Where, where_of
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
-from penstock.model.user_defined import UserDefined
 from penstock.optimizer.explain import explain
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
@@ -33,13 +32,13 @@ from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
+from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
 from penstock.runtime.show import show
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
-from penstock.runtime.user_functions import user_aggregate, user_function
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     AlterQuery,
@@ -59,7 +58,7 @@ from penstock.sql.parse.statements import (
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
-class BaseEngine(Looking[Q]):
+class BaseEngine(Defining, Looking[Q]):
     """Carries out statements; subclasses run what they declare.
 
     As a context manager it stops everything at the end of the block.
@@ -153,51 +152,6 @@ class BaseEngine(Looking[Q]):
         """
         declared = None if columns is None else columns_in(name, columns)
         self.catalog.add_table(table_of(name, rows, declared))
-
-    def aggregate(
-        self,
-        name: str,
-        code: Any = None,
-        *,
-        arguments: str,
-        returns: str,
-        state: str | Mapping[str, str] | None = None,
-        vectorised: bool | None = None,
-        replace: bool = False,
-        **methods: Callable[..., Any] | None,
-    ) -> None:
-        """Declare an aggregate, which queries can use like those that are built in.
-
-        `code` is a class with the methods `empty`, `add`, `result`, and if it can `merge` and
-        `subtract`; or these are given as functions. `arguments` and `state` are columns, as
-        in "x DOUBLE"; a state that is not declared is any value that JSON can hold. `vectorised`:
-        methods take columns of many groups. docs/functions.md tells more.
-        """
-        found = user_aggregate(name, code, methods, arguments, returns, state, vectorised)
-        self._add_function(found, replace=replace)
-
-    def function(
-        self,
-        name: str,
-        code: Callable[..., Any],
-        *,
-        arguments: str | None = None,
-        returns: str | None = None,
-        vectorised: bool = False,
-        nulls: bool = False,
-        replace: bool = False,
-    ) -> None:
-        """Declare a function of single rows, which expressions can use.
-
-        `arguments` are "x DOUBLE, y STRING", or else the annotations of Python. `vectorised`: it
-        takes and gives Polars columns. `nulls`: it is also called where an argument is NULL.
-        """
-        found = user_function(name, code, arguments, returns, vectorised, nulls)
-        self._add_function(found, replace=replace)
-
-    def _add_function(self, function: UserDefined, *, replace: bool) -> None:
-        with self._turn:
-            self.catalog.add_function(function, replace=replace)
 
     def _add_stream(
         self,
