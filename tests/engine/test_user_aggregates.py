@@ -10,7 +10,7 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.catalog.settings import SETTINGS
-from penstock.errors import DuplicateName, NotExecutable, SyntaxFault, TypeMismatch
+from penstock.errors import DuplicateName, NotExecutable, SyntaxFault, TypeMismatch, UnknownName
 from tests.engine.user_aggregates import SAME_AS, Sum, declare
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts BIGINT) TIMESTAMP BY ts SLACK 5"
@@ -155,4 +155,6 @@ def test_what_cannot_be_declared_is_said() -> None:
         engine.sql("SELECT a(DISTINCT v) AS x FROM s [RANGE 5]")
     assert "A         aggregate" in engine.sql("SHOW FUNCTIONS")
     engine.sql("DROP AGGREGATE a")
+    with pytest.raises(UnknownName, match=r"no aggregate `a`(.|\n)*declared before the queries"):
+        engine.sql("SELECT a(v) [RANGE 5] AS x FROM s")
     assert "no function is declared" in engine.sql("SHOW FUNCTIONS")
