@@ -122,7 +122,7 @@ CREATE AGGREGATE u_max(next BIGINT) RETURNS BIGINT {{
 
 def cases(quick: bool) -> Iterator[Case]:
     spark = local_session()
-    rows = 1_000_000 if quick else 10_000_000
+    rows = 1_000_000 if quick else 4_000_000
     timed(spark, 100_000, "vectorised", True)
     for name, share in SHARES.items():
         yield Case(

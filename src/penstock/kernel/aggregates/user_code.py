@@ -114,11 +114,10 @@ class UserCode:
         found = compute(columns, Grouping(dense.astype(np.int64), len(present)))
         if len(present) == size:
             return found
-        places: list[int | None] = [None] * size
-        for place, group in enumerate(present.tolist()):
-            places[group] = place
-        index = pl.Series(places, dtype=pl.UInt32)
-        return tuple(column.gather(index) for column in found)
+        places = np.full(size, len(present))
+        places[present] = np.arange(len(present))
+        # One more, of nothing, for the groups that have none.
+        return tuple(pl.concat([column, column.clear(1)]).gather(places) for column in found)
 
     @property
     def _types(self) -> list[pl.DataType]:
