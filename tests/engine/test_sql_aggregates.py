@@ -188,3 +188,14 @@ def test_a_name_means_one_thing() -> None:
     with pytest.raises(DuplicateName, match="`s_avg` exists already"):
         engine.sql(AVG)
     engine.sql(AVG.replace("CREATE", "CREATE OR REPLACE"))
+
+
+def test_a_query_that_runs_gets_statements_that_are_replaced() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAM + ";" + AVG)
+    q = engine.sql("SELECT s_avg(v) AS a FROM s [RANGE 10]")
+    engine.push("s", [{"k": "a", "v": 4, "ts": 1}])
+    engine.sql(AVG.replace("CREATE", "CREATE OR REPLACE").replace("total / n", "total / n + 1000"))
+    engine.push("s", [{"k": "a", "v": 6, "ts": 2}])
+    engine.finish()
+    assert q.results()["a"].to_list() == [1005.0]

@@ -145,6 +145,22 @@ def test_a_batch_that_fails_leaves_everything_as_it_was(how: str) -> None:
         assert one.sort(one.columns).equals(two.sort(two.columns)), name
 
 
+def test_a_function_that_is_mended_goes_on_with_what_was_kept() -> None:
+    engine = engine_of()
+    engine.aggregate("total", Fussy, arguments="x BIGINT", returns="BIGINT")
+    engine.function("careful", lambda x: 1 // (x - 3) * 0 + x, returns="INT")
+    q = engine.sql("SELECT total(careful(v)) AS t FROM s [RANGE 10]")
+    engine.push("s", [{"k": "a", "v": 5, "ts": 1}])
+    for rows in ([{"k": "a", "v": 13, "ts": 2}], [{"k": "a", "v": 3, "ts": 2}]):
+        with pytest.raises(UserCodeError):
+            engine.push("s", rows)
+    engine.aggregate("total", Sum, arguments="x BIGINT", returns="BIGINT", replace=True)
+    engine.function("careful", lambda x: x, returns="INT", replace=True)
+    engine.push("s", [{"k": "a", "v": v, "ts": 2} for v in (13, 3)])
+    engine.finish()
+    assert q.results()["t"].to_list() == [21]
+
+
 def test_what_cannot_be_called_is_said() -> None:
     engine = engine_of()
     with pytest.raises(SyntaxFault, match="does not say what it gives"):

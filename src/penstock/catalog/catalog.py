@@ -26,7 +26,7 @@ from penstock.model.begin import Begin
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
-from penstock.model.user_defined import UserDefined
+from penstock.model.user_defined import UserDefined, mended
 from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
@@ -108,6 +108,11 @@ class QueryEntry:
     kind = "query"
 
 
+def _by_plan(entry: ViewEntry | QueryEntry, plan: Node) -> ViewEntry | QueryEntry:
+    """The same view or query by another plan."""
+    return replace(entry, plan=plan)
+
+
 Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
@@ -166,9 +171,14 @@ class Catalog:
         return self._functions.get(name.lower())
 
     def add_function(self, function: UserDefined, *, replace: bool = False) -> None:
-        """Declare a function; queries that use another of that name keep it."""
+        """Declare a function; queries that use one declared alike get its code."""
         check_function_name(function, self.function(function.name), replace=replace)
         self._functions[function.name.lower()] = function
+        for key, entry in self._entries.items():
+            if isinstance(entry, ViewEntry | QueryEntry):
+                plan = mended(entry.plan, function)
+                if plan is not entry.plan:
+                    self._entries[key] = _by_plan(entry, plan)
 
     def drop_function(self, kind: str, name: str, *, if_exists: bool = False) -> None:
         """Forget a function; queries that use it keep it."""

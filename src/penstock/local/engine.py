@@ -39,10 +39,12 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin
+from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import since_in_state, since_of
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, used_in, with_code_of
+from penstock.optimizer.rechoose import Change
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
@@ -213,7 +215,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         if self._rechoosing.look(self._statistics.costs):
             for name, plan in self._rechoosing.plans.items():
                 program = self._program_of[name]
-                self._program_of[name] = replace(program, plans={**program.plans, name: plan})
+                self._program_of[name] = program.by({name: plan})
 
     def _undone_if_failing(self) -> AbstractContextManager[None]:
         """Have code of users that fails leave everything as it was."""
@@ -228,6 +230,17 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 f"{otherwise}: this engine has been stopped",
                 hint="do it before stop(), or begin with a new LocalEngine()",
             )
+
+    def _add_function(self, function: UserDefined, *, replace: bool) -> None:
+        super()._add_function(function, replace=replace)
+        plans = self._plans
+        if not any(is_same(used, function) for used in used_in(plans)):
+            return
+        mended = with_code_of(plans, function)
+        for name, plan in mended.items():
+            self._program_of[name] = self._program_of[name].by({name: plan})
+        self._host.change(Change(mended, {}, ("", "")))
+        self._rechoosing.follow(self._plans)
 
     # -- looking ------------------------------------------------------------------------------
 

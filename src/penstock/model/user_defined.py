@@ -138,5 +138,21 @@ def with_code(value: Any, known: Mapping[UserDefined, UserDefined]) -> Any:
     return replace(value, **changes) if changes else value
 
 
+def mended(value: Any, by: UserDefined) -> Any:
+    """A part of a plan with the new code of a function that is declared again as it was."""
+    found = {each for each in user_defined_in(value) if is_same(each, by)}
+    now = {each: replace(by, arguments=each.arguments) for each in found}
+    return with_code(value, now) if found else value
+
+
+def is_same(used: UserDefined, declared: UserDefined) -> bool:
+    """Whether a plan uses what is declared like this; a function may take any types (NULL)."""
+    if type(used) is not type(declared) or len(used.arguments) != len(declared.arguments):
+        return False
+    pairs = zip(used.arguments, declared.arguments, strict=True)
+    fits = all(one == other or other.type is Type.NULL for one, other in pairs)
+    return fits and replace(used, arguments=declared.arguments) == declared
+
+
 def _has_parts(value: Any) -> bool:
     return is_dataclass(value) and not isinstance(value, type | Enum)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
-from penstock.model.user_defined import user_defined_in, with_code
+from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_join import lower_join
@@ -34,6 +34,7 @@ from penstock.optimizer.physical import (
     Queries,
     digest_of,
     rewritten,
+    used_in,
     walk,
 )
 from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
@@ -160,7 +161,7 @@ def with_tables(kept: Plans, now: Plans) -> Plans:
     specs = [plan.spec for plan in walk(now.values())]
     found = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     tables = {table: table for table in found}
-    code = {each: each for spec in specs for each in user_defined_in(spec)}
+    code = {each: each for each in used_in(now)}
 
     def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
         spec = plan.spec

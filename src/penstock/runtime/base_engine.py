@@ -39,10 +39,12 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
 from penstock.runtime.show import show
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
+from penstock.sql.bind.user_aggregate.user_aggregate import bind_user_aggregate
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     AlterQuery,
     BareSelect,
+    CreateAggregate,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -266,6 +268,10 @@ class BaseEngine(Defining, Looking[Q]):
                 with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
+            case CreateAggregate():
+                with positioned(statement.position):
+                    found = bind_user_aggregate(statement, self.catalog)
+                    self._add_function(found, replace=statement.replace)
             case SetStatement():
                 self._set(statement)
             case AlterQuery():

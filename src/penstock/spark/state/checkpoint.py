@@ -42,10 +42,17 @@ from penstock.io.storage.sealed import (
     write_sealed,
 )
 from penstock.io.storage.storage_path import StoragePath
-from penstock.model.user_defined import user_defined_in
 from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
+from penstock.optimizer.physical import (
+    PhysicalPlan,
+    Plans,
+    Program,
+    from_json,
+    to_json,
+    used_in,
+    walk,
+)
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS, ROWS
@@ -276,8 +283,8 @@ def describe(
     program: Program, form: str = GROUPS, keys: Mapping[str, PartitionKeys] | None = None
 ) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
-    specs = [plan.spec for plan in walk(program.plans.values())]
-    users = {each.name: encode(each) for spec in specs for each in user_defined_in(spec)}
+    specs = (plan.spec for plan in walk(program.plans.values()))
+    users = {each.name: encode(each) for each in used_in(program.plans)}
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     spread = {name: None if key is None else list(key) for name, key in (keys or {}).items()}
     return {
