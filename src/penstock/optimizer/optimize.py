@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
+from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_join import lower_join
@@ -33,6 +34,7 @@ from penstock.optimizer.physical import (
     Queries,
     digest_of,
     rewritten,
+    used_in,
     walk,
 )
 from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
@@ -155,17 +157,20 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
 
 
 def with_tables(kept: Plans, now: Plans) -> Plans:
-    """Plans that were written down, with the rows of static tables, which were not."""
-    specs = (plan.spec for plan in walk(now.values()))
+    """Plans that were written down, with what was not: rows of static tables, code of users."""
+    specs = [plan.spec for plan in walk(now.values())]
     found = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     tables = {table: table for table in found}
+    code = {each: each for each in used_in(now)}
 
     def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
         spec = plan.spec
-        if not isinstance(spec, StaticJoinSpec):
-            return plan
-        join = replace(spec.join, table=tables.get(spec.join.table, spec.join.table))
-        return replace(plan, spec=replace(spec, join=join))
+        if isinstance(spec, StaticJoinSpec):
+            join = replace(spec.join, table=tables.get(spec.join.table, spec.join.table))
+            spec = replace(spec, join=join)
+        if code:
+            spec = with_code(spec, code)
+        return plan if spec is plan.spec else replace(plan, spec=spec)
 
     return rewritten(kept, change)
 

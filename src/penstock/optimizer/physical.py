@@ -13,12 +13,13 @@ have equal fingerprints, so they are built once, and state is found again by the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from penstock.model.streams import Stream
+from penstock.model.user_defined import UserDefined, mended, user_defined_in
 from penstock.optimizer.codec import canonical, decode, encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
@@ -153,6 +154,15 @@ class Program:
         """Every distinct operator, inputs before consumers: by number, where tasks name them."""
         return walk(self.plans.values())
 
+    @cached_property
+    def has_user_code(self) -> bool:
+        """Whether it calls functions that users have defined."""
+        return any(True for _ in used_in(self.plans))
+
+    def by(self, plans: Plans) -> Program:
+        """The same with some queries computed by other plans."""
+        return replace(self, plans={**self.plans, **plans})
+
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""
         streams = {stream.name: stream for stream in (*self.streams, *later.streams)}
@@ -181,6 +191,20 @@ class Program:
             own=left(self.own),
             altered=left(self.altered),
         )
+
+
+def used_in(plans: Plans) -> Iterator[UserDefined]:
+    """The functions of users that plans call."""
+    return (each for plan in walk(plans.values()) for each in user_defined_in(plan.spec))
+
+
+def with_code_of(plans: Plans, function: UserDefined) -> Plans:
+    """Plans that call the code of a function that is declared again as it was."""
+
+    def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
+        return replace(plan, spec=mended(plan.spec, function))
+
+    return rewritten(plans, change)
 
 
 def digest_of(query: Node) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.model.user_defined import UserAggregate
 from penstock.oracle.expressions import order
+from penstock.oracle.user_code import user_aggregate
 from penstock.windows import Row
 
 Value = Callable[[Row], Any]
@@ -16,7 +18,7 @@ Value = Callable[[Row], Any]
 
 def aggregate(
     rows: Sequence[Row],
-    function: str,
+    function: str | UserAggregate,
     value: Value | None,
     by: Value | None = None,
     parameters: tuple[float, ...] = (),
@@ -27,9 +29,14 @@ def aggregate(
     if by is not None:
         pairs = [(by(row), value(row)) for row in rows]
         placed = [pair for pair in pairs if pair[0] is not None and pair[1] is not None]
+        if isinstance(function, UserAggregate):
+            placed.sort(key=lambda pair: (order(pair[0]), *map(order, pair[1])))
+            return user_aggregate(function, [x for _, x in placed])
         placed.sort(key=lambda pair: (order(pair[0]), order(pair[1])))
         return PLACED[function]([x for _, x in placed])
     values = [found for row in rows if (found := value(row)) is not None]
+    if isinstance(function, UserAggregate):
+        return user_aggregate(function, values)
     if function in WITH_PARAMETER:
         return WITH_PARAMETER[function](values, *parameters)
     return AGGREGATES[function](values)

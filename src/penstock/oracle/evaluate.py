@@ -27,6 +27,7 @@ from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
+from penstock.model.user_defined import UserAggregate
 from penstock.oracle.aggregates import Value, aggregate
 from penstock.oracle.casts import cast
 from penstock.oracle.expressions import value_of
@@ -36,7 +37,10 @@ from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding, Window
 
 #: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
-AggregateCall = tuple[str, Value | None] | tuple[str, Value | None, Value | None, tuple[float, ...]]
+AggregateCall = (
+    tuple[str, Value | None]
+    | tuple[str | UserAggregate, Value | None, Value | None, tuple[float, ...]]
+)
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -88,6 +92,15 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
 
 def call_of(aggregate: Aggregate) -> AggregateCall:
     by = reader(aggregate.by)
+    if aggregate.user is not None:
+        arguments = aggregate.arguments
+
+        def values(row: Row) -> Any:
+            found = tuple(value_of(each, row) for each in arguments)
+            return None if None in found else found
+
+        user = aggregate.user
+        return user, values, by, ()
     return aggregate.function, reader(aggregate.argument), by, aggregate.parameters
 
 

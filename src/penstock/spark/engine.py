@@ -39,6 +39,7 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
+from penstock.model.user_defined import UserDefined
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
@@ -59,6 +60,7 @@ from penstock.spark.planning import Planning
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session
+from penstock.spark.shipping import send_by_value
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
@@ -349,6 +351,10 @@ class Engine(BaseEngine[SparkQuery]):
             with translated():
                 rows = rows.toArrow()
         super().table(name, rows, columns=columns)
+
+    def _add_function(self, function: UserDefined, *, replace: bool) -> None:
+        super()._add_function(function, replace=replace)
+        send_by_value(function.code)
 
     def _frame_of(self, stream: Stream) -> DataFrame:
         """The stream as the exchange takes it."""

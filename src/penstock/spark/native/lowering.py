@@ -112,7 +112,7 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return f"{window} is finer than Spark's milliseconds"
     for result in node.results:
         aggregate = result.aggregate
-        form = aggregate.definition.native
+        form = None if aggregate.user else aggregate.definition.native
         if form is None:
             return f"`{aggregate.function}` is computed in the kernel"
         if aggregate.argument is not None and aggregate.argument.type not in form.of:

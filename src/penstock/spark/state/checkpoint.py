@@ -44,7 +44,15 @@ from penstock.io.storage.sealed import (
 from penstock.io.storage.storage_path import StoragePath
 from penstock.optimizer.codec import encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
+from penstock.optimizer.physical import (
+    PhysicalPlan,
+    Plans,
+    Program,
+    from_json,
+    to_json,
+    used_in,
+    walk,
+)
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS, ROWS
@@ -276,6 +284,7 @@ def describe(
 ) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
     specs = (plan.spec for plan in walk(program.plans.values()))
+    users = {each.name: encode(each) for each in used_in(program.plans)}
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     spread = {name: None if key is None else list(key) for name, key in (keys or {}).items()}
     return {
@@ -289,6 +298,7 @@ def describe(
             for name, plans in program.altered.items()
         },
         "plans": to_json(program.plans),
+        **({"function": users} if users else {}),
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
     }

@@ -12,6 +12,7 @@ from sqlglot import exp
 from penstock.catalog.settings import ParameterValue
 from penstock.errors import CyclicView, Position, UnknownName
 from penstock.model.schema import suggest
+from penstock.model.user_defined import UserDefined
 from penstock.plan.nodes import Node
 from penstock.sql.parse import positions
 from penstock.sql.parse.syntax import Span
@@ -25,6 +26,9 @@ class Names(Protocol):
 
     def relations(self) -> Iterable[str]:
         """Every name that `relation` knows."""
+
+    def function(self, name: str) -> UserDefined | None:
+        """The function that a user has defined under a name, whatever its case."""
 
     @property
     def parameters(self) -> Mapping[str, ParameterValue]:

@@ -16,8 +16,10 @@ from penstock.errors import NotExecutable, SyntaxFault
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
 from penstock.model.types import Type
+from penstock.model.user_calls import UserCall, brought, typed
+from penstock.model.user_defined import UserAggregate, UserFunction
 from penstock.sql.bind import literal as bind_literal
-from penstock.sql.bind.context import Context
+from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.types import NAMED, bind_type
 from penstock.sql.parse.syntax import Windowed
@@ -67,6 +69,10 @@ _MOMENTS = frozenset({"current_timestamp", "current_date", "now", "localtimestam
 
 #: `row-num` reads as a subtraction; these are the names it can be.
 _HYPHENATED = {("row", "num"), ("seq", "num"), ("arrival", "ts")}
+
+
+#: A note at calls of aggregates that users have defined.
+_USERS = "aggregate of a user"
 
 
 class ExpressionBinder:
@@ -238,6 +244,10 @@ class ExpressionBinder:
         if key in _MOMENTS:
             self._refuse(node)
         args = [self.bind(argument) for argument in node.expressions]
+        user = self.context.names.function(name)
+        if isinstance(user, UserFunction):
+            user = typed(user, args)
+            return UserCall(user, brought(user, args))
         if key in _CASTS and len(args) == 1:
             return Cast(args[0], _CASTS[key])
         return Call(name, tuple(args))
@@ -250,9 +260,16 @@ def _is_interval(expression: Expression) -> TypeGuard[Literal]:
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether this is a call of an aggregate function, filtered or not."""
     node, _ = filtered(node)
-    return isinstance(node, exp.Anonymous) and (
-        node.name.lower() in SPELLINGS or node.name.lower() in OTHER_AGGREGATES
-    )
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = node.name.lower()
+    return name in SPELLINGS or name in OTHER_AGGREGATES or bool(node.meta.get(_USERS))
+
+
+def mark_aggregates(tree: exp.Expr, names: Names) -> None:
+    """Note which calls are of aggregates that users have defined: the tree alone does not tell."""
+    for node in tree.find_all(exp.Anonymous):
+        node.meta[_USERS] = isinstance(names.function(node.name), UserAggregate)
 
 
 def filtered(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:

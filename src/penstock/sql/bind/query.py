@@ -21,6 +21,7 @@ from sqlglot import exp
 from penstock.errors import NotExecutable
 from penstock.plan.nodes import Node, Union
 from penstock.sql.bind.context import Context, Names
+from penstock.sql.bind.expression import mark_aggregates
 from penstock.sql.bind.from_ import flat
 from penstock.sql.bind.order import ordered
 from penstock.sql.bind.select import bind_select
@@ -45,6 +46,7 @@ def bind_query(query: ParsedQuery, names: Names) -> Node:
 def bind(query: ParsedQuery, names: Names, defining: str | None = None) -> BoundQuery:
     """The plan of a query that becomes the view or query `defining`."""
     context = Context(query.text, names, _bind_tree, defining)
+    mark_aggregates(query.ast, names)
     with context.located(query.span):
         plan = _bind_tree(query.ast, context)
         if query.emit is not None:
