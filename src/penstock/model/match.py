@@ -130,7 +130,7 @@ _SKIPS = {"past": "PAST LAST ROW", "next": "TO NEXT ROW"}
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchDefinition:
     """The whole clause. Rows are ordered by `on`, then `further`, then all else that is read."""
 
     partition: tuple[str, ...]

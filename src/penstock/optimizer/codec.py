@@ -29,7 +29,7 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
-from penstock.model.match import Match, Skip, SortColumn
+from penstock.model.match import MatchDefinition, Skip, SortColumn
 from penstock.model.row_patterns import RowPattern
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
@@ -46,7 +46,7 @@ _FAMILIES = (Expression, Window, Node, Spec, RowPattern)
 _OTHERS = (
     *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
     *(Band, Edge, Panes, Result, TumblingBand),
-    *(Match, Skip, SortColumn),
+    *(MatchDefinition, Skip, SortColumn),
     *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
 )
 _ENUMS = (JoinKind, TimestampKind, Type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.matching.automaton import Automaton
 from penstock.kernel.matching.conditions import rows_looked_back
-from penstock.model.match import Match, is_of_rows
+from penstock.model.match import MatchDefinition, is_of_rows
 from penstock.model.types import Type
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import MatchRecognizeSpec
@@ -23,7 +23,7 @@ def lower_match_recognize(node: nodes.MatchRecognize) -> Chosen:
     return Chosen((MatchRecognizeSpec(match),), f"{how}; {_kept(match, on)}")
 
 
-def _kept(match: Match, on: Type) -> str:
+def _kept(match: MatchDefinition, on: Type) -> str:
     """What is kept, and for how long."""
     back = rows_looked_back(match, Automaton(match.pattern))
     looked = f", and the last {back} of each partition for PREV" if back else ""

@@ -18,7 +18,7 @@ from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression, Named
-from penstock.model.match import Match
+from penstock.model.match import MatchDefinition
 from penstock.model.streams import Stream
 from penstock.redaction import redacted, redacted_options
 from penstock.windows import Sliding, Tagged, Window
@@ -236,4 +236,4 @@ class StaticJoinSpec(Spec):
 
 @dataclass(frozen=True)
 class MatchRecognizeSpec(Spec):
-    match: Match
+    match: MatchDefinition

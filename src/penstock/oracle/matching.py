@@ -20,8 +20,8 @@ from typing import Any
 from penstock.errors import NotExecutable
 from penstock.model.expressions import Expression, Literal
 from penstock.model.match import (
-    Match,
     MatchAggregate,
+    MatchDefinition,
     Navigation,
     SortColumn,
     replaced,
@@ -44,7 +44,7 @@ Taken = tuple[str, ...]
 MOST_TRIED = 20_000
 
 
-def matches(match: Match, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def matches(match: MatchDefinition, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One row per match, of all partitions."""
     partitions: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -54,7 +54,7 @@ def matches(match: Match, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [found for each in partitions.values() for found in _of_partition(match, each)]
 
 
-def _of_partition(match: Match, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _of_partition(match: MatchDefinition, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     """The matches of one partition."""
     for each in reversed(match.order):
         rows = sorted(rows, key=cmp_to_key(_compare(each)), reverse=each.descending)
@@ -70,7 +70,7 @@ def _of_partition(match: Match, rows: Sequence[Row]) -> Iterator[dict[str, Any]]
         start += _skipped(match, taken)
 
 
-def _skipped(match: Match, taken: Taken) -> int:
+def _skipped(match: MatchDefinition, taken: Taken) -> int:
     skip = match.skip
     if skip.to == "past":
         return len(taken)
@@ -84,7 +84,7 @@ def _skipped(match: Match, taken: Taken) -> int:
 class _Attempt:
     """Matches that begin at one row."""
 
-    match: Match
+    match: MatchDefinition
     rows: Sequence[Row]
     start: int
     tried: Counter[str] = field(default_factory=Counter)

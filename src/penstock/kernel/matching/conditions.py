@@ -14,13 +14,20 @@ from penstock.kernel.matching.automaton import Automaton
 from penstock.kernel.matching.lazy_dfa import Ints
 from penstock.kernel.matching.sorted_rows import SortedRows
 from penstock.model.expressions import Expression, Ref, conjunction
-from penstock.model.match import Match, Navigation, conjuncts, is_of_rows, leaves, replaced
+from penstock.model.match import (
+    MatchDefinition,
+    Navigation,
+    conjuncts,
+    is_of_rows,
+    leaves,
+    replaced,
+)
 
 
-class Conditions:
+class VariableConditions:
     """The conditions of a match by the numbers of its variables."""
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: MatchDefinition) -> None:
         defined = dict(match.define)
         parts = [[*conjuncts(defined[v])] if v in defined else [] for v in match.variables]
         self._earlier: dict[Navigation, str] = {}
@@ -65,7 +72,7 @@ def earlier(value: Expression, back: int) -> pl.Expr:
     return pl.when(pl.col("__rank") >= back).then(compile_expression(value).shift(back))
 
 
-def rows_looked_back(match: Match, automaton: Automaton) -> int:
+def rows_looked_back(match: MatchDefinition, automaton: Automaton) -> int:
     """How many rows before the first of a match may be asked for.
 
     A variable that cannot be the first row of a match need not look so far.

@@ -23,7 +23,7 @@ import polars as pl
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
 from penstock.kernel.matching.automaton import Automaton
-from penstock.kernel.matching.conditions import Conditions, rows_looked_back
+from penstock.kernel.matching.conditions import VariableConditions, rows_looked_back
 from penstock.kernel.matching.measures import Measures
 from penstock.kernel.matching.scan import Scan
 from penstock.kernel.matching.search import (
@@ -40,7 +40,7 @@ from penstock.kernel.operators.least_held import LeastHeld
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.segments import SegmentTable, table
 from penstock.kernel.state import State
-from penstock.model.match import Match, Navigation
+from penstock.model.match import MatchDefinition, Navigation
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING, END
 
@@ -67,12 +67,12 @@ class MatchRecognize(Operator):
 
     state: MatchState
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: MatchDefinition) -> None:
         super().__init__()
         self.state = MatchState(SegmentTable(on=match.on), SegmentTable(on=_START))
         self._match = match
         automaton = Automaton(match.pattern)
-        self._conditions = Conditions(match)
+        self._conditions = VariableConditions(match)
         self._back = rows_looked_back(match, automaton)
         self._least_rows = match.pattern.least_rows
         self._search: Search

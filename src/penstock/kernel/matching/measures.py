@@ -20,8 +20,8 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Case, Expression, Literal, Ref
 from penstock.model.match import (
     Classifier,
-    Match,
     MatchAggregate,
+    MatchDefinition,
     Navigation,
     leaves,
     replaced,
@@ -34,7 +34,7 @@ _VARIABLE = "__variable"
 class Measures:
     """The results of matches: partition columns and measures."""
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: MatchDefinition) -> None:
         self._match = match
         asked = dict.fromkeys(leaf for each in match.measures for leaf in leaves(each))
         self._names = {leaf: f"__{number}" for number, leaf in enumerate(asked)}

@@ -12,7 +12,7 @@ import polars as pl
 
 from penstock.kernel.aggregates.keys import code_column, combine
 from penstock.kernel.matching.lazy_dfa import Ints
-from penstock.model.match import Match
+from penstock.model.match import MatchDefinition
 from penstock.model.timestamps import END
 
 #: Of a row: that it stands here only for those behind it to look back to.
@@ -36,7 +36,7 @@ class SortedRows:
     within: int | None
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, match: Match, bound: int) -> SortedRows:
+    def of(cls, rows: pl.DataFrame, match: MatchDefinition, bound: int) -> SortedRows:
         """The rows, sorted; a column `__back` tells of some that nothing may begin there."""
         code = combine(map(code_column, map(rows.get_column, match.partition)), rows.height)
         keys = ["__code", *(each.column for each in match.order)]

@@ -18,7 +18,7 @@ import polars as pl
 
 from penstock.kernel.expressions import project
 from penstock.kernel.matching.automaton import ACCEPT, Automaton
-from penstock.kernel.matching.conditions import Conditions, earlier
+from penstock.kernel.matching.conditions import VariableConditions, earlier
 from penstock.kernel.matching.lazy_dfa import Ints
 from penstock.kernel.matching.scalar import Value, scalar
 from penstock.kernel.matching.sorted_rows import SortedRows
@@ -32,7 +32,7 @@ _Update = Callable[[Any, int], Any]
 class ThreadSearch:
     """Tries matches from given rows on."""
 
-    def __init__(self, automaton: Automaton, conditions: Conditions) -> None:
+    def __init__(self, automaton: Automaton, conditions: VariableConditions) -> None:
         self._automaton = automaton
         self._masks: list[int] = []
         self._columns: dict[tuple[Expression, int], list[Any]] = {}

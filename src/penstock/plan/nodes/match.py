@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.errors import TypeMismatch
-from penstock.model.match import Match
+from penstock.model.match import MatchDefinition
 from penstock.model.schema import Column, Schema
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
@@ -18,7 +18,7 @@ class MatchRecognize(Node):
     """One row per match: the columns of its partition, and the measures."""
 
     input: Node
-    match: Match
+    match: MatchDefinition
 
     def __post_init__(self) -> None:
         available = self.input.schema
@@ -28,8 +28,7 @@ class MatchRecognize(Node):
         for variable, condition in self.match.define:
             if condition.type not in (Type.BOOLEAN, Type.NULL):
                 raise TypeMismatch(
-                    f"the condition of {variable} is {condition.type}, and must be BOOLEAN",
-                    hint=f"write a comparison: DEFINE {variable} AS {variable}.x > 1",
+                    f"the condition of {variable} is {condition.type}, and must be BOOLEAN"
                 )
         _ = self.schema
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.errors import CannotOrder, DuplicateName, NotExecutable, UnknownName
+from penstock.errors import CannotOrder, DuplicateName, NotExecutable, TypeMismatch, UnknownName
 from penstock.model.expressions import Expression, Named, Ref
-from penstock.model.match import Match, Skip, SortColumn
+from penstock.model.match import MatchDefinition, Skip, SortColumn
 from penstock.model.row_patterns import (
     PatternChoice,
     PatternRepeat,
@@ -16,6 +16,7 @@ from penstock.model.row_patterns import (
     RowPattern,
 )
 from penstock.model.schema import suggest
+from penstock.model.types import Type
 from penstock.plan.nodes import MatchRecognize, Node
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.match.expression import MatchBinder
@@ -47,7 +48,7 @@ def bind_match(clause: MatchClause, node: Node, scope: Scope, context: Context) 
         length = found.value
     define = tuple(_define(clause, scope, variables, on, context))
     measures = tuple(_measures(clause, scope, variables, on, partition, context))
-    match = Match(
+    match = MatchDefinition(
         tuple(field.column for field in partition),
         on.column,
         further,
@@ -76,9 +77,14 @@ def _order(
     on = _column(first.column, scope, context)
     usable = [str(field) for field in scope.fields if field.progresses]
     if not on.progresses or not on.type.can_progress or first.descending:
-        why = "it must be ascending" if first.descending else "it does not progress"
+        why = (
+            "in a stream, the last row never comes"
+            if first.descending
+            else "it does not progress, so an earlier row could always come"
+        )
+        how = " DESC" if first.descending else ""
         raise CannotOrder(
-            f"rows cannot be ordered by `{on.name}` first: {why}, so no row could ever be passed",
+            f"rows cannot be ordered by `{on.name}`{how} first: {why}",
             position=context.position(first.column.span),
             hint=f"ORDER BY one of these first: {', '.join(usable) or 'nothing'}",
         )
@@ -173,7 +179,13 @@ def _define(
             seen.add(name)
             binder = MatchBinder(context, scope, variables, _ref(on), defining=name)
             binder.check_shapes(given.condition)
-            yield name, binder.bind(given.condition)
+            condition = binder.bind(given.condition)
+            if condition.type not in (Type.BOOLEAN, Type.NULL):
+                raise TypeMismatch(
+                    f"the condition of {name} is {condition.type}, and must be BOOLEAN",
+                    hint=f"write a comparison: DEFINE {name} AS {name}.x > 1",
+                )
+            yield name, condition
 
 
 def _measures(
