@@ -157,8 +157,9 @@ class MatchRecognize(Operator):
         firsts = rows.partitions
         stops = rows.stop[firsts]
         starts = stops.copy()
-        for stop, start in matches.held.items():
-            starts[np.searchsorted(stops, stop)] = start
+        if matches.held:
+            open_ = np.searchsorted(stops, list(matches.held))
+            starts[open_] = list(matches.held.values())
         sizes = stops - firsts
         begin = np.repeat(starts, sizes)
         number = np.arange(len(rows.times))
