@@ -16,7 +16,7 @@ import pytest
 
 from penstock.errors import NotExecutable
 from penstock.kernel.block import Block
-from penstock.kernel.matching import scan
+from penstock.kernel.matching import scan, threads
 from penstock.kernel.matching.match_recognize import MatchRecognize
 from penstock.local.engine import LocalEngine
 from penstock.model.match import MatchDefinition
@@ -164,6 +164,14 @@ def test_attempts_that_are_long_go_on_row_by_row(
         pattern = tail[tail.index("PATTERN") :]
         match = match_of(f"{head} AFTER MATCH SKIP {skip} {pattern}")
         check(draw, match, some_rows(draw, 25))
+
+
+def test_attempts_that_depend_on_themselves_go_on_where_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "LONG", 1)
+    for seed in range(20):
+        matches_that_depend_on_themselves_are_the_oracles(Seeded(seed))
 
 
 V_SHAPE = (

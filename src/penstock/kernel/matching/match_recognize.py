@@ -33,7 +33,7 @@ from penstock.kernel.matching.search import (
     find_matches,
     next_matches,
 )
-from penstock.kernel.matching.sorted_rows import BACK, SortedRows
+from penstock.kernel.matching.sorted_rows import BACK, SEEN, SortedRows
 from penstock.kernel.matching.threads import ThreadSearch
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.operators.least_held import LeastHeld
@@ -77,11 +77,12 @@ class MatchRecognize(Operator):
         self._least_rows = match.pattern.least_rows
         self._search: Search
         if self._conditions.depend_on_match:
-            self._search = ThreadSearch(automaton, self._conditions)
+            self._search = ThreadSearch(automaton, self._conditions, match.partition)
         else:
             self._search = Scan(automaton, all_count=match.skip.to == "next")
         self._measures = Measures(match)
         self._least = LeastHeld()
+        self._held = self.state.held
 
     def useful(self) -> frozenset[str]:
         return frozenset((self._match.on,))
@@ -118,9 +119,11 @@ class MatchRecognize(Operator):
 
     def _look(self, coming: list[pl.DataFrame], bound: int) -> pl.DataFrame | None:
         """The results of all matches that are decided now."""
-        new = [rows.with_columns(pl.lit(False).alias(BACK)) for rows in coming]
-        kept = [rows.drop(_START, _SOON) for rows in self._take_held(coming, bound)]
-        rows = SortedRows.of(pl.concat([*kept, *new]), self._match, bound)
+        if self.state.held is not self._held:
+            self._search.forget()  # it was restored: what is remembered was of other rows
+            self._held = self.state.held
+        kept = self._take_held(coming, bound)
+        rows = SortedRows.of(_together(kept, coming), self._match, bound)
         masks = self._conditions.masks(rows)
         match = self._match
         matches = find_matches(self._search, rows, masks, match.skip, match.variables)
@@ -170,11 +173,15 @@ class MatchRecognize(Operator):
         times = np.append(rows.times, END)
         begun = times[np.where(starts < stops, starts, -1)]
         soon = times[np.where(ends < stops, ends, -1)]
-        rows_kept = rows.rows.with_columns(
-            pl.Series(BACK, number < begin),
-            pl.Series(_START, np.repeat(begun, sizes)),
-            pl.Series(_SOON, np.repeat(soon, sizes)),
-        ).filter(kept)
+        rows_kept = (
+            rows.rows.with_columns(
+                pl.Series(BACK, number < begin),
+                pl.Series(_START, np.repeat(begun, sizes)),
+                pl.Series(_SOON, np.repeat(soon, sizes)),
+            )
+            .filter(kept)
+            .drop(SEEN)
+        )
         self.state.held.append(rows_kept, lambda parts: pl.concat(parts, rechunk=True))
 
     # -- what it waits for --------------------------------------------------------------------
@@ -198,11 +205,7 @@ class MatchRecognize(Operator):
             least = min(oldest, END if first is None else first)
             times = dict.fromkeys(self._match.times, least)
             return (Waiting((Need(0, on, next_),), times, certain=False),)
-        parts = [
-            *(rows.drop(_START, _SOON) for rows in state.held),
-            *(rows.with_columns(pl.lit(False).alias(BACK)) for rows in state.waiting),
-        ]
-        rows = SortedRows.of(pl.concat(parts), self._match, END)
+        rows = SortedRows.of(_together(state.held, state.waiting), self._match, END)
         found = next_matches(self._search, rows, self._conditions.masks(rows))
         return [Waiting((Need(0, on, each.bound),), self._times(rows, each)) for each in found]
 
@@ -237,6 +240,13 @@ class MatchRecognize(Operator):
 
     def known(self, port: int, on: str) -> int:
         return self.state.bound if on == self._match.on else BEGINNING
+
+
+def _together(held: Iterable[pl.DataFrame], new: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Rows that were held, and new ones."""
+    before = (rows.drop(_START, _SOON).with_columns(pl.lit(True).alias(SEEN)) for rows in held)
+    unseen = {BACK: pl.lit(False), SEEN: pl.lit(False)}
+    return pl.concat([*before, *(rows.with_columns(**unseen) for rows in new)])
 
 
 def _held_by(time: Navigation) -> str:

@@ -1,7 +1,7 @@
 """Matches by the automaton with one state per row, for all rows of a block at once.
 
-From every row on, the automaton goes the first rows for all of them together: step k takes row k
-behind each, in one look into the table. Most attempts end there, with a match or without. Those
+From every new row on, the automaton goes the first rows for all of them together: step k takes row
+k behind each, in one look into the table. Most attempts end there, with a match or without. Those
 that do not are long; they go on one by one, and only when it is their turn: behind a match, rows
 may be skipped. Where none are, all attempts count, so they go on together as long as they are many.
 """
@@ -33,6 +33,9 @@ class Scan:
         self._all_count = all_count
         self._known: dict[bytes, list[int]] = {}
 
+    def forget(self) -> None:
+        """Nothing is remembered of attempts: they are gone again from their first rows."""
+
     def begins(self, rows: SortedRows, masks: Ints) -> list[int]:
         """Look at other rows; gives those in which a match begins, or may begin."""
         if self._dfa.size > MOST_STATES:
@@ -53,7 +56,11 @@ class Scan:
         """What becomes of every attempt, of those that are short."""
         rows, dfa = self._rows, self._dfa
         outcomes = np.full(len(rows.times), _NONE, dtype=np.int64)
-        starts = np.flatnonzero(~rows.back)
+        # From rows that were seen before all has been tried that can be known; they are tried again
+        # when it is their turn.
+        again = rows.seen & ~rows.back & ~rows.goes_on
+        outcomes[again] = _LONG
+        starts = np.flatnonzero(~rows.back & ~again)
         states = np.full(len(starts), BEGIN, dtype=np.int64)
         number = 0
         while len(starts):

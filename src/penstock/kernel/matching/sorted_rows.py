@@ -15,8 +15,9 @@ from penstock.kernel.matching.lazy_dfa import Ints
 from penstock.model.match import MatchDefinition
 from penstock.model.timestamps import END
 
-#: Of a row: that it stands here only for those behind it to look back to.
-BACK = "__back"
+#: Of a row: that it stands here only for those behind it to look back to; that it was looked at
+#: before, and belongs to an attempt that was not decided then, or to one behind it.
+BACK, SEEN = "__back", "__seen"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class SortedRows:
     """Rows sorted by partition and order; all below the bound have come.
 
     `first` and `stop` are the ends of each row's partition, half-open; `back` tells the rows in
-    which no match may begin.
+    which no match may begin, `seen` those that were looked at before.
     """
 
     rows: pl.DataFrame
@@ -32,6 +33,7 @@ class SortedRows:
     first: Ints
     stop: Ints
     back: npt.NDArray[np.bool_]
+    seen: npt.NDArray[np.bool_]
     bound: int
     within: int | None
 
@@ -53,6 +55,7 @@ class SortedRows:
             np.repeat(firsts, sizes),
             np.repeat(stops, sizes),
             rows.get_column(BACK).to_numpy(),
+            rows.get_column(SEEN).to_numpy(),
             bound,
             match.within,
         )
@@ -71,6 +74,18 @@ class SortedRows:
     def partitions(self) -> Ints:
         """The first row of each partition."""
         return np.unique(self.first)
+
+    @cached_property
+    def goes_on(self) -> npt.NDArray[np.bool_]:
+        """The rows at which attempts began that were not decided before."""
+        is_first = (self.ranks == 0) | np.append(True, self.back[:-1])
+        found: npt.NDArray[np.bool_] = self.seen & ~self.back & is_first
+        return found
+
+    @cached_property
+    def known(self) -> Ints:
+        """How many rows were seen before each row, of all."""
+        return np.append(0, np.cumsum(self.seen))
 
     @cached_property
     def ranks(self) -> Ints:

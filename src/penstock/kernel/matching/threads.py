@@ -5,13 +5,16 @@ about the match (`known`), and which row was of what. Threads stand in the order
 that are at the same place and know the same have the same future, so the less preferred one ends;
 when one reaches the end of the pattern, all that are less preferred do.
 
+An attempt of many rows that is not decided goes on where it was when more rows come.
+
 `known` has a value for each thing that conditions ask: the rows of a navigation, counts and sums of
 an aggregate. A row that is tried counts in it, as one of its variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -27,13 +30,31 @@ from penstock.model.match import MatchAggregate, Navigation, leaves
 from penstock.model.types import Type
 
 _Update = Callable[[Any, int], Any]
+_Threads = list[tuple[int, tuple[Any, ...], Any]]
+
+#: Attempts of so many rows are remembered as far as they have come.
+LONG = 64
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """How far an attempt had come: from which row, how many rows, with which best match."""
+
+    start: int
+    rows: int
+    end: int
+    path: Any
+    threads: _Threads
 
 
 class ThreadSearch:
     """Tries matches from given rows on."""
 
-    def __init__(self, automaton: Automaton, conditions: VariableConditions) -> None:
+    def __init__(
+        self, automaton: Automaton, conditions: VariableConditions, partition: Sequence[str]
+    ) -> None:
         self._automaton = automaton
+        self._partition = list(partition)
         self._masks: list[int] = []
         self._columns: dict[tuple[Expression, int], list[Any]] = {}
         asked = {
@@ -57,6 +78,12 @@ class ThreadSearch:
             for variable in automaton.variables
         ]
         self._paths: dict[int, Any] = {}
+        self._navigations = {s for leaf, s in self._slots.items() if isinstance(leaf, Navigation)}
+        self._begun: dict[tuple[Any, ...], _Attempt] = {}
+
+    def forget(self) -> None:
+        """Nothing is remembered of attempts: they are gone again from their first rows."""
+        self._begun.clear()
 
     # -- what conditions ask ------------------------------------------------------------------
 
@@ -132,23 +159,59 @@ class ThreadSearch:
 
     def attempt(self, start: int) -> int | None:
         """The last row of the match from there on; -1: there is none, None: not known yet."""
-        limit = self._rows.limit(start)
-        end, at = self.walk(start, limit)
-        is_open = at < 0 and limit == self._rows.stops[start] and not self._rows.is_over(start)
+        rows, limit = self._rows, self._rows.limit(start)
+        stop = rows.stops[start]
+        threads, end, begin = self._first, -1, start
+        if rows.goes_on[start] and rows.known[stop] - rows.known[start] >= LONG:
+            attempt = self._begun.pop(self._key(start), None)
+            if attempt is not None and attempt.rows == rows.known[stop] - rows.known[start]:
+                threads, end = self._moved(attempt, start)
+                begin += attempt.rows
+        end, at, threads = self._go(start, begin, limit, threads, end)
+        is_open = at < 0 and limit == stop and not rows.is_over(start)
+        if is_open and stop - start >= LONG:
+            path = self._paths.get(start)
+            self._begun[self._key(start)] = _Attempt(start, stop - start, end, path, threads)
         return None if is_open else end
+
+    def _key(self, row: int) -> tuple[Any, ...]:
+        """The partition of a row."""
+        return self._rows.rows.select(self._partition).row(row) if self._partition else ()
+
+    def _moved(self, attempt: _Attempt, start: int) -> tuple[_Threads, int]:
+        """Threads and last row of an attempt, whose rows stand elsewhere now."""
+        by = start - attempt.start
+
+        def moved(known: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(
+                tuple(row + by for row in value) if slot in self._navigations else value
+                for slot, value in enumerate(known)
+            )
+
+        self._paths[start] = attempt.path
+        threads = [(place, moved(known), path) for place, known, path in attempt.threads]
+        return threads, attempt.end + by if attempt.end >= 0 else -1
 
     def walk(self, start: int, limit: int) -> tuple[int, int]:
         """The last row of the best match before a row, and the row at which nothing went on.
 
         -1: there is none; something could go on behind the limit.
         """
+        return self._go(start, start, limit, self._first, -1)[:2]
+
+    @property
+    def _first(self) -> _Threads:
+        return [(place, self._nothing, None) for place in self._automaton.first]
+
+    def _go(
+        self, start: int, begin: int, limit: int, threads: _Threads, end: int
+    ) -> tuple[int, int, _Threads]:
+        """The same from some row on, with the threads and the match so far; and the threads."""
         automaton, conditions, updates = self._automaton, self._conditions, self._updates
         of, after, masks = automaton.of, automaton.after, self._masks
-        threads: list[tuple[int, tuple[Any, ...], Any]]
-        threads = [(place, self._nothing, None) for place in automaton.first]
-        end = -1
-        for row in range(start, limit):
-            mask, found, ended = masks[row], [], False
+        for row in range(begin, limit):
+            mask, ended = masks[row], False
+            found: _Threads = []
             seen: set[tuple[int, tuple[Any, ...]]] = set()
             for place, known, path in threads:
                 variable = of[place]
@@ -175,8 +238,8 @@ class ThreadSearch:
                     break
             threads = found
             if not threads:
-                return end, row
-        return end, -1
+                return end, row, threads
+        return end, -1, threads
 
     def variables(self, start: int, end: int) -> list[int]:
         """The variable of each row of the match that was found there last."""
