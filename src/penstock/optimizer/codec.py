@@ -29,6 +29,8 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
+from penstock.model.match import MatchDefinition, Skip, SortColumn
+from penstock.model.row_patterns import RowPattern
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
 from penstock.model.tables import StaticTable
@@ -42,10 +44,11 @@ from penstock.windows import Band, TumblingBand, Window
 from penstock.windows.panes import Panes
 
 #: These and everything derived from them.
-_FAMILIES = (Expression, UserCall, Window, Node, Spec)
+_FAMILIES = (Expression, UserCall, Window, Node, Spec, RowPattern)
 _OTHERS = (
     *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
     *(Band, Edge, Panes, Result, TumblingBand),
+    *(MatchDefinition, Skip, SortColumn),
     *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
     *(UserAggregate, UserFunction),
 )

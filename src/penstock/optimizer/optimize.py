@@ -21,6 +21,7 @@ from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_join import lower_join
+from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_numbered, lower_project, lower_select
 from penstock.optimizer.lower_table_join import lower_table_join
@@ -192,6 +193,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_table_join(node)
         case nodes.Numbered():
             return lower_numbered(node)
+        case nodes.MatchRecognize():
+            return lower_match_recognize(node)
         case nodes.Ordered():
             return lower_ordered(node, options)
         case nodes.Table():

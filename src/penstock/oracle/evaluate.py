@@ -31,6 +31,7 @@ from penstock.model.user_defined import UserAggregate
 from penstock.oracle.aggregates import Value, aggregate
 from penstock.oracle.casts import cast
 from penstock.oracle.expressions import value_of
+from penstock.oracle.matching import matches as matches_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.plan.row_windows import counted_rows
@@ -85,6 +86,8 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             return evaluate(plan.input, inputs)
         case nodes.Join():
             return join(plan, [evaluate(child, inputs) for child in plan.inputs])
+        case nodes.MatchRecognize():
+            return matches_of(plan.match, evaluate(plan.input, inputs))
         case nodes.TableJoin():
             return table_join(plan, evaluate(plan.input, inputs))
     raise AssertionError(f"no such node: {plan!r}")

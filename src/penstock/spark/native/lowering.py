@@ -73,6 +73,8 @@ def _objection_to(node: nodes.Node) -> str | None:
             return "rows are numbered in the kernel"
         case nodes.Ordered():
             return "ORDER BY runs in the kernel"
+        case nodes.MatchRecognize():
+            return "MATCH_RECOGNIZE runs in the kernel"
         case nodes.Join() | nodes.TableJoin():
             return "joins run in the kernel"
     raise nodes.unknown(node)

@@ -126,6 +126,8 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
         match node:
             case nodes.WindowAggregate():
                 keys = [_trace(node.input, group) for group in _groups(node)]
+            case nodes.MatchRecognize():
+                keys = [_trace(node.input, column) for column in node.match.partition]
             case nodes.Numbered():
                 keys = []  # only one group can count them all
             case nodes.Join():

@@ -37,7 +37,7 @@ from penstock.windows import Unit
 KEYWORDS = ("RANGE", "SLIDE", "WA", "WATTR", "RATTR", "SATTR", "PA")
 
 #: Words that may follow a length and are no units.
-_FOLLOWERS = {*KEYWORDS, "OPTIONS", "LATENT", "TIMESTAMP", "FROM", "WITHIN", "ON"}
+_FOLLOWERS = {*KEYWORDS, "OPTIONS", "LATENT", "TIMESTAMP", "FROM", "WITHIN", "ON", "DEFINE"}
 
 
 class WindowParser(ExpressionParser):
