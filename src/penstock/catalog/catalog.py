@@ -23,6 +23,7 @@ from penstock.errors import (
     positioned,
 )
 from penstock.model.begin import Begin
+from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
@@ -120,8 +121,9 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 class Catalog:
     """The names that queries can use."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: HostFunctions | None = None) -> None:
         self.settings = Settings()
+        self.host = host
         self._entries: dict[str, Entry] = {}
         self._functions: dict[str, UserDefined] = {}
 

@@ -26,6 +26,7 @@ from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
 from penstock.kernel.joins.spec import CarriedSpec, JoinSpec, SideSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
+from penstock.model.computed_column import ComputedColumn
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
@@ -40,14 +41,26 @@ from penstock.model.user_defined import UserAggregate, UserFunction
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import Spec
 from penstock.plan.nodes import Edge, Node, Result
+from penstock.plan.on_results import OnResults
 from penstock.windows import Band, TumblingBand, Window
 from penstock.windows.panes import Panes
 
 #: These and everything derived from them.
 _FAMILIES = (Expression, UserCall, Window, Node, Spec, RowPattern)
 _OTHERS = (
-    *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
-    *(Band, Edge, Panes, Result, TumblingBand),
+    *(
+        Aggregate,
+        Column,
+        ComputedColumn,
+        Emit,
+        FurtherTime,
+        Origin,
+        Schema,
+        StaticTable,
+        Stream,
+        Timing,
+    ),
+    *(Band, Edge, OnResults, Panes, Result, TumblingBand),
     *(MatchDefinition, Skip, SortColumn),
     *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
     *(UserAggregate, UserFunction),

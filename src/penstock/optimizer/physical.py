@@ -25,6 +25,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
 from penstock.plan.graph import distinct, rewrite
 from penstock.plan.nodes import Node, Source
+from penstock.plan.on_results import OnResults
 
 T = TypeVar("T")
 
@@ -128,7 +129,7 @@ class Program:
     `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice. `own`
     are the options of queries that have others than the rest. `altered` are the plans, oldest
     first, that a query was computed by before: what runs by one of these hands over to the query's
-    plan.
+    plan. `on_results` is what Spark computes on the rows that queries put out, where it does.
     """
 
     streams: tuple[Stream, ...]
@@ -139,6 +140,7 @@ class Program:
     reason: str = ""
     own: Mapping[str, Options] = field(default_factory=dict)
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
+    on_results: Mapping[str, OnResults] = field(default_factory=dict)
 
     def options_of(self, query: str) -> Options:
         """What one of the queries runs by."""
@@ -175,6 +177,7 @@ class Program:
             self.reason,
             {**self.own, **later.own},
             {**self.altered, **later.altered},
+            {**self.on_results, **later.on_results},
         )
 
     def without(self, names: Collection[str]) -> Program:
@@ -190,6 +193,7 @@ class Program:
             asked=left(self.asked),
             own=left(self.own),
             altered=left(self.altered),
+            on_results=left(self.on_results),
         )
 
 

@@ -158,8 +158,8 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
     """The column of each stream that a column is; None if it is computed somewhere."""
     if isinstance(node, nodes.Source):
         # What is stamped on entry is not there yet when rows are spread.
-        arriving = (c.name for c in node.stream.arriving)
-        return {node.stream.name: column} if column in arriving else None
+        known = (c.name for c in node.stream.exchanged)
+        return {node.stream.name: column} if column in known else None
     return _trace_key(node, node.lineage(column), node.schema[column].type)
 
 

@@ -42,7 +42,8 @@ from penstock.io.storage.sealed import (
     write_sealed,
 )
 from penstock.io.storage.storage_path import StoragePath
-from penstock.optimizer.codec import encode
+from penstock.model.computed_column import ComputedColumn
+from penstock.optimizer.codec import decode, encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import (
     PhysicalPlan,
@@ -87,6 +88,7 @@ class Continued:
     own: Mapping[str, Options] = field(default_factory=dict)  # of queries that have others
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)  # see `Program`
     change: int = 0  # the number that the next change will have
+    computed: Mapping[str, tuple[ComputedColumn, ...]] = field(default_factory=dict)  # by stream
     #: Its queries as they are declared now: the settings of each.
     declared: Mapping[str, Options] = field(default_factory=dict)
 
@@ -108,7 +110,9 @@ class Continued:
             for name, plans in program.get("altered", {}).items()
         }
         known = (streams, options, form, keys, program, own, altered)
-        return cls(folder, plans, asked, *known, log.next)
+        read = {name: decode(stream) for name, stream in program["stream"].items()}
+        computed = {name: stream.computed for name, stream in read.items()}
+        return cls(folder, plans, asked, *known, log.next, computed)
 
     def options_of(self, query: str) -> Options:
         """What one of its queries has run by."""
@@ -299,6 +303,7 @@ def describe(
         },
         "plans": to_json(program.plans),
         **({"function": users} if users else {}),
+        "results": {name: encode(each) for name, each in program.on_results.items()},
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
     }

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from penstock.catalog.settings import ParameterValue
 from penstock.errors import CyclicView, Position, UnknownName
+from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
 from penstock.model.user_defined import UserDefined
 from penstock.plan.nodes import Node
@@ -33,6 +34,10 @@ class Names(Protocol):
     @property
     def parameters(self) -> Mapping[str, ParameterValue]:
         """What DECLARE has given a name, in lower case."""
+
+    @property
+    def host(self) -> HostFunctions | None:
+        """What the host can compute beside the kernel; None: nothing."""
 
 
 @dataclass(frozen=True)

@@ -45,33 +45,14 @@ class WindowParser(ExpressionParser):
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         this = super()._parse_window(this, alias)
-        if this is not None and self._match(TokenType.L_BRACKET, advance=False):
-            if self._at_index():
-                self._refuse_index(this)
+        is_bracket = this is not None and self._match(TokenType.L_BRACKET, advance=False)
+        if this is not None and is_bracket and not self._at_index():
             return self._windowed(this)
         return this
-
-    def _refuse_index(self, this: exp.Expr) -> NoReturn:
-        """A number in brackets would be an element of an array, which there are none of."""
-        place = self._next
-        hint = (
-            "a window in brackets begins with RANGE; for strings there is substring(text, "
-            "position, count)"
-        )
-        is_split = isinstance(this, exp.Anonymous) and this.name.lower() == "split"
-        if is_split and len(this.expressions) > 1 and place.text.isdigit():
-            spans = [span_of(part) for part in this.expressions]
-            text, separator = (self.sql[s.start : s.end] for s in spans[:2] if s is not None)
-            # Spark's split takes a pattern, in which a dot must be escaped.
-            separator = separator.replace("\\", "").replace("[.]", ".")
-            hint = f"write split_part({text}, {separator}, {int(place.text) + 1}), from 1 on"
-        self.refuse("there are no arrays, so elements cannot be accessed", place, hint=hint)
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         if this is not None and self._at_clause():
             return self._windowed(this)
-        if this is not None and self._at_index():
-            self._refuse_index(this)
         return super()._parse_bracket(this)
 
     def _at_index(self) -> bool:

@@ -58,6 +58,14 @@ class PostAggregateBinder(ExpressionBinder):
             return self._window_field(node)
         return super().bind(node)
 
+    def ours(self, part: exp.Expr) -> Expression | None:
+        computed = self._computed_key(part)
+        if computed is not None:
+            return computed
+        if isinstance(part, exp.Dot) and is_window_call(part.this):
+            return self._window_field(part)
+        return super().ours(part)
+
     def _computed_key(self, node: exp.Expr) -> Expression | None:
         """The key that this expression, as a whole, is."""
         if not self.shape.has_computed_keys or isinstance(node, (exp.Column, exp.Literal)):
