@@ -8,6 +8,7 @@ not alike, or that have rows on their way, taken for alike (the others).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import polars as pl
 from hypothesis import given
@@ -20,6 +21,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.graph import Graph
 from penstock.kernel.operators.select import Select
 from penstock.kernel.scheduling.executor import Executor
+from penstock.local.engine import LocalEngine
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Literal, Ref
 from penstock.model.punctuation import Punctuation
@@ -121,3 +123,19 @@ def test_the_first_that_is_told_a_bound_computes_for_all_that_have_their_rows(mo
     several.say([rows.with_columns(pl.col("ts") + 20), 34], at_once=True)
     # Depth first, the second has rows on its way when the first closes its windows.
     assert sorted(map(len, sizes)) == [1, 1, 1, 1, 1]
+
+
+def test_groups_of_one_name_may_be_of_different_types() -> None:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM p (a STRING, b INT, ts TIMESTAMP) TIMESTAMP BY ts")
+    for name, key in (("one", "a"), ("two", "b"), ("three", "upper(a)"), ("four", "b + 1")):
+        engine.sql(
+            f"CREATE QUERY {name} AS SELECT {key} AS k, count(*) AS n FROM p [RANGE 10 SECONDS] "
+            f"GROUP BY {key}"
+        )
+    engine.push(
+        "p", [{"a": "x", "b": n % 3, "ts": datetime(2026, 1, 1, 0, 0, n)} for n in range(30)]
+    )
+    engine.finish()
+    heights = {query.name: query.results().height for query in engine.queries}
+    assert heights == {"one": 3, "two": 9, "three": 3, "four": 9}

@@ -62,6 +62,7 @@ class ClosingTogether:
         level = [each for each in level if each.state.closed < bound]
         if len(level) == 1:
             return {}
+        level = _of_one_schema(level)
         before = [[*each.state.partials.segments] for each in level]
         split = [each.state.partials.split_below(bound) for each in level]
         rows, rest = self._closed(bound, [taken for taken, _ in split])
@@ -119,6 +120,15 @@ def _slices(rows: pl.DataFrame | None, count: int) -> Callable[[int], pl.DataFra
         return others.slice(first, stop - first) if stop > first else None
 
     return part
+
+
+def _of_one_schema(level: Sequence[WidAggregate]) -> list[WidAggregate]:
+    """Those that keep the same types: groups may have a name in common and nothing else."""
+    kept = [each.state.partials.segments for each in level]
+    schemas = [segments[0].whole.schema if segments else None for segments in kept]
+    like = next(filter(None, schemas), None)
+    pairs = zip(level, schemas, strict=True)
+    return [each for each, schema in pairs if schema is None or schema == like]
 
 
 def _has_all_rows(node: GraphNode) -> bool:
