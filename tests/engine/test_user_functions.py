@@ -10,6 +10,7 @@ import pytest
 
 from penstock import LocalEngine
 from penstock.errors import SyntaxFault, TypeMismatch, UnknownName, UserCodeError
+from penstock.oracle.evaluate import evaluate
 from tests.engine.user_aggregates import Sum
 
 STREAM = "CREATE STREAM s (k STRING, v INT, ts BIGINT) TIMESTAMP BY ts"
@@ -173,6 +174,24 @@ def test_what_cannot_be_called_is_said() -> None:
     engine.sql("DROP FUNCTION f")
     with pytest.raises(UnknownName, match="no function `f`"):
         engine.sql("SELECT f(k) AS x, ts FROM s")
+
+
+def test_they_are_used_in_matches() -> None:
+    engine = engine_of()
+    engine.function("twice", lambda x: 2 * x, arguments="x INT", returns="INT")
+    engine.aggregate("total", Sum, arguments="x BIGINT", returns="BIGINT")
+    q = engine.sql(
+        "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts "
+        "MEASURES LAST(twice(B.v)) AS x, total(B.v) AS y, A.ts AS t "
+        "ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+) "
+        "DEFINE A AS twice(v) > 2, B AS twice(v) > twice(A.v))"
+    )
+    rows = [{"k": "a", "v": v, "ts": n} for n, v in enumerate((1, 2, 3, 4, 1, 5, 6, 0))]
+    engine.push("s", rows)
+    engine.finish()
+    assert q.results().rows() == [("a", 8, 7, 1), ("a", 12, 6, 5)]
+    right = evaluate(engine.catalog.queries[0].plan, {"s": rows})
+    assert [tuple(row.values()) for row in right] == q.results().rows()
 
 
 def test_columns_are_polars() -> None:

@@ -21,6 +21,7 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Case, Cast, Expression, Named, Ref
 from penstock.model.row_patterns import RowPattern
 from penstock.model.types import Type
+from penstock.model.user_calls import UserCall
 
 #: Aggregates that a condition can ask for: they are known row by row.
 RUNNING_AGGREGATES = ("count", "sum", "avg", "min", "max")
@@ -196,6 +197,9 @@ def replaced(expression: Expression, change: Callable[[Expression], Expression])
             return change(expression)
         case Call():
             return Call(expression.function, tuple(replaced(a, change) for a in expression.args))
+        case UserCall():
+            args = tuple(replaced(arg, change) for arg in expression.args)
+            return UserCall(expression.function, args)
         case Cast():
             return Cast(replaced(expression.input, change), expression.to)
         case Named():

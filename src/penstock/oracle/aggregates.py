@@ -8,12 +8,21 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Expression
 from penstock.model.user_defined import UserAggregate
-from penstock.oracle.expressions import order
+from penstock.oracle.expressions import order, value_of
 from penstock.oracle.user_code import user_aggregate
 from penstock.windows import Row
 
 Value = Callable[[Row], Any]
+
+
+#: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
+AggregateCall = (
+    tuple[str, Value | None]
+    | tuple[str | UserAggregate, Value | None, Value | None, tuple[float, ...]]
+)
 
 
 def aggregate(
@@ -40,6 +49,23 @@ def aggregate(
     if function in WITH_PARAMETER:
         return WITH_PARAMETER[function](values, *parameters)
     return AGGREGATES[function](values)
+
+
+def call_of(call: Aggregate) -> AggregateCall:
+    """What `aggregate` is given for one of a plan; a user's is of all its arguments at once."""
+    by = reader(call.by)
+    if call.user is not None:
+
+        def values(row: Row) -> Any:
+            found = tuple(value_of(each, row) for each in call.arguments)
+            return None if None in found else found
+
+        return call.user, values, by, ()
+    return call.function, reader(call.argument), by, call.parameters
+
+
+def reader(argument: Expression | None) -> Value | None:
+    return None if argument is None else lambda row: value_of(argument, row)
 
 
 def total(values: list[Any]) -> Any:

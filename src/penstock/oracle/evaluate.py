@@ -22,13 +22,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import Type
-from penstock.model.user_defined import UserAggregate
-from penstock.oracle.aggregates import Value, aggregate
+from penstock.oracle.aggregates import AggregateCall, aggregate, call_of
 from penstock.oracle.casts import cast
 from penstock.oracle.expressions import value_of
 from penstock.oracle.matching import matches as matches_of
@@ -36,12 +34,6 @@ from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding, Window
-
-#: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
-AggregateCall = (
-    tuple[str, Value | None]
-    | tuple[str | UserAggregate, Value | None, Value | None, tuple[float, ...]]
-)
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -93,20 +85,6 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
     raise AssertionError(f"no such node: {plan!r}")
 
 
-def call_of(aggregate: Aggregate) -> AggregateCall:
-    by = reader(aggregate.by)
-    if aggregate.user is not None:
-        arguments = aggregate.arguments
-
-        def values(row: Row) -> Any:
-            found = tuple(value_of(each, row) for each in arguments)
-            return None if None in found else found
-
-        user = aggregate.user
-        return user, values, by, ()
-    return aggregate.function, reader(aggregate.argument), by, aggregate.parameters
-
-
 def source(plan: nodes.Source, rows: Sequence[Row]) -> list[dict[str, Any]]:
     numbered = ({ROW_NUM: number, **row} for number, row in enumerate(rows, start=1))
     return [{name: row[name] for name in plan.schema.names} for row in numbered]
@@ -126,10 +104,6 @@ def adapted(
 def holds(predicate: Expression | None, row: Row) -> bool:
     """Whether a condition is true: not false, not NULL."""
     return predicate is None or value_of(predicate, row) is True
-
-
-def reader(argument: Expression | None) -> Value | None:
-    return None if argument is None else lambda row: value_of(argument, row)
 
 
 # --- window aggregates --------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from penstock.model.row_patterns import (
     PatternVariable,
     RowPattern,
 )
-from penstock.oracle.aggregates import aggregate
+from penstock.oracle.aggregates import aggregate, call_of
 from penstock.oracle.expressions import order, value_of
 from penstock.windows import Row
 
@@ -146,8 +146,7 @@ class _Attempt:
             return Literal(self._navigated(leaf, taken), leaf.type)
         if isinstance(leaf, MatchAggregate):
             call, rows = leaf.aggregate, [self.rows[at] for at in self._of(leaf.variable, taken)]
-            argument, by = (_reader(each) for each in (call.argument, call.by))
-            return Literal(aggregate(rows, call.function, argument, by, call.parameters), leaf.type)
+            return Literal(aggregate(rows, *call_of(call)), leaf.type)
         return Literal(taken[-1], leaf.type)
 
     def _of(self, variable: str | None, taken: Taken) -> list[int]:
@@ -162,10 +161,6 @@ class _Attempt:
             of.reverse()
         at = of[leaf.offset] - leaf.back if leaf.offset < len(of) else -1
         return value_of(leaf.value, self.rows[at]) if at >= 0 else None
-
-
-def _reader(expression: Expression | None) -> Any:
-    return None if expression is None else lambda row: value_of(expression, row)
 
 
 def _key(value: Any) -> Any:

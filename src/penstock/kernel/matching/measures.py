@@ -7,6 +7,8 @@ other variables count as NULL. The rest is a projection.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -57,7 +59,7 @@ class Measures:
         value = Literal(1, Type.INT) if given.argument is None else given.argument
         of_variable: Expression = Call("=", (Ref(_VARIABLE, Type.BIGINT), number))
         argument = Case(((of_variable, value),))
-        return Aggregate(given.function, argument, given.by, given.parameters)
+        return replace(given, argument=argument)
 
     def results(self, rows: SortedRows, matches: Matches) -> pl.DataFrame:
         """One row per match."""

@@ -19,7 +19,12 @@ from penstock.model.match import RUNNING_AGGREGATES, Classifier, MatchAggregate,
 from penstock.model.schema import suggest
 from penstock.sql.bind.aggregate.call import bind_aggregate_call
 from penstock.sql.bind.context import Context
-from penstock.sql.bind.expression import OTHER_AGGREGATES, ExpressionBinder, filtered
+from penstock.sql.bind.expression import (
+    OTHER_AGGREGATES,
+    ExpressionBinder,
+    filtered,
+    mark_aggregates,
+)
 from penstock.sql.bind.scope import Scope
 from penstock.sql.parse.syntax import Windowed
 
@@ -60,6 +65,7 @@ class MatchBinder(ExpressionBinder):
     def bind(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Anonymous):
             name = node.name.lower()
+            mark_aggregates(node, self.context.names)
             with self.context.located(node):
                 if name in _REFUSED:
                     reason, hint = _REFUSED[name]
