@@ -124,6 +124,18 @@ def test_several_arguments_and_times() -> None:
     assert q.results()["x"].to_list() == ["3.0 at 1970-01-01T00:00:03"]
 
 
+def test_what_spark_has_and_penstock_lacks_can_be_defined() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAM)
+    engine.aggregate(
+        "bit_or", empty=int, add=int.__or__, result=int, arguments="x INT", returns="INT"
+    )
+    q = engine.sql("SELECT bit_or(v) AS x FROM s [RANGE 10]")
+    engine.push("s", [{"k": "a", "v": v, "ts": 1} for v in (1, 4)])
+    engine.finish()
+    assert q.results()["x"].to_list() == [5]
+
+
 def test_explain_tells_why_rows_are_kept() -> None:
     engine = LocalEngine()
     engine.sql(STREAM)

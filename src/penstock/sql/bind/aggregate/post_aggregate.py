@@ -139,7 +139,7 @@ class PostAggregateBinder(ExpressionBinder):
                 hint="a window stands after an aggregate, or after a stream in FROM",
             )
         name = call.name.lower()
-        if name in OTHER_AGGREGATES:
+        if name in OTHER_AGGREGATES and self.context.names.function(name) is None:
             raise NotExecutable(
                 f"`{name}` cannot be run in this release",
                 hint=f"aggregates are: {', '.join(SPELLINGS)}",

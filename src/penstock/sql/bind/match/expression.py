@@ -91,7 +91,7 @@ class MatchBinder(ExpressionBinder):
             )
         call, condition = filtered(node)
         name = call.name.lower()
-        if name in OTHER_AGGREGATES:
+        if name in OTHER_AGGREGATES and self.context.names.function(name) is None:
             raise NotExecutable(f"{call.name} cannot be run in this release")
         row = self._of_rows()
         argument = call.expressions[0] if call.expressions else None
