@@ -6,7 +6,7 @@ import pytest
 
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import BEGINNING, END, SECOND
-from penstock.optimizer.closing import closing_bounds
+from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
 from penstock.optimizer.options import Options
 
 STREAMS = """
@@ -93,3 +93,15 @@ def test_each_of_several_times_of_a_stream_is_closed_by_itself() -> None:
     standing = {("a", "ts"): 24 * SECOND, ("a", "seq"): 7}
     assert closing_bounds([by_time], newest, standing, Options()) == {("a", "ts"): 30 * SECOND}
     assert closing_bounds([by_number], newest, standing, Options()) == {("a", "seq"): 10}
+
+
+def test_patterns_in_the_order_of_arrival_end_with_their_stream() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    query = engine.sql(
+        "SELECT * FROM a MATCH_RECOGNIZE (ORDER BY row_num MEASURES count(*) AS n PATTERN (A+ B) "
+        "WITHIN 10 ROWS DEFINE B AS k > 0)"
+    )
+    assert streams_with_row_windows([query.plan]) == {"a"}
+    other = engine.sql(MATCHES.format("(A B)")).plan
+    assert streams_with_row_windows([other]) == set()

@@ -82,13 +82,20 @@ def closing_bounds(
 
 
 def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
-    """The streams whose rows are counted by windows: the last of these has no end in time."""
+    """The streams whose rows are counted, by windows or as the order of patterns.
+
+    The last of these windows, or matches, has no end in time.
+    """
     return {name for plan in plans if _has_row_windows(plan) for name in streams_of(plan)}
 
 
 def _has_row_windows(plan: nodes.Node) -> bool:
-    aggregates = (node for node in walk(plan) if isinstance(node, nodes.WindowAggregate))
-    return any(_counts_rows(node, WINDOW_END) for node in aggregates)
+    for node in walk(plan):
+        if isinstance(node, nodes.WindowAggregate) and _counts_rows(node, WINDOW_END):
+            return True
+        if isinstance(node, nodes.MatchRecognize) and _counts_rows(node.input, node.match.on):
+            return True
+    return False
 
 
 def _counts_rows(node: nodes.Node, on: str) -> bool:

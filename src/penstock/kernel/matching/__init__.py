@@ -2,6 +2,9 @@
 
     automaton    a pattern as places with what may follow each, in the order of preference
     lazy_dfa     the same where conditions look at single rows: one state per row, made as needed
+    conditions   which variables a row can be of, for all rows at once
+    sorted_rows  the rows of partitions, each in its order
+    search       from which rows matches are tried, and where the search goes on
     scan         matches by that automaton, for all rows of a block at once
     threads      matches where conditions depend on the match so far, row by row
     scalar       such conditions, for one row at a time

@@ -48,8 +48,8 @@ from penstock.model.timestamps import BEGINNING, END
 #: a match could end; END: there is none.
 _START, _SOON = "__start", "__soon"
 
-#: Rows that are looked through to say which match comes next.
-MOST_ROWS = 1 << 12
+#: Rows that are looked through to say which match comes next, and how often one may be tried.
+MOST_ROWS, MOST_TRIED = 1 << 12, 1 << 14
 
 
 @dataclass
@@ -193,21 +193,29 @@ class MatchRecognize(Operator):
         return self._match.within is not None and self._least.of(state.held, _START) < END
 
     def held(self, inputs: Sequence[Cursor]) -> Iterable[Waiting]:
-        state, on = self.state, self._match.on
-        if not state.waiting.rows + state.held.rows:
+        state = self.state
+        count = state.waiting.rows + state.held.rows
+        if not count:
             return ()
-        if state.waiting.rows + state.held.rows > MOST_ROWS:
-            # To look for matches in all of them takes too long; before this nothing is decided.
-            first = state.waiting.lowest()
-            oldest = self._least.of(state.held, _START)
-            within = END if self._match.within is None else self._match.within
-            next_ = min(END if first is None else first + 1, oldest + within + 1, END)
-            least = min(oldest, END if first is None else first)
-            times = dict.fromkeys(self._match.times, least)
-            return (Waiting((Need(0, on, next_),), times, certain=False),)
-        rows = SortedRows.of(_together(state.held, state.waiting), self._match, END)
-        found = next_matches(self._search, rows, self._conditions.masks(rows))
-        return [Waiting((Need(0, on, each.bound),), self._times(rows, each)) for each in found]
+        found: list[NextMatch] | None = None
+        if count <= MOST_ROWS:
+            rows = SortedRows.of(_together(state.held, state.waiting), self._match, END)
+            masks = self._conditions.masks(rows)
+            found = next_matches(self._search, rows, masks, MOST_TRIED)
+        if found is None:
+            return (self._next_at_the_earliest(),)
+        needs = [(Need(0, self._match.on, each.bound),) for each in found]
+        return [Waiting(n, self._times(rows, each)) for n, each in zip(needs, found, strict=True)]
+
+    def _next_at_the_earliest(self) -> Waiting:
+        """Before this nothing is decided; to look for matches in all rows takes too long."""
+        lowest = self.state.waiting.lowest()
+        first = END if lowest is None else lowest
+        oldest = self._least.of(self.state.held, _START)
+        within = END if self._match.within is None else self._match.within
+        bound = min(first + 1, oldest + within + 1, END)
+        times = dict.fromkeys(self._match.times, min(oldest, first))
+        return Waiting((Need(0, self._match.on, bound),), times, certain=False)
 
     def _times(self, rows: SortedRows, match: NextMatch) -> dict[str, int]:
         """The times that a match has as measures."""

@@ -107,8 +107,13 @@ class NextMatch:
     variables: list[int]
 
 
-def next_matches(search: Search, rows: SortedRows, masks: Ints) -> list[NextMatch]:
-    """The next match of each partition that has one among these rows, if none comes to them."""
+def next_matches(
+    search: Search, rows: SortedRows, masks: Ints, most: int
+) -> list[NextMatch] | None:
+    """The next match of each partition that has one among these rows, if none comes to them.
+
+    None: more than so many rows would have to be tried to tell.
+    """
     search.begins(rows, masks)
     ticks, found = rows.ticks, []
     for first in rows.partitions.tolist():
@@ -116,7 +121,11 @@ def next_matches(search: Search, rows: SortedRows, masks: Ints) -> list[NextMatc
         for start in range(first, rows.stops[first]):
             if rows.back[start]:
                 continue
-            end, at = search.walk(start, rows.limit(start))
+            limit = rows.limit(start)
+            end, at = search.walk(start, limit)
+            most -= (limit if at < 0 else at) - start + 1
+            if most < 0:
+                return None
             last = END - 1 if rows.within is None else ticks[start] + rows.within
             decided = max(decided, (last if at < 0 else ticks[at]) + 1)
             if end >= 0:

@@ -27,7 +27,6 @@ from penstock.kernel.matching.scalar import Value, scalar
 from penstock.kernel.matching.sorted_rows import SortedRows
 from penstock.model.expressions import Expression
 from penstock.model.match import MatchAggregate, Navigation, leaves
-from penstock.model.types import Type
 
 _Update = Callable[[Any, int], Any]
 _Threads = list[tuple[int, tuple[Any, ...], Any]]
@@ -102,7 +101,7 @@ class ThreadSearch:
             return navigated
         assert isinstance(leaf, MatchAggregate)
         slot, function = self._slots[leaf], leaf.aggregate.function
-        is_float = leaf.type in (Type.DOUBLE, Type.FLOAT)
+        wraps = leaf.type.is_integer
         if function == "avg":
             return lambda known, row: known[slot][0] / known[slot][1] if known[slot][1] else None
         if function == "sum":
@@ -111,7 +110,7 @@ class ThreadSearch:
                 found, count = known[slot]
                 if not count:
                     return None
-                return found if is_float else (found + (1 << 63)) % (1 << 64) - (1 << 63)
+                return (found + (1 << 63)) % (1 << 64) - (1 << 63) if wraps else found
 
             return total
         return lambda known, row: known[slot]
