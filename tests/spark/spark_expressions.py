@@ -73,7 +73,7 @@ from_csv(concat(s, ',', cast(n AS STRING)), 's STRING, n INT').n
 to_csv(named_struct('s', s, 'n', n))
 xpath_string(concat('<a><b>', hex(s), '</b></a>'), 'a/b')
 xpath_int(concat('<a><b>', cast(n AS STRING), '</b></a>'), 'a/b')
-variant_get(parse_json(j), '$.v', 'int')
+variant_get(try_parse_json(j), '$.v', 'int')
 """
 
 NUMBERS = """
@@ -174,7 +174,7 @@ flatten(array(array(n), array(1)))[1]
 forall(array(n, 1), e -> e > 0)
 map('k', n)['k']
 map_contains_key(map('k', n), s)
-map_keys(map(s, n))[0]
+map_keys(map(coalesce(s, '-'), n))[0]
 map_values(map('k', n))[0]
 named_struct('a', n, 'b', s).b
 reduce(array(1, 2, n), 0, (acc, e) -> acc + e)
