@@ -6,6 +6,9 @@ import pytest
 
 from penstock.catalog.catalog import Catalog, QueryEntry
 from penstock.errors import NotExecutable, QueryError, UnknownName
+from penstock.model.schema import Column
+from penstock.model.types import Type
+from penstock.model.user_defined import UserFunction
 from penstock.optimizer.codec import decode, encode
 from penstock.optimizer.optimize import optimize
 from penstock.plan.explain import explain
@@ -184,3 +187,30 @@ def test_queries_over_a_view_share_its_columns() -> None:
         "SELECT k, count(*) AS n, sum(crc32(k)) AS c FROM v [RANGE 1 MINUTE] GROUP BY k"
     )
     assert computed(entry) == {"p": ["crc32(soundex(`src`))", "soundex(`src`)"]}
+
+
+def test_in_a_pattern_of_rows_it_is_refused() -> None:
+    entry = bound(
+        "SELECT * FROM p MATCH_RECOGNIZE (PARTITION BY src ORDER BY ts MEASURES LAST(A.len) AS l "
+        "PATTERN (A B) DEFINE B AS soundex(B.dst) = 'X')"
+    )
+    with pytest.raises(NotExecutable, match="cannot compute `soundex"):
+        optimize({"q": entry.plan})
+
+
+def test_functions_of_users_inside_are_the_kernels() -> None:
+    """So they come before Spark, which is on result rows."""
+    catalog = Catalog(FakeSpark())
+    *streams, query = parse(STREAMS + "SELECT soundex(twice(src)) AS s, twice(soundex(dst)) FROM p")
+    for statement in streams:
+        catalog.apply(statement)
+    takes = (Column("text", Type.STRING),)
+    catalog.add_function(UserFunction("twice", takes, Type.STRING, code=lambda text: text * 2))
+    assert isinstance(query, BareSelect)
+    entry = catalog.apply(catalog.named(query))
+    assert isinstance(entry, QueryEntry)
+    assert computed(entry) == {"p": ["soundex(`dst`)"]}
+    below, after = split_results(entry.plan)
+    assert after is not None
+    assert [each.sql for each in after.computed] == ["soundex(`input_1`)"]
+    assert "twice(src) AS input_1" in explain(below)
