@@ -3,7 +3,8 @@
     python -m tests.spark.living_runs FOLDER [MASTER]
 
 FOLDER holds `steps.json`: what happens, one after the other. A step brings a file of rows, and says
-which queries there are from then on, by name: text, directory, and how windows are computed.
+which queries there are from then on, by name: text, directory, how windows are computed, and
+whether they see what comes or all that came (FROM START).
 Queries that differ from the step before are declared, replaced, altered or dropped while the
 pipeline runs. The number of steps that are done stands in `done`, so
 whoever starts this process again has it go on, with the queries that the checkpoint was left by:
@@ -24,6 +25,7 @@ import polars as pl
 
 from penstock.errors import PenstockError
 from penstock.spark import faults
+from penstock.spark.catching_up import slices
 from penstock.spark.engine import Engine
 from penstock.spark.faults import InjectedFault
 from penstock.spark.session import local_session
@@ -35,18 +37,23 @@ STREAM = (
 )
 #: Always there: the first tells which rows each batch has read, the second has rows spread by `k`.
 ALWAYS = {
-    "everything": ["SELECT k, v, ts FROM a", "everything", "auto"],
-    "grouped": ["SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k", "grouped", "auto"],
+    "everything": ["SELECT k, v, ts FROM a", "everything", "auto", "NOW"],
+    "grouped": [
+        "SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k",
+        "grouped",
+        "auto",
+        "NOW",
+    ],
 }
 
 
 def statement(folder: Path, name: str, query: Sequence[str]) -> str:
     """How a query is declared, whether or not there is one of its name."""
-    text, place, aggregation = query
+    text, place, aggregation, begin = query
     into = f"INTO parquet '{folder}/{place}'"
     return (
         f"SET aggregation = {aggregation};"
-        f"CREATE OR REPLACE QUERY {name} {into} FROM NOW AS {text}; SET aggregation = auto"
+        f"CREATE OR REPLACE QUERY {name} {into} FROM {begin} AS {text}; SET aggregation = auto"
     )
 
 
@@ -69,7 +76,7 @@ class Life:
         first = self.done
         engine.sql(STREAM.format(folder=self._folder))
         there = self._there(first)
-        for name, (text, place, aggregation) in {**ALWAYS, **there}.items():
+        for name, (text, place, aggregation, _) in {**ALWAYS, **there}.items():
             into = f"INTO parquet '{self._folder}/{place}'"
             engine.sql(f"SET aggregation = {aggregation}; CREATE QUERY {name} {into} AS {text}")
         engine.sql("SET aggregation = auto")
@@ -98,7 +105,7 @@ class Life:
         places = {name: Path(sink["place"]).name for name, sink in last.sinks.items()}
         for queries in (self._queries(step - 1), self._queries(step)):
             wanted = {**ALWAYS, **queries}
-            if {f"query {name}": place for name, (_, place, _) in wanted.items()} == places:
+            if {f"query {name}": place for name, (_, place, *_) in wanted.items()} == places:
                 return queries
         raise AssertionError(f"the log has {places}, and step {step} none of it")
 
@@ -138,6 +145,7 @@ class Life:
 def main(folder: Path, master: str | None = None) -> int:
     if (folder / "faults").exists():
         faults.use(folder / "faults")
+    slices.LEAST = 1  # a slice for every earlier batch
     spark = local_session(cores=2, master=master)
     engine = Engine(spark, checkpoint=folder / "checkpoint")
     try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from penstock.spark.alive_graphs import IDLE, AliveGraphs
-from penstock.spark.group_host import GroupHost
+from penstock.spark.catching_up.group_hosts import GroupHosts
 
 
-def graph() -> GroupHost:
+def graph() -> GroupHosts:
     """One that nobody looks into."""
-    return object.__new__(GroupHost)
+    return object.__new__(GroupHosts)
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Queries come, change, are altered and go in a running pipeline; its processes are killed.
 
-Every query gives the oracle's answer over the batches of its life, as the log of programs tells it:
-nothing is lost, nothing is there twice. What each batch has read, a query tells that is always
-there. A query writes to a directory of its own each time that it is declared. Somebody reads all
-directories meanwhile, and never sees a part of a batch.
+Every query gives the oracle's answer over the batches of its life, as the log of programs tells it,
+and FROM START over all before them, too: nothing is lost, nothing is there twice. What each batch
+has read, a query tells that is always there. A query writes to a directory of its own each time
+that it is declared. Somebody reads all directories meanwhile, and never sees a part of a batch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,7 @@ class Lived:
 
     text: str
     place: str
+    begin: str
     batches: set[int] = field(default_factory=set)
 
 
@@ -73,11 +76,13 @@ def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
                     chance.choice(TEXTS),
                     f"place{places}",
                     chance.choice(AGGREGATIONS),
+                    chance.choice(["NOW", "NOW", "START"]),
                 ]
                 new.add(name)
         for name in queries:
             if name not in new and queries[name][0] in WINDOWS and chance.random() < 0.15:
-                queries[name] = [*queries[name][:2], chance.choice(AGGREGATIONS)]
+                text, place, _, begin = queries[name]
+                queries[name] = [text, place, chance.choice(AGGREGATIONS), begin]
         rows = []
         for _ in range(chance.randrange(1, 9)):
             time, v = time + chance.randrange(SECOND), v + 1
@@ -92,9 +97,10 @@ def run(folder: Path, chance: random.Random, kills: int) -> int:
     At each of the first so many starts three steps are armed; it gets to its end in spite of them,
     or is started again.
     """
+    changes = (*faults.IN_CHANGE, *faults.IN_CATCHING_UP)
     points = [
-        *((point, "kill") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE, *faults.IN_CONTROL)),
-        *((point, "fail") for point in (*faults.IN_DRIVER, *faults.IN_CHANGE)),
+        *((point, "kill") for point in (*faults.IN_DRIVER, *changes, *faults.IN_CONTROL)),
+        *((point, "fail") for point in (*faults.IN_DRIVER, *changes)),
         *((point, "kill") for point in (*faults.IN_EXCHANGE, *faults.IN_GROUP)),
     ]
     place, hit = folder / "faults", 0
@@ -120,7 +126,7 @@ def run(folder: Path, chance: random.Random, kills: int) -> int:
     raise AssertionError((folder / "words").read_text()[-3000:])
 
 
-def lives(folder: Path, texts: dict[str, str]) -> list[Lived]:
+def lives(folder: Path, texts: dict[str, list[str]]) -> list[Lived]:
     """By directory, the batches of each query, as the log tells."""
     entries: dict[int, tuple[int, dict[str, str]]] = {}
     for line in (folder / "lives").read_text().splitlines():
@@ -133,7 +139,8 @@ def lives(folder: Path, texts: dict[str, str]) -> list[Lived]:
         for place in current[-1].values() if current else ():
             known = Path(place).name
             if known in texts:
-                found.setdefault(known, Lived(texts[known], known)).batches.add(batch)
+                text, place, begin = texts[known]
+                found.setdefault(known, Lived(text, place, begin)).batches.add(batch)
     return list(found.values())
 
 
@@ -156,22 +163,39 @@ def written(folder: Path) -> list[dict[str, Any]]:
 def judge(folder: Path, life: Lived, read: dict[int, list[dict[str, Any]]]) -> bool:
     """Whether a query gave the oracle's answer, without what still waited when it went."""
     is_last = max(life.batches) > max(read)
-    seen = [row for batch, rows in read.items() if batch in life.batches for row in rows]
-    before = [
-        row["ts"] for batch, rows in read.items() if batch <= max(life.batches) for row in rows
-    ]
-    bound = END if is_last else max(before, default=0)
+    before = {batch: rows for batch, rows in read.items() if batch <= max(life.batches)}
+    found = written(folder / life.place)
+    if life.begin == "START":
+        rows = [before[batch] for batch in sorted(before)]
+        if is_last:
+            return same_rows(found, answer_over(life.text, together(rows), END))
+        # One that was dropped while it caught up had come as far as it had.
+        parts = (together(rows[:end]) for end in range(len(rows), -1, -1))
+        return any(same_rows(found, answer_over(life.text, seen, newest(seen))) for seen in parts)
+    seen = [row for batch, rows in before.items() if batch in life.batches for row in rows]
+    bound = END if is_last else newest(together(before.values()))
+    return same_rows(found, answer_over(life.text, seen, bound))
+
+
+def together(batches: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return list(chain.from_iterable(batches))
+
+
+def newest(rows: list[dict[str, Any]]) -> int:
+    return max((row["ts"] for row in rows), default=0)
+
+
+def answer_over(text: str, seen: list[dict[str, Any]], bound: int) -> list[dict[str, Any]]:
+    """The oracle's answer over rows, as far as it leaves before a bound."""
     catalog = Catalog()
     execute(catalog, STREAM.format(folder="x"))
-    if life.text in LEFT:
+    if text in LEFT:
         # A row waits until no partner can come any more.
         answer = evaluate(plan_of(TIMED, catalog), {"a": seen})
         out = [row for row in answer if row["w"] is not None or row["t"] + SECOND < bound]
-        expected = [{"v": row["v"], "w": row["w"]} for row in out]
-    else:
-        answer = evaluate(plan_of(life.text, catalog), {"a": seen})
-        expected = [row for row in answer if row.get("window_end", 0) <= bound]
-    return same_rows(written(folder / life.place), expected)
+        return [{"v": row["v"], "w": row["w"]} for row in out]
+    answer = evaluate(plan_of(text, catalog), {"a": seen})
+    return [row for row in answer if row.get("window_end", 0) <= bound]
 
 
 def planned(folder: Path, chance: random.Random, count: int) -> list[dict[str, Any]]:
@@ -184,7 +208,11 @@ def planned(folder: Path, chance: random.Random, count: int) -> list[dict[str, A
 
 def check(folder: Path, plan: list[dict[str, Any]]) -> str:
     """Raise unless every query gave its answer; gives how many there were."""
-    texts = {place: text for step in plan for text, place, _ in step["queries"].values()}
+    texts = {
+        place: [text, place, begin]
+        for step in plan
+        for text, place, _, begin in step["queries"].values()
+    }
     read = rows_by_batch(folder)
     expected = [row[1] for step in plan for row in step["rows"]]
     assert [v for batch in sorted(read) for v in sorted(r["v"] for r in read[batch])] == expected

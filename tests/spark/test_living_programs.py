@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from penstock.model.timestamps import END
-from penstock.optimizer.optimize import beside, optimize, since_in_state, since_of
+from penstock.optimizer.optimize import beside, optimize, since_in_state
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program, walk
+from penstock.optimizer.physical import Program, since_of, walk
 from penstock.optimizer.specs import SourceSpec
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import streams_of

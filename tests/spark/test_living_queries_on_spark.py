@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import HostError, NotExecutable
 from penstock.local.engine import LocalEngine
+from penstock.spark.catching_up import slices
 from penstock.spark.engine import Engine
 from penstock.spark.state.program_log import ProgramLog
 from tests.spark.packets import same
@@ -163,17 +164,44 @@ def test_what_cannot_join_gets_a_pipeline_of_its_own_and_explain_says_why(both: 
     with pytest.raises(NotExecutable, match="cannot begin FROM STATE: not beside counts: it needs"):
         both.there.sql(f"CREATE QUERY other FROM STATE AS {whole}")
     assert "other" not in [query.name for query in both.there.queries]
-    both.there.sql(f"CREATE QUERY whole AS {whole}; CREATE QUERY again FROM START AS {COUNTS}")
-    assert len(both.there._running) == 3
+    both.there.sql(f"CREATE QUERY whole AS {whole}; CREATE QUERY start FROM START AS {whole}")
+    assert len(both.there._running) == 2
     said = both.there.query("whole").explain()
     assert (
         "a pipeline of its own: not beside counts: it needs its streams to be partitioned by "
         "other columns" in said
     )
-    assert "a pipeline of its own: it begins FROM START" in both.there.query("again").explain()
     both.send(60)
     both.there.finish()
-    assert same(both.there.query("again").results(), both.there.query("counts").results())
+    assert same(both.there.query("start").results(), both.there.query("whole").results())
+
+
+def test_from_start_a_query_catches_up_in_the_pipeline_and_is_one_of_its_queries_then(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "LEAST", 1)  # a slice for every earlier batch
+    left = PAIRS.replace("JOIN", "LEFT JOIN").replace("x.v < y.v", "x.v < y.v AND y.v % 3 = 0")
+    texts = {"counts": COUNTS, "pairs": PAIRS, "left_": left, "large": LARGE}
+    both.sql("; ".join(f"CREATE QUERY {name} AS {text}" for name, text in texts.items()))
+    both.start()
+    for last in (10, 20, 30, 40):
+        both.send(last)
+    again = [f"CREATE QUERY {name}2 FROM START AS {text}" for name, text in texts.items()]
+    both.there.sql("; ".join([*again, f"CREATE QUERY now AS {COUNTS}"]))
+    [running] = both.there._running
+    said = both.there.query("counts2").explain()
+    assert "counts2 reads its streams from their beginning; ca" in said
+    both.send(60)  # which they read in their turn
+    assert running.program.catching_up == ()
+    said = both.there.query("counts2").explain()
+    assert "caught up, and runs beside the others from batch" in said
+    both.send(80)
+    both.finish()
+    both.check(*texts)
+    for name in texts:
+        mine, whole = both.there.query(f"{name}2").results(), both.there.query(name).results()
+        assert same(mine, whole), name
+    assert not same(both.there.query("now").results(), both.there.query("counts").results())
 
 
 def results_in(folder: Path) -> pl.DataFrame:

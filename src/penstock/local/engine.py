@@ -41,9 +41,9 @@ from penstock.model.schema import Schema
 from penstock.model.streams import Origin
 from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
-from penstock.optimizer.optimize import since_in_state, since_of
+from penstock.optimizer.optimize import since_in_state
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program, used_in, with_code_of
+from penstock.optimizer.physical import Program, since_of, used_in, with_code_of
 from penstock.optimizer.rechoose import Change
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics

@@ -36,6 +36,7 @@ from penstock.optimizer.physical import (
     Queries,
     digest_of,
     rewritten,
+    since_of,
     used_in,
     walk,
 )
@@ -153,11 +154,6 @@ def beside(
     return replace(program, asked={**program.asked, **asked})
 
 
-def since_of(plan: PhysicalPlan) -> int:
-    """From which change on a plan sees rows."""
-    return max(p.spec.since for p in plan.walk() if isinstance(p.spec, SourceSpec))
-
-
 def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int | None:
     """Since when a query would see rows by what running operators keep, from as far back as can be.
 
@@ -236,10 +232,14 @@ def _lower(query: nodes.Node, options: Options, statistics: Statistics, since: i
         if isinstance(node, nodes.Source):
             source = SourceSpec.of(node.stream, with_late=with_late, since=since)
             reason = f"where rows come in{', late ones too' if with_late else ''}"
-            reason += f", from change {since} on" if since else ""
+            reason += f", from {_since(since)} on" if since else ""
             return PhysicalPlan(source, (), node.label, reason)
         if isinstance(node, nodes.WindowAggregate) and node.has_several_windows:
             below = tuple(lowered(part, below) for part in node.apart)
         return choose(node, options, statistics).over(below, node.label)
 
     return fold(query, lowered)
+
+
+def _since(change: int) -> str:
+    return "the first that came" if change < 0 else f"change {change}"

@@ -130,6 +130,8 @@ class Program:
     are the options of queries that have others than the rest. `altered` are the plans, oldest
     first, that a query was computed by before: what runs by one of these hands over to the query's
     plan. `on_results` is what Spark computes on the rows that queries put out, where it does.
+    `catching_up` are the changes (`SourceSpec.since`) whose queries still read what came before
+    them.
     """
 
     streams: tuple[Stream, ...]
@@ -141,6 +143,7 @@ class Program:
     own: Mapping[str, Options] = field(default_factory=dict)
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
     on_results: Mapping[str, OnResults] = field(default_factory=dict)
+    catching_up: tuple[int, ...] = ()
 
     def options_of(self, query: str) -> Options:
         """What one of the queries runs by."""
@@ -178,6 +181,7 @@ class Program:
             {**self.own, **later.own},
             {**self.altered, **later.altered},
             {**self.on_results, **later.on_results},
+            tuple(dict.fromkeys((*self.catching_up, *later.catching_up))),
         )
 
     def without(self, names: Collection[str]) -> Program:
@@ -195,6 +199,29 @@ class Program:
             altered=left(self.altered),
             on_results=left(self.on_results),
         )
+
+    @cached_property
+    def live(self) -> Program:
+        """The queries that read what comes: those that do not catch up."""
+        if not self.catching_up:
+            return self
+        behind = [name for name, plan in self.plans.items() if since_of(plan) in self.catching_up]
+        return replace(self.without(behind), catching_up=())
+
+    def since(self, change: int) -> Program:
+        """The queries that see rows since one change."""
+        others = [name for name, plan in self.plans.items() if since_of(plan) != change]
+        return replace(self.without(others), catching_up=())
+
+    def with_catching_up(self, changes: Iterable[int]) -> Program:
+        """The same where the queries of these changes catch up, if there are any."""
+        there = {since_of(plan) for plan in self.plans.values()} if changes else set()
+        return replace(self, catching_up=tuple(sorted(there.intersection(changes))))
+
+
+def since_of(plan: PhysicalPlan) -> int:
+    """From which change on a plan sees rows."""
+    return max(p.spec.since for p in plan.walk() if isinstance(p.spec, SourceSpec))
 
 
 def used_in(plans: Plans) -> Iterator[UserDefined]:

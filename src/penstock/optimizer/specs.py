@@ -47,6 +47,7 @@ class SourceSpec(Spec):
 
     `since` tells from when on: operators over rows of different spans are different operators, with
     state of their own. 0 is the beginning; a later number names a change of the running program.
+    Below 0 it names one, too, and means that rows are read again from the beginning.
     """
 
     stream: Stream

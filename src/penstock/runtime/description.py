@@ -117,7 +117,8 @@ def _query(entry: QueryEntry, status: QueryStatus) -> dict[str, str]:
 
 def _state(status: QueryStatus) -> str:
     """What it does, and what is behind that."""
-    more = {RUNNING: status.blockers.summary, FAILED: status.message.partition("\n")[0]}
+    doing = status.catching_up or status.blockers.summary
+    more = {RUNNING: doing, FAILED: status.message.partition("\n")[0]}
     return f"{status.state}: {more[status.state]}" if status.state in more else status.state
 
 

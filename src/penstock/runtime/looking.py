@@ -103,6 +103,7 @@ class Looking(ABC, Generic[Q]):
                 ets=query._ets(),
                 dropped=not query._is_declared,
             ),
+            query._catching_up(),
         )
 
     def why(self, name: str) -> Blockers:

@@ -192,6 +192,10 @@ class Query(ABC):
         """How its streams are asked for the time."""
         return self._engine.catalog.settings.ets
 
+    def _catching_up(self) -> str:
+        """How far it is, where it still reads what came before it; empty: it does not."""
+        return ""
+
     def _batch(self) -> BatchStatus | None:
         """The last micro-batch, where there are any."""
         return None

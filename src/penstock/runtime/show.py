@@ -21,7 +21,7 @@ from penstock.model.text_table import text_table
 from penstock.model.user_defined import UserAggregate, UserDefined, UserFunction
 from penstock.plan.blockers import bound_text
 from penstock.plan.graph import streams_of
-from penstock.runtime.status import Status
+from penstock.runtime.status import RUNNING, Status
 from penstock.sql.parse.statements import Listed
 
 #: Instead of what there is none of.
@@ -66,7 +66,8 @@ def _queries(catalog: Catalog, status: Status) -> _Rows:
     found = [(entry, status.queries[entry.name]) for entry in catalog.queries]
     for entry, query in found:
         streams = ", ".join(streams_of(entry.plan))
-        rows.append((entry.name, query.state, streams, query.sink or NONE, query.rows))
+        state = query.catching_up if query.state == RUNNING else ""
+        rows.append((entry.name, state or query.state, streams, query.sink or NONE, query.rows))
     if any(query.total_rows > query.rows for _, query in found):
         totals: list[str | int] = ["since its checkpoint began"]
         totals += [query.total_rows for _, query in found]

@@ -77,6 +77,7 @@ class QueryStatus:
     state_bytes: int
     batch: BatchStatus | None
     blockers: Blockers
+    catching_up: str = ""  # how far, where it still reads what came before it
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.spark.group_host import GroupHost
+    from penstock.spark.catching_up.group_hosts import GroupHosts
 
 #: Seconds after which Spark ends a worker that has nothing to do.
 IDLE = 60.0
@@ -24,18 +24,18 @@ class AliveGraphs:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._graphs: dict[tuple[str, int], tuple[float, str, GroupHost]] = {}
+        self._graphs: dict[tuple[str, int], tuple[float, str, GroupHosts]] = {}
 
     def __len__(self) -> int:
         return len(self._graphs)
 
-    def take(self, query: str, group: int, token: str | None) -> GroupHost | None:
+    def take(self, query: str, group: int, token: str | None) -> GroupHosts | None:
         """The graph of a group, if it was left with this token; it is not kept any longer."""
         self._forget_idle()
         _, left, host = self._graphs.pop((query, group), (0.0, "", None))
         return host if token is not None and left == token else None
 
-    def leave(self, query: str, group: int, token: str, host: GroupHost) -> None:
+    def leave(self, query: str, group: int, token: str, host: GroupHosts) -> None:
         self._graphs[query, group] = (self._clock(), token, host)
 
     def _forget_idle(self) -> None:

@@ -7,7 +7,7 @@ that all have a fault point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.optimizer.physical import Program
+from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control.control_stream import ControlStream
 from penstock.spark.delivery.delivery import BatchReport, OutputRows
 from penstock.spark.epochs import Epochs
@@ -44,11 +45,14 @@ class BasePipeline(ABC):
     sinks: Callable[[int], Mapping[str, Sequence[str]]]
     groups: int | None = None  # partition groups; None: as many as the session has partitions
     has_stores: bool = False  # whether tasks may write results to stores
+    #: Has queries of some changes stand among the others, from the batch on that it gives.
+    join: Callable[[Collection[int]], int] = lambda changes: 0
 
     def __post_init__(self) -> None:
         self.control = ControlStream(self.checkpoint.control)
         self.query: StreamingQuery | None = None
         self.epochs: Epochs | None = None
+        self.catch_up: CatchUp | None = None  # where queries can read again what came before them
         with worker_environment(self.spark.sparkContext):
             self._answers = self._computed()
 

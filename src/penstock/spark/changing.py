@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from penstock.errors import NotExecutable
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
+from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.coming import came, costs_of, how_kept
 from penstock.spark.delivery.batch_delivery import Opened
 from penstock.spark.native.choice import NATIVE
@@ -63,33 +64,36 @@ def change(
     epochs, delivery = running.pipeline.epochs, running.delivery
     assert epochs is not None
     opened: dict[SparkQuery, Opened] = {}
-    before = epochs.program
-    named = {query.name: _here(before, each) for query, each in changes.items()}
+    named = {query.name: _here(epochs.program, each) for query, each in changes.items()}
     added = [query for query, each in changes.items() if isinstance(each, Coming)]
     plans = {name: each.plan for name, each in named.items()}
     try:
         for query in added:
             opened[query] = delivery.hold(query)
-        program = next_program(before, running.next_change, dropped, named)
+        with epochs.changing:  # queries that have caught up change it, too
+            before = epochs.program
+            program = next_program(before, running.next_change, dropped, named)
 
-        def then(batch: int) -> None:
-            delivery.change(batch, dropped, opened, program)
-            stay = [name for name, each in named.items() if isinstance(each, Altered)]
-            delivery.go_on(batch, stay, program)
+            def then(batch: int) -> None:
+                delivery.change(batch, dropped, opened, program)
+                stay = [name for name, each in named.items() if isinstance(each, Altered)]
+                delivery.go_on(batch, stay, program)
 
-        batch = epochs.change(program, delivery.noted(dropped, opened), then)
+            batch = epochs.change(program, delivery.noted(dropped, opened), then)
     except BaseException:
         for query, sink in opened.items():
             delivery.let_go(query, sink)
         raise
     left = {name: each for name, each in running.group.queries.items() if name not in dropped}
     running.group = replace(running.group, queries={**left, **plans})
-    running.enabling.follow(program.queries, program.merging)
+    running.enabling.follow(program.live.queries, program.merging)
     for query in added:
         query.pipeline = running
     running.pipeline.control.send({})  # the batch in which it takes effect, if nothing comes
     for name in dropped:
         running.came.pop(name, None)
+    again = {n for n, each in named.items() if isinstance(each, Coming) and each.again}
+    running.from_start = running.from_start.difference(dropped, named) | again
 
     def wait() -> None:
         running.batches.wait_until_over(batch - 1, lambda: running.is_active)
@@ -97,9 +101,24 @@ def change(
         there = (item for item in plans.items() if item[0] in running.group.queries)
         for name, plan in there:  # another thread may have dropped it
             running.came[name] = came(plan, batch, how_kept(name, program, before), newest)
-            _LOG.info("%s: %s", name, running.came[name])
+            _LOG.info("%s: %s", name, how_they_came(running)[name])
 
     return wait
+
+
+def join(running: RunningPipeline, changes: Collection[int]) -> int:
+    """Have queries that have caught up stand among the others, from the batch on that it gives.
+
+    They have seen all rows of the batch that is being delivered, as all others will have.
+    """
+    epochs = running.pipeline.epochs
+    assert epochs is not None
+    with epochs.changing:
+        before = epochs.program
+        program = before.with_catching_up(set(before.catching_up).difference(changes))
+        batch = epochs.change(program, running.delivery.noted(), lambda batch: None)
+    running.enabling.follow(program.live.queries, program.merging)
+    return batch
 
 
 def _here(program: Program, change: Coming | Altered) -> Coming | Altered:

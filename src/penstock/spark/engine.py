@@ -50,6 +50,7 @@ from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
+from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
@@ -125,7 +126,7 @@ class Engine(BaseEngine[SparkQuery]):
         is_declared = self._declared(name, plan) is not None
         running = self._running_of(name) if is_declared else None
         if running is not None:
-            shown = explain_pipeline(running.group, running.program, running.came)
+            shown = explain_pipeline(running.group, running.program, how_they_came(running))
             return "\n\n".join([shown, *explain_changed(running.changed)])
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
         planned = self._planning.planned() if is_declared else []

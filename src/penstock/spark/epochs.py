@@ -43,7 +43,8 @@ class Epochs:
         self._context = context
         self._checkpoint = checkpoint
         self._early = early
-        self._changing = threading.Lock()
+        #: Held by whoever changes the program, from looking at what it was on.
+        self.changing = threading.RLock()
         self._begun = checkpoint.finished
         self.first = Epoch(program, early(program))
         #: By the batch from which on they hold, in their order.
@@ -51,7 +52,7 @@ class Epochs:
 
     def begin(self, batch: int) -> Epoch:
         """A batch begins, perhaps again; gives what it runs."""
-        with self._changing:
+        with self.changing:
             self._begun = max(self._begun, batch)
             since = max(number for number in self._epochs if number <= batch)
             if since > min(self._epochs):
@@ -63,7 +64,7 @@ class Epochs:
 
     def end(self) -> None:
         """No batch begins any more."""
-        with self._changing:
+        with self.changing:
             self._take_back(self._epochs.values())
 
     def _take_back(self, epochs: Iterable[Epoch]) -> None:
@@ -73,7 +74,7 @@ class Epochs:
     @property
     def program(self) -> Program:
         """What runs in the end."""
-        with self._changing:
+        with self.changing:
             return self._epochs[max(self._epochs)].program
 
     def change(
@@ -86,7 +87,7 @@ class Epochs:
 
         `sinks` are where its results go; `then` is told of it before that batch can begin.
         """
-        with self._changing:
+        with self.changing:
             batch = self._begun + 1
             epoch = Epoch(program, self._early(program), f"penstock-program-{uuid4().hex}")
             ship(self._context, epoch.shipped, ShippedProgram(program, epoch.early))

@@ -41,7 +41,7 @@ def explain_pipeline(
     elif not (form := group.form(program)).has_groups:
         lines.append(f"  no state: {form.reason}, and tasks that read them compute the results")
     else:
-        early = preaggregations(program, group.keys)
+        early = preaggregations(program.live, group.keys)
         for stream, keys in group.keys.items():
             spread = _SMALL if group.is_small else _spread(keys)
             # Where a query wants the rows, it depends on where its results go.

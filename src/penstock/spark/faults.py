@@ -72,6 +72,12 @@ IN_CHANGE = {
     "program.write": "(repeatable) the program is about to be written",
     "program.written": "it is, and holds from the next batch on; no task has it yet",
 }
+#: The driver, while queries catch up, when it says what a batch reads again:
+IN_CATCHING_UP = {
+    "slice.begin": "what a batch reads again is decided; the log does not have it",
+    "slice.write": "(repeatable) it is about to be written",
+    "slice.written": "it is; the batch is not computed",
+}
 POINTS = {
     **IN_EXCHANGE,
     **IN_FOLDING,
@@ -80,6 +86,7 @@ POINTS = {
     **IN_ROWS,
     **IN_CONTROL,
     **IN_CHANGE,
+    **IN_CATCHING_UP,
 }
 #: Points that Python workers reach; the driver reaches the others.
 IN_WORKERS = frozenset({*IN_EXCHANGE, *IN_FOLDING, *IN_GROUP})

@@ -211,6 +211,17 @@ class GroupHost:
         for stream in self._host.inputs.values():
             stream.repeat_punctuation()
 
+    def take_in(self) -> None:
+        """Operators have come that saw the same rows elsewhere: they get the bounds of streams.
+
+        Where an earlier run has ended, these answer and close for them what is closed for others.
+        """
+        self.repeat_bounds()
+        self._host.run()
+        states = [each.generator.state for each in self._host.inputs.values()]
+        if self._reopens and any(each.closed > each.own or each.closed_of for each in states):
+            self._host.reopen()
+
     def states(self) -> Iterator[tuple[str, State]]:
         """Everything to be kept, under names that are the same in every batch."""
         return self._host.states()

@@ -16,6 +16,7 @@ from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.physical import Program, head_of
 from penstock.runtime.arrivals import Arrivals, Folded
+from penstock.spark.catching_up.group_hosts import GroupHosts
 from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
 from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
@@ -24,6 +25,7 @@ from penstock.spark.exchange import exchange
 from penstock.spark.exchange.alike_aggregates import apart
 from penstock.spark.exchange.exchange import ROWS_PER_MESSAGE
 from penstock.spark.exchange.hand_over import taken
+from penstock.spark.exchange.reached import FOREMOST
 from penstock.spark.group_host import Answers, GroupHost
 from penstock.spark.sources.narrow_reading import whole
 
@@ -67,7 +69,7 @@ def arrivals(program: Program, messages: Iterable[exchange.Message]) -> list[Arr
                 arrived.newest = max(arrived.newest, int(message.newest))
                 arrived.rows += int(message.rows)
                 if message.payload is not None:
-                    foremost = from_ipc(message.payload).get_column(exchange.FOREMOST)
+                    foremost = from_ipc(message.payload).get_column(FOREMOST)
                     arrived.foremost += foremost.to_list()
             case _:
                 stream = program.streams[message.stream]
@@ -133,7 +135,7 @@ def handed_on(group: int, program: Program, messages: Iterable[exchange.Message]
             yield _OUTPUT(group, name, STAGED, message.rows, message.payload)
 
 
-def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterator[Row]:
+def packed(group: int, host: GroupHosts, answers: Answers, told: Told) -> Iterator[Row]:
     """Answers as the operator's output columns, with one message of progress.
 
     Many results that go to files are written here, beside those of other groups.
@@ -154,7 +156,7 @@ def packed(group: int, host: GroupHost, answers: Answers, told: Told) -> Iterato
     yield _OUTPUT(group, "", PROGRESS, 0, progress.encode())
 
 
-def progress_of(host: GroupHost, answers: Answers) -> dict[str, Any]:
+def progress_of(host: GroupHost | GroupHosts, answers: Answers) -> dict[str, Any]:
     """What a group reports of a batch, as JSON holds it."""
     tallies = {name: tally.facts() for name, tally in answers.tallies.items()}
     return {"rows": answers.rows, "tallies": tallies, **host.progress()}

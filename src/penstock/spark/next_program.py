@@ -15,19 +15,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from penstock.optimizer.alter import with_earlier
-from penstock.optimizer.optimize import beside, since_of
+from penstock.optimizer.optimize import beside
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import PhysicalPlan, Program, walk
+from penstock.optimizer.physical import PhysicalPlan, Program, since_of, walk
 from penstock.plan.nodes import Node
 
 
 @dataclass(frozen=True)
 class Coming:
-    """A query that comes: since which change it sees rows, and its options."""
+    """A query that comes: since which change it sees rows, and its options.
+
+    `again`: it reads what came before it, and catches up (`catching_up/`).
+    """
 
     plan: Node
     since: int
     options: Options
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ def next_program(
     if partial:
         since |= dict.fromkeys(partial, number)
         program = _with_earlier(beside(left, plans, since, own), before, altered)
-    return program
+    again = {c.since for c in changes.values() if isinstance(c, Coming) and c.again}
+    return program.with_catching_up(again.union(before.catching_up))
 
 
 def _with_earlier(program: Program, before: Program, altered: Collection[str]) -> Program:

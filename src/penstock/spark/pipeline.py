@@ -20,6 +20,7 @@ from penstock.kernel.state import from_ipc
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
+from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
 from penstock.spark.delivery.delivery import PROGRESS, OutputRows
@@ -59,7 +60,18 @@ class Pipeline(BasePipeline):
             spark.sparkContext,
             self.checkpoint,
             self.program,
-            lambda program: for_streams(program, self.keys),
+            lambda program: for_streams(program.live, self.keys),
+        )
+        self._groups = groups
+        self._running = self.program  # what the batch runs that has begun
+        names = [stream.name for stream in streams]
+        control = self.control
+        self.catch_up = CatchUp(
+            self.checkpoint.folder,
+            self.checkpoint.spark,
+            names,
+            lambda: control.send({}),
+            lambda changes: self.join(changes),
         )
         early = self.epochs.first.early
         # Until a batch has told, only the first of all knows what was before it: nothing.
@@ -85,16 +97,21 @@ class Pipeline(BasePipeline):
 
     def _begin(self, batch: int) -> None:
         """Tell tasks what to run, which rows are surely on time, and where rows and results go."""
-        assert self.epochs is not None
+        assert self.epochs is not None and self.catch_up is not None
         epoch = self.epochs.begin(batch)
+        self._running = epoch.program
+        again = self.catch_up.begin(batch, epoch.program)
         known = told.Told(
             self._on_time_from,
             self.sinks(batch),
             told.STAGED_FROM,
-            folds=folds_for(self._progress, epoch.program),
+            folds=folds_for(self._progress, epoch.program.live),
             memory=self._shared_memory(),
             shared_from=told.SHARED_FROM,
             program=epoch.shipped,
+            again={str(change): files for change, files in again.items()},
+            keys={n: None if k is None else list(k) for n, k in self.keys.items()} if again else {},
+            groups=self._groups if again else (),
         )
         self.spark.sparkContext.setLocalProperty(told.TOLD, known.as_text())
 
@@ -125,6 +142,8 @@ class Pipeline(BasePipeline):
         self._shared_memory()
         self._on_time_from = on_time_in(self._progress)
         self.report(report_of(batch, self._progress))
+        assert self.catch_up is not None
+        self.catch_up.end(batch, self._running)
 
 
 def settings_for(streams: Iterable[Stream]) -> dict[str, str]:

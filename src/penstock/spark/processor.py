@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
     from penstock.optimizer.physical import Program
+    from penstock.spark.catching_up.group_hosts import GroupHosts
     from penstock.spark.control.told import Told
-    from penstock.spark.group_host import GroupHost
     from penstock.spark.state.segment_cache import SegmentCache
     from penstock.spark.state.spark_state_store import SparkStateStore
 
@@ -89,6 +89,7 @@ class GroupProcessor(StatefulProcessor):
         self._map = handle.getMapState("state", _LONG, _BINARY)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
+        from penstock.spark.catching_up.read_again import read_again
         from penstock.spark.faults import reach
         from penstock.spark.group_messages import arrivals, handed_on, packed
         from penstock.spark.worker import leave_out_modules
@@ -101,14 +102,19 @@ class GroupProcessor(StatefulProcessor):
         host = self._host(group, before)
         reach("group.restored")
         messages = list(rows)
-        answers = host.process(arrivals(self._program, messages))
+        live, told = self._program.live, self._told
+        again = {
+            int(change): read_again(host.behind[int(change)].program, slice, group, told)
+            for change, slice in told.again.items()
+        }
+        answers = host.process(arrivals(live, messages), again)
         reach("group.processed")
         token = uuid.uuid4().hex
         self._kept.write(host, token, before)
         _ALIVE.leave(self._query, group, token, host)
         reach("group.kept")
-        yield from handed_on(group, self._program, messages)
-        yield from packed(group, host, answers, self._told)
+        yield from handed_on(group, live, messages)
+        yield from packed(group, host, answers, told)
         reach("group.over")
 
     @cached_property
@@ -139,17 +145,16 @@ class GroupProcessor(StatefulProcessor):
             _CACHES[self._query] = SegmentCache(shared_folder(self._query) if self._query else None)
         return SparkStateStore(self._map, _CACHES[self._query])
 
-    def _host(self, group: int, before: dict[str, Any] | None) -> GroupHost:
-        from penstock.spark.group_host import GroupHost
+    def _host(self, group: int, before: dict[str, Any] | None) -> GroupHosts:
+        from penstock.spark.catching_up.group_hosts import GroupHosts
 
         host = _ALIVE.take(self._query, group, None if before is None else before["token"])
         # A query that was started again may have another program, and find its worker alive.
         if host is not None and _is_same(host.program, self._program):
             return host
         if before is None:
-            return GroupHost(self._program)
-        host = GroupHost(self._program, before["changed"], before.get("handed", {}))
-        self._kept.restore(host, before)
+            return GroupHosts(self._program)
+        host = self._kept.restored(self._program, before)
         host.hand_over()
         return host
 
@@ -165,4 +170,5 @@ def _is_same(one: Program, other: Program) -> bool:
 
 
 def _what_runs(program: Program) -> tuple[object, ...]:
-    return program.plans, program.options, program.own, program.altered, program.streams
+    how = program.options, program.own, program.altered, program.catching_up
+    return program.plans, *how, program.streams

@@ -19,6 +19,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.runtime.query import Query
 from penstock.runtime.status import FAILED, NOT_STARTED, RUNNING, STOPPED, BatchStatus
+from penstock.spark.catching_up.standing import caught_up
 from penstock.spark.delivery.batch_counts import numbers_by_batch
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.delivery.staging import Staged
@@ -130,6 +131,10 @@ class SparkQuery(Query):
 
     def _ets(self) -> Ets:
         return super()._ets() if self.pipeline is None else self.pipeline.enabling.ets
+
+    def _catching_up(self) -> str:
+        at = None if self.pipeline is None else caught_up(self.pipeline, self.name)
+        return "" if at is None or at.joined is not None else str(at)
 
     def _batch(self) -> BatchStatus | None:
         return None if self.pipeline is None else self.pipeline.last_batch

@@ -26,6 +26,8 @@ from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
+from penstock.spark.catching_up.slices import SliceSize
+from penstock.spark.changing import join
 from penstock.spark.control.attempts import Attempts
 from penstock.spark.control.batch_turns import PATIENCE, BatchTurns
 from penstock.spark.control.control_stream import is_read_first
@@ -69,6 +71,7 @@ class RunningPipeline:
         self.changed: Sequence[Mapping[str, Any]] = ()
         #: Of queries that came while it ran: from when on, and what they see.
         self.came: dict[str, str] = {}
+        self.from_start: set[str] = set()  # those of them that see everything
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
         streams = group.streams
@@ -76,7 +79,6 @@ class RunningPipeline:
         program = group.program(engine.catalog.streams, frames)
         streams = {stream.name: stream for stream in program.streams}
         frames |= {n: engine._frame_of(s) for n, s in streams.items() if n not in frames}
-        self._first_program = program
         self._is_native = program.options.lowering == NATIVE
         first_of = frozenset(streams.keys() - engine._streams_read())
         place = engine._planning.checkpoint_of(group)
@@ -97,6 +99,7 @@ class RunningPipeline:
                 group.keys,
                 accept_changes=accept_changes,
             )
+            self._first_program = program = self.checkpoint.going_on(program)
             self.batches = BatchTurns(self.checkpoint.finished)
             held.callback(self.checkpoint.release)
             self.delivery = BatchDelivery(engine, program, self.checkpoint, place, first_of)
@@ -116,7 +119,7 @@ class RunningPipeline:
             #: Leaves everything to others that it has held, and removes what was only its own.
             self._let_go = held.pop_all().close
         ets = engine.catalog.settings.ets
-        self.enabling = DriverEnabling(streams, program.queries, ets, program.merging)
+        self.enabling = DriverEnabling(streams, program.live.queries, ets, program.merging)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
@@ -154,10 +157,16 @@ class RunningPipeline:
             *hands,
             groups=groups,
             has_stores=has_stores,
+            join=lambda changes: join(self, changes),
         )
 
     def start(self, interval: str, *, to_end: bool = False) -> None:
         is_continued = not self.checkpoint.is_new
+        catch_up = self.pipeline.catch_up
+        if catch_up is not None:
+            catch_up.size = SliceSize(interval)
+        if self.program.catching_up:
+            self.pipeline.control.send({})  # which all groups get, with what they read again
         if not is_continued:
             self.delivery.begin_anew()
         for name in self.group.queries:

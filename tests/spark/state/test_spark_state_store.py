@@ -12,7 +12,7 @@ from penstock.errors import HostError
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.spark.alive_graphs import AliveGraphs
-from penstock.spark.group_host import GroupHost
+from penstock.spark.catching_up.group_hosts import GroupHosts
 from penstock.spark.in_memory.micro_batches import FakePipeline, MicroBatch, Worker
 from penstock.spark.in_memory.state_store import FakeStateStore
 from penstock.spark.state.segment_cache import SegmentCache
@@ -108,15 +108,15 @@ def test_rows_that_wait_for_another_stream_are_kept_once_and_restored() -> None:
 
 def test_punctuation_for_some_rows_that_waits_stays_for_some_rows() -> None:
     pipeline = pipeline_of(MERGED, Declared("a", 0), Declared("b", 0), groups=1, union="merge")
-    host, store = GroupHost(pipeline.exchange.program), FakeStateStore()
+    hosts, store = GroupHosts(pipeline.exchange.program), FakeStateStore()
     punctuation = Punctuation("ts", 5, (("k", ("x",)),))
-    host.graph.nodes["a"].output.append_as_is(punctuation)
-    SparkStateStore(store.map("state"), SegmentCache(None)).write(host, "token", None)
-    kept, again = SparkStateStore(store.map("state"), SegmentCache(None)), GroupHost(host.program)
+    hosts.live.graph.nodes["a"].output.append_as_is(punctuation)
+    SparkStateStore(store.map("state"), SegmentCache(None)).write(hosts, "token", None)
+    kept = SparkStateStore(store.map("state"), SegmentCache(None))
     directory = kept.read()
     assert directory is not None
-    kept.restore(again, directory)
-    assert again.graph.nodes["a"].output.items == [punctuation]
+    again = kept.restored(hosts.program, directory)
+    assert again.live.graph.nodes["a"].output.items == [punctuation]
 
 
 def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:
@@ -125,11 +125,10 @@ def test_a_fresh_graph_restored_is_the_graph_that_was_kept() -> None:
     kept = SparkStateStore(store.map("state"), SegmentCache(None))
     directory = kept.read()
     assert directory is not None
-    host = GroupHost(pipeline.exchange.program)
-    kept.restore(host, directory)
+    hosts = kept.restored(pipeline.exchange.program, directory)
     again = store.copy()
     SparkStateStore(again.map("state"), SegmentCache(None)).write(
-        host, directory["token"], directory
+        hosts, directory["token"], directory
     )
     assert json.loads(again.directory) == directory
     assert again.segments == store.segments
@@ -156,4 +155,4 @@ def test_a_segment_that_is_missing_is_damage_and_says_so() -> None:
     directory = kept.read()
     assert directory is not None
     with pytest.raises(HostError, match=f"damaged: .*{lost}"):
-        kept.restore(GroupHost(pipeline.exchange.program), directory)
+        kept.restored(pipeline.exchange.program, directory)

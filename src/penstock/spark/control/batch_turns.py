@@ -19,6 +19,11 @@ class BatchTurns:
         self._told = threading.Condition()
         self._delivering: int | None = None  # the thread that delivers one now
 
+    @property
+    def last_over(self) -> int:
+        """The last batch that is over, -1 if none is."""
+        return self._over
+
     @contextmanager
     def delivering(self) -> Iterator[None]:
         """This thread delivers a batch."""

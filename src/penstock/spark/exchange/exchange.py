@@ -47,15 +47,16 @@ import polars as pl
 import pyarrow as pa
 
 from penstock.kernel.conform import as_text
-from penstock.kernel.progress.late import is_ahead, is_placed
+from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
-from penstock.model.streams import Stream, TimestampKind
+from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
 from penstock.spark.exchange.folding import Folding, Partials
 from penstock.spark.exchange.hand_over import HandOver
 from penstock.spark.exchange.preaggregation import Preaggregation
+from penstock.spark.exchange.reached import Reached
 from penstock.spark.exchange.row_query import RowResults
 from penstock.spark.exchange.spreading import spread
 from penstock.spark.faults import reach
@@ -74,8 +75,6 @@ STREAM_PROGRESS, MALFORMED_ROWS, PUNCTUATION, NEWEST_OF = -1, -2, -3, -4
 FOLDED, STAGED_RESULTS, RESULTS, FIGURES, FOR_OTHERS = -5, -6, -7, -8, -9
 #: Spark handles many messages of a few megabytes better than one of hundreds.
 ROWS_PER_MESSAGE = 1 << 18
-#: The column of the foremost timestamps.
-FOREMOST = "foremost"
 
 SCHEMA = pa.schema(
     [
@@ -151,11 +150,7 @@ class Packer:
         hand_over = HandOver(told)
         results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
         folding = Folding(how, len(self.stream.exchanged))
-        on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
-        late, marker = self.stream.timing.rows_late, self.stream.timing.marker
-        further = [time.column for time in self.stream.further]
-        newest, foremost = BEGINNING, pl.Series(FOREMOST, [], pl.Int64)
-        newest_of = dict.fromkeys(further, BEGINNING)
+        marker, reached = self.stream.timing.marker, Reached(self.stream)
         count = seq = 0
         all_from = told.on_time_from.get(self.stream.name, END) if how.is_read else BEGINNING
         needed = how.needed(BEGINNING if results.passes_late else all_from, self.stream)
@@ -169,14 +164,7 @@ class Packer:
                 is_punctuation = rows.get_column(marker).fill_null(False)
                 yield from self._punctuation(task, rows.filter(is_punctuation))
                 rows = rows.filter(~is_punctuation)
-            # What lacks one of several times is not a row, and says nothing by the others.
-            dated = rows.filter(is_placed(rows, self.stream.times)) if further else rows
-            if on is not None:
-                newest = max(newest, _newest(dated.get_column(on)))
-            for column in further:
-                newest_of[column] = max(newest_of[column], _newest(dated.get_column(column)))
-            if on is not None and late is not None:
-                foremost = _foremost(foremost, dated.get_column(on), late + 1)
+            reached.take(rows)
             if not how.is_read:
                 continue
             if since < END and rows.height >= how.least:
@@ -208,10 +196,11 @@ class Packer:
         yield from self._shared_out(folding.rest(), task, hand_over.payload)
         reach("exchange.packed")
         if count:
+            foremost = reached.foremost
             payload = to_ipc(foremost.to_frame()) if foremost.len() else None
-            yield self._told(task, STREAM_PROGRESS, newest, count, payload)
-            for number, column in enumerate(further):
-                yield self._told(task, NEWEST_OF, newest_of[column], number)
+            yield self._told(task, STREAM_PROGRESS, reached.newest, count, payload)
+            for number, newest in enumerate(reached.newest_of.values()):
+                yield self._told(task, NEWEST_OF, newest, number)
         if count and not how.has_groups:
             figures = json.dumps(results.figures()).encode()
             yield self._told(task, FIGURES, BEGINNING, 0, figures)
@@ -332,21 +321,6 @@ def _unpacked(
     number: int, stream: Stream, keys: PartitionKeys, groups: Sequence[int], early: bytes
 ) -> Packer:
     return Packer(number, stream, keys, groups, unpacked_early(early))
-
-
-def _newest(times: pl.Series) -> int:
-    """The newest of the times; one beyond all bounds is no time, and says nothing."""
-    high = times.max()
-    if isinstance(high, int) and high >= END:
-        high = times.filter(times < END).max()
-    return high if isinstance(high, int) else BEGINNING
-
-
-def _foremost(before: pl.Series, times: pl.Series, number: int) -> pl.Series:
-    """The so many largest of all timestamps."""
-    times = times.drop_nulls().cast(pl.Int64)
-    found: pl.Series = pl.concat([before, times.filter(times < END).alias(FOREMOST)]).top_k(number)
-    return found
 
 
 def _message(

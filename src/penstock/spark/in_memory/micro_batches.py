@@ -78,7 +78,7 @@ class Exchange:
 
     def __post_init__(self) -> None:
         queries = for_streams if self.has_groups else row_queries
-        self.early = queries(self.program, self.keys)
+        self.early = queries(self.program.live, self.keys)
 
     def messages(self, batch: MicroBatch, told: Told) -> list[Message]:
         """Everything that the exchange hands over in one micro-batch."""
@@ -233,7 +233,7 @@ class FakePipeline:
         """What the driver knows: nothing yet of what a checkpoint holds that is continued."""
         if self.outputs:
             groups = [output.progress() for output in self.outputs[-1].values()]
-            return Told(on_time_in(groups), folds=folds_for(groups, self.exchange.program))
+            return Told(on_time_in(groups), folds=folds_for(groups, self.exchange.program.live))
         is_new = not any(store.maps.get("state") for store in self.stores.values())
         return Told(dict.fromkeys(self.exchange.early, BEGINNING) if is_new else {})
 

@@ -13,23 +13,16 @@ from typing import TYPE_CHECKING
 from penstock.catalog.catalog import QueryEntry
 from penstock.errors import NotExecutable
 from penstock.model.begin import Begin
-from penstock.optimizer.optimize import since_in_state, since_of
+from penstock.optimizer.optimize import since_in_state
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import since_of
 from penstock.plan.graph import streams_of
+from penstock.spark.catching_up.standing import why_not_again_there
 from penstock.spark.next_program import Coming
 
 if TYPE_CHECKING:
     from penstock.spark.query import SparkQuery
     from penstock.spark.running_pipeline import RunningPipeline
-
-
-#: It is not moved later. Its windows and the batches that its results are written under belong to
-#: one Spark query, whose files of a batch are others than those of the running pipeline's; to hand
-#: both over, two Spark queries would have to commit as one, or a kill in between loses or repeats.
-FROM_START = (
-    "it begins FROM START, and stays there when it has caught up: state and batches of a Spark "
-    "query cannot be handed to another in one step"
-)
 
 
 @dataclass(frozen=True)
@@ -48,19 +41,20 @@ def joining(
     replaced: SparkQuery | None = None,
 ) -> Joining:
     """Where a query runs that was declared; NotExecutable if it cannot begin as it says."""
-    if entry.begin is Begin.START:
-        return Joining(apart=FROM_START)
+    is_again = entry.begin is Begin.START
     own = None if replaced is None else replaced.pipeline
     streams = streams_of(entry.plan).keys()
     reading = [each for each in pipelines if each.group.keys.keys() & streams]
     reasons = []
     for each in sorted(reading, key=lambda each: each is not own):
         reason = each.why_apart(entry.plan, options)
+        if is_again and not reason and (reason := why_not_again_there(each, entry.plan, options)):
+            reason = f"it begins FROM START, and {reason}"
         if not reason:
             since = _since(entry, options, each, replaced if each is own else None)
-            return Joining(each, Coming(entry.plan, since, options))
+            return Joining(each, Coming(entry.plan, since, options, is_again))
         reasons.append(f"not beside {', '.join(each.group.queries)}: {reason}")
-    if reasons and entry.begin is not None:
+    if reasons and entry.begin in (Begin.NOW, Begin.STATE):
         raise NotExecutable(
             f"query `{entry.name}` cannot begin FROM {entry.begin.name}: {'; '.join(reasons)}",
             hint="without FROM it gets a pipeline of its own, which reads its streams from their "
@@ -74,8 +68,10 @@ def _since(
 ) -> int:
     """The change since which a query sees rows in a pipeline."""
     program = pipeline.program
+    if entry.begin is Begin.START:
+        return -pipeline.next_change  # others that come with it see what comes
     if entry.begin is Begin.STATE:
-        found = since_in_state(entry.plan, options, program.plans)
+        found = since_in_state(entry.plan, options, program.live.plans)
         return pipeline.next_change if found is None else found
     if entry.begin is None and replaced is not None:
         return since_of(program.plans[replaced.name])

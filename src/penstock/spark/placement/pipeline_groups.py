@@ -30,11 +30,10 @@ from penstock.optimizer.optimize import (
     go_on,
     optimize,
     since_in_state,
-    since_of,
     with_tables,
 )
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import PhysicalPlan, Program, digest_of
+from penstock.optimizer.physical import PhysicalPlan, Program, digest_of, since_of
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose

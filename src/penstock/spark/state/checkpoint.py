@@ -3,6 +3,7 @@
     lock                held by the driver that runs it
     programs/N.json     its id, and what it computes from some batch on: streams, the operators of
                         every query, and where its results go (`program_log.py`)
+    slices/N.json       what batch N reads again, while queries catch up (`catching_up/`)
     groups.json         the keys of the partition groups
     results/NAME        what was written there, file by file (`io/storage/manifest.py`)
     rows/N.json         what is known before batch N, in a pipeline without groups (`rows/host.py`)
@@ -241,6 +242,18 @@ class Checkpoint:
         """Have another program run from a batch on, which has not begun."""
         self.log.append(batch, self.id, self._describe(program), sinks)
 
+    def going_on(self, program: Program) -> Program:
+        """A program as it goes on with the next batch: queries that caught up still do.
+
+        What was noted for the batch behind that does not hold yet, if that batch is repeated.
+        """
+        next_ = self.finished + 1
+        entries = self.log.entries()
+        now = [entry for entry in entries if entry.batch <= next_][-1:]
+        counted = [*now, *(entry for entry in entries if entry.batch > next_)]
+        still = {change for each in counted for change in each.program.get("catching_up", ())}
+        return program.with_catching_up(still.union(program.catching_up))
+
     def _describe(self, program: Program) -> dict[str, Any]:
         return describe(program, self._form, self._keys)
 
@@ -306,6 +319,7 @@ def describe(
         "results": {name: encode(each) for name, each in program.on_results.items()},
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
+        **({"catching_up": list(program.catching_up)} if program.catching_up else {}),
     }
 
 

@@ -31,7 +31,8 @@ from penstock.spark.state.spark_files import log_offsets
 #: A line of a list: `path`, `timestamp`, `batchId`.
 Line = Mapping[str, Any]
 
-_COMPACT = ".compact"
+#: How the name of a list ends that has all lines before it.
+COMPACT = ".compact"
 #: Checksums of Hadoop's local files: one for so many bytes.
 _CHUNK = 512
 _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000}
@@ -65,13 +66,13 @@ def source_logs(spark: StoragePath, batch: int) -> list[SourceLog]:
     for source, offset in log_offsets(spark, batch).items():
         folder = spark / "sources" / str(source)
         numbers = [
-            int(file.name.removesuffix(_COMPACT))
+            int(file.name.removesuffix(COMPACT))
             for file in folder.iterdir()
-            if file.name.endswith(_COMPACT) and file.name.removesuffix(_COMPACT).isdecimal()
+            if file.name.endswith(COMPACT) and file.name.removesuffix(COMPACT).isdecimal()
         ]
         last = max((number for number in numbers if number <= offset), default=None)
         if last is not None:
-            name = f"{last}{_COMPACT}"
+            name = f"{last}{COMPACT}"
             version, *texts = (folder / name).read_bytes().decode().split("\n")
             lines = [json.loads(text) for text in texts if text]
             found.append(SourceLog(folder, name, version, lines))

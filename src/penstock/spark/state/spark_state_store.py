@@ -30,9 +30,10 @@ from penstock.errors import HostError
 from penstock.io.storage.sealed import OTHER_RELEASE
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import from_ipc, to_ipc
+from penstock.optimizer.physical import Program
 from penstock.runtime.snapshot import describe, restore
+from penstock.spark.catching_up.group_hosts import BEHIND, GroupHosts, together
 from penstock.spark.faults import reach, step
-from penstock.spark.group_host import GroupHost
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
@@ -61,17 +62,33 @@ class SparkStateStore:
             )
         return dict(found)
 
-    def restore(self, host: GroupHost, directory: dict[str, Any]) -> None:
-        """Put a directory's state into a host that has not run yet."""
-        restore(host.states(), host.graph, directory, self._segment)
-        if any(name not in directory["states"] for name, _ in host.states()):
-            host.repeat_bounds()
+    def restored(self, program: Program, directory: dict[str, Any]) -> GroupHosts:
+        """The graphs of a program with a directory's state."""
+        directory, have_joined = together(directory, program.catching_up)
+        hosts = GroupHosts(program, directory)
+        for change, host in hosts.hosts():
+            kept = directory.get(BEHIND, {}).get(change) if change else directory
+            if kept is None:
+                continue  # its queries have just come
+            restore(host.states(), host.graph, kept, self._segment)
+            if have_joined and not change:
+                host.take_in()
+            elif any(name not in kept["states"] for name, _ in host.states()):
+                host.repeat_bounds()
+        return hosts
 
-    def write(self, host: GroupHost, token: str, before: dict[str, Any] | None) -> None:
-        """Keep a host's state; what is kept already is not written again."""
-        directory, segments = describe(host.states(), host.graph)
-        directory |= {"format": FORMAT, "token": token}
-        directory |= {"changed": host.changed, "handed": host.handed}
+    def write(self, hosts: GroupHosts, token: str, before: dict[str, Any] | None) -> None:
+        """Keep a group's state; what is kept already is not written again."""
+        directory: dict[str, Any] = {"format": FORMAT, "token": token, BEHIND: {}}
+        segments: dict[int, Segment] = {}
+        for change, host in hosts.hosts():
+            found, more = describe(host.states(), host.graph)
+            found |= {"changed": host.changed, "handed": host.handed}
+            segments |= more
+            if change:
+                directory[BEHIND][change] = found
+            else:
+                directory |= found
         directory["segments"] = sorted(segments)
         known = set(before["segments"]) if before else set()
         for number in segments.keys() - known:
