@@ -24,9 +24,8 @@ from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
 from penstock.kernel.readable import readable as readable
 from penstock.kernel.readable import within_time
-from penstock.kernel.types import polars_type
+from penstock.kernel.types import is_shown_otherwise, polars_type, shown_type
 from penstock.model.schema import Column, Schema
-from penstock.model.types import Type
 
 SINK_FORMATS = ("parquet", "csv", "json")
 #: How hidden files begin that are to become part of one.
@@ -34,19 +33,19 @@ STAGED = ".part-staged-"
 
 _REMEDY = "free some space or name another directory"
 
-_SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
-
 
 def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Rows with ticks turned into datetimes and durations."""
     return rows.with_columns(
-        _value(column).cast(_SHOWN[column.type]) for column in schema if column.type in _SHOWN
+        _value(column).cast(shown_type(column.type))
+        for column in schema
+        if is_shown_otherwise(column.type)
     )
 
 
 def _value(column: Column) -> pl.Expr:
     ticks = pl.col(column.name)
-    return within_time(ticks).alias(column.name) if column.type is Type.TIMESTAMP else ticks
+    return within_time(ticks).alias(column.name) if column.type.is_time else ticks
 
 
 def no_rows(schema: Schema) -> pl.DataFrame:

@@ -37,7 +37,6 @@ from typing import Any
 from penstock.model.constants import TRUNC_UNITS
 from penstock.model.expressions import Call, Cast, Expression, Named, Ref, constant
 from penstock.model.folding import LIMITS, folded
-from penstock.model.functions import lookup
 from penstock.model.punctuation import columns_of, is_latest, latest_of
 from penstock.model.signatures import SignatureMatch
 from penstock.model.timestamps import (
@@ -56,7 +55,7 @@ _FURTHEST = 1 << 56
 #: Between these lie the values of columns that progress, moved or not.
 _TIMES = (2 * BEGINNING + (1 << 60), 2 * END - (1 << 60))
 #: Types of 64 bits, and what fits in these.
-_WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.INTERVAL})
+_WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INTERVAL})
 _WIDEST = (-(1 << 63), (1 << 63) - 1)
 
 Bounds = Mapping[str, int]
@@ -260,8 +259,7 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
         case Cast():
             return _brought(expression.input, expression.to, nullable)
         case Call():
-            match = lookup(expression.function).match(tuple(a.type for a in expression.args))
-            return _call(expression, match, nullable)
+            return _call(expression, expression.match, nullable)
     return None
 
 
@@ -335,7 +333,7 @@ def _rounded(quotient: Call, how: str, nullable: Iterable[str]) -> Monotone | No
 def _constant(expression: Expression, to: Type) -> int | None:
     """The value of a constant that is a number of ticks, days or units."""
     value = folded(expression)
-    if not isinstance(value, int) or not (to.is_integer or to in (Type.INTERVAL, Type.TIMESTAMP)):
+    if not isinstance(value, int) or not (to.is_integer or to.is_time or to is Type.INTERVAL):
         return None
     return value * DAY if expression.type is Type.DATE else value
 
@@ -346,9 +344,11 @@ def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monot
     if given is to:
         return found
     match given, to:
-        case Type.TIMESTAMP, Type.DATE:
+        case _ if given.is_time and to.is_time:
+            step = _SAME
+        case ((Type.TIMESTAMP | Type.TIMESTAMP_NTZ), Type.DATE):
             step = MonotoneStep("divide", DAY)
-        case Type.DATE, Type.TIMESTAMP:
+        case Type.DATE, (Type.TIMESTAMP | Type.TIMESTAMP_NTZ):
             step = MonotoneStep("times", DAY)
         case Type.TIMESTAMP, _ if to.is_integer:
             step = MonotoneStep("divide", SECOND)

@@ -17,11 +17,14 @@ from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from penstock.model.decimals import DECIMAL_FUNCTIONS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
 from penstock.model.functions import LONGEST_TEXT, lookup
 from penstock.model.timestamps import BEGINNING, DAY, END, MILLISECOND, SECOND, from_ticks, to_ticks
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, Type
+from penstock.oracle import decimals
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
+from penstock.oracle.nested import NESTED
 
 
 def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
@@ -50,9 +53,10 @@ def call(expression: Call, given: list[Any]) -> Any:
     """A function applied to values: widen the arguments, compute, fit the result to its type."""
     function = lookup(expression.function)
     types = tuple(arg.type for arg in expression.args)
-    match = function.match(types)
+    match = expression.match
     args = [widen(*each) for each in zip(given, types, match.parameters, strict=True)]
-    if function.name in TYPED:
+    is_exact = bool(args) and isinstance(match.parameters[0], DecimalType)
+    if function.name in TYPED and not (is_exact and function.name in DECIMAL_FUNCTIONS):
         if None in args and function.name != "concat_ws":
             return None
         return TYPED[function.name](args, match.parameters)
@@ -60,6 +64,10 @@ def call(expression: Call, given: list[Any]) -> Any:
         return LENIENT[function.name](*args)
     if None in args:
         return None
+    if function.name in NESTED:
+        return NESTED[function.name](*args)
+    if is_exact and function.name in DECIMAL_FUNCTIONS:
+        return decimals.compute(function.name, args, match.result)
     return fit(STRICT[function.name](*args), match.result)
 
 
@@ -69,8 +77,12 @@ def widen(value: Any, given: Type, wanted: Type) -> Any:
         return value
     if wanted in (Type.FLOAT, Type.DOUBLE):
         return float(value)
-    if given is Type.DATE and wanted is Type.TIMESTAMP:
+    if isinstance(wanted, DecimalType):
+        return decimals.to_type(value, wanted)
+    if given is Type.DATE and wanted.is_time:
         return value * DAY
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return [widen(part, given.element, wanted.element) for part in value]
     return value
 
 

@@ -11,12 +11,13 @@ import polars as pl
 
 from penstock.errors import PenstockBug
 from penstock.kernel.expressions.calendar import days_to_ticks, ticks_to_days
+from penstock.kernel.expressions.decimal_casts import from_decimal, to_decimal
 from penstock.kernel.expressions.elementwise import quotient
 from penstock.kernel.expressions.printing import to_text
 from penstock.kernel.expressions.reading import from_text
 from penstock.kernel.types import polars_type
 from penstock.model.timestamps import SECOND
-from penstock.model.types import Type, castable
+from penstock.model.types import ArrayType, DecimalType, Type, castable
 
 
 def cast(value: pl.Expr, given: Type, to: Type) -> pl.Expr:
@@ -27,13 +28,21 @@ def cast(value: pl.Expr, given: Type, to: Type) -> pl.Expr:
         raise PenstockBug(f"a cast from {given} to {to} was not refused")
     if given is Type.NULL:
         return value.cast(polars_type(to))
+    if isinstance(to, DecimalType):
+        return to_decimal(value, given, to)
+    if isinstance(given, DecimalType):
+        return from_decimal(value, given, to)
+    if isinstance(to, ArrayType) and isinstance(given, ArrayType):
+        return value.list.eval(cast(pl.element(), given.element, to.element))
     if to is Type.STRING:
         return to_text(value, given)
     if given is Type.STRING:
         return from_text(value, to)
-    if to is Type.TIMESTAMP:
+    if to.is_time and given.is_time:
+        return value
+    if to.is_time:
         return days_to_ticks(value) if given is Type.DATE else _seconds_to_ticks(value, given)
-    if given is Type.TIMESTAMP:
+    if given.is_time:
         return ticks_to_days(value) if to is Type.DATE else _ticks_to_seconds(value, to)
     return _number(value, given, to)
 

@@ -126,7 +126,7 @@ class WindowAggregate(Node):
     @cached_property
     def schema(self) -> Schema:
         on = self.input.schema[self.window.on].type
-        bound_type = Type.TIMESTAMP if on is Type.TIMESTAMP else Type.BIGINT
+        bound_type = on if on.is_time else Type.BIGINT
         return Schema.of(
             (
                 *(self.input.schema[name] for name in self.groups),

@@ -181,7 +181,7 @@ class ExpressionParser(SparkParser):
         return interval
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        """Arrays and structs are no types of ours; window clauses are read one class further up."""
+        """Elements and window clauses are read one class further up; this is neither."""
         if self._match_set((TokenType.L_BRACKET, TokenType.L_BRACE), advance=False):
             self.refuse(f"unexpected `{self._curr.text}`", hint=WINDOW_PLACES)
         return this

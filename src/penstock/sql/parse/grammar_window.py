@@ -21,7 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.schema import suggest
 from penstock.sql.parse import units
-from penstock.sql.parse.grammar_expression import ExpressionParser
+from penstock.sql.parse.grammar_expression import WINDOW_PLACES, ExpressionParser
 from penstock.sql.parse.positions import cover, located, span_of
 from penstock.sql.parse.syntax import (
     AnyLength,
@@ -45,41 +45,26 @@ class WindowParser(ExpressionParser):
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         this = super()._parse_window(this, alias)
-        if this is not None and self._match(TokenType.L_BRACKET, advance=False):
-            if self._at_index():
-                self._refuse_index(this)
+        if this is not None and self._at_clause():
             return self._windowed(this)
         return this
 
-    def _refuse_index(self, this: exp.Expr) -> NoReturn:
-        """A number in brackets would be an element of an array, which there are none of."""
-        place = self._next
-        hint = (
-            "a window in brackets begins with RANGE; for strings there is substring(text, "
-            "position, count)"
-        )
-        is_split = isinstance(this, exp.Anonymous) and this.name.lower() == "split"
-        if is_split and len(this.expressions) > 1 and place.text.isdigit():
-            spans = [span_of(part) for part in this.expressions]
-            text, separator = (self.sql[s.start : s.end] for s in spans[:2] if s is not None)
-            # Spark's split takes a pattern, in which a dot must be escaped.
-            separator = separator.replace("\\", "").replace("[.]", ".")
-            hint = f"write split_part({text}, {separator}, {int(place.text) + 1}), from 1 on"
-        self.refuse("there are no arrays, so elements cannot be accessed", place, hint=hint)
-
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        if this is not None and self._at_clause():
-            return self._windowed(this)
-        if this is not None and self._at_index():
-            self._refuse_index(this)
+        """A window clause, or the place of an element: `a[0]`, `m['k']`."""
+        while this is not None and self._match(TokenType.L_BRACKET, advance=False):
+            this = self._windowed(this) if self._at_clause() else self._element(this)
         return super()._parse_bracket(this)
 
-    def _at_index(self) -> bool:
-        """Whether the current bracket holds a number or a key."""
-        return self._curr.token_type == TokenType.L_BRACKET and self._next.token_type in (
-            TokenType.NUMBER,
-            TokenType.STRING,
-        )
+    def _element(self, this: exp.Expr) -> exp.Expr:
+        start = self._curr
+        self._advance()
+        place = self._parse_bitwise()
+        if place is None or not self._match(TokenType.R_BRACKET):
+            self.refuse(f"unexpected {self.found()}", hint=WINDOW_PLACES)
+        node = exp.Bracket(this=this, expressions=[place])
+        span = self.span_since(start)
+        cover(node, (span_of(this) or span).to(span))
+        return node
 
     def _windowed(self, this: exp.Expr) -> exp.Expr:
         if isinstance(this, Windowed):
