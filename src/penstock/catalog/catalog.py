@@ -153,6 +153,10 @@ class Catalog:
         return [entry.name for entry in self._entries.values()]
 
     @property
+    def time_zone(self) -> str:
+        return self.settings.time_zone
+
+    @property
     def parameters(self) -> Mapping[str, ParameterValue]:
         return self.settings.parameters
 

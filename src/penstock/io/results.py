@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import polars as pl
 
+from penstock.errors import NotExecutable
 from penstock.io.joined_parquet import join_parquet
 from penstock.io.storage.sealed import or_removed, whole
 from penstock.io.storage.storage_path import StoragePath
@@ -46,6 +47,17 @@ def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def _value(column: Column) -> pl.Expr:
     ticks = pl.col(column.name)
     return within_time(ticks).alias(column.name) if column.type.is_time else ticks
+
+
+def check_format(format: str, schema: Schema) -> None:
+    """Refuse columns that a file of the format has no place for."""
+    nested = [column for column in schema if column.type.is_nested]
+    if format == "csv" and nested:
+        raise NotExecutable(
+            f"INTO csv has no place for `{nested[0].name}`, which is {nested[0].type}",
+            hint="write INTO parquet or json; or select its parts, such as "
+            f"{nested[0].name}.field or {nested[0].name}[0]",
+        )
 
 
 def no_rows(schema: Schema) -> pl.DataFrame:

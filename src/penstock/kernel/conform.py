@@ -35,6 +35,17 @@ from penstock.model.types import DecimalType, Type, castable
 Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
 
 
+class WrittenFloat(float):
+    """A floating-point number that knows the text it was read from, where decimals are wanted."""
+
+    text: str
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
 @dataclass(frozen=True)
 class Conformed:
     """Rows with a block's types, and rejected ones, if any, as text with the reason."""
@@ -166,6 +177,8 @@ def conform_values(values: pl.Series | Sequence[Any], type_: Type) -> pl.Series:
         return conform_column(values, type_)
     if type_.is_nested:
         return conform_nested(values, type_, conform_values)
+    if isinstance(type_, DecimalType):
+        values = [each.text if isinstance(each, WrittenFloat) else each for each in values]
     conformed: list[Any] = [None] * len(values)
     alike: dict[type, list[int]] = {}
     for place, value in enumerate(values):
@@ -193,6 +206,8 @@ def conform_values(values: pl.Series | Sequence[Any], type_: Type) -> pl.Series:
 def _series(values: list[Any]) -> pl.Series:
     if isinstance(values[0], datetime):
         return pl.Series([to_ticks(value) for value in values], dtype=pl.Datetime("us"))
+    if isinstance(values[0], WrittenFloat):
+        return pl.Series([float(value) for value in values])
     if isinstance(values[0], np.generic):
         return pl.Series([value.item() for value in values])
     return pl.Series(values)

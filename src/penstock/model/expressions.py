@@ -32,6 +32,7 @@ from penstock.model.types import (
     common_type,
     quoted,
 )
+from penstock.model.zones import UTC
 
 
 @dataclass(frozen=True)
@@ -214,10 +215,14 @@ def _nested(expression: Expression) -> str:
 
 @dataclass(frozen=True)
 class Cast(Expression):
-    """The value as another type; NULL where it cannot be read as one."""
+    """The value as another type; NULL where it cannot be read as one.
+
+    `zone` is where clocks show what becomes, or was, a point in time.
+    """
 
     input: Expression
     to: Type
+    zone: str = UTC
 
     def __post_init__(self) -> None:
         if not castable(self.input.type, self.to):
@@ -235,7 +240,8 @@ class Cast(Expression):
         return (self.input,)
 
     def __str__(self) -> str:
-        return f"CAST({self.input} AS {self.to})"
+        where = "" if self.zone == UTC else f" AT TIME ZONE '{self.zone}'"
+        return f"CAST({self.input} AS {self.to}{where})"
 
 
 def _other_than_cast(given: Type) -> str:

@@ -138,8 +138,10 @@ weekday            TIMESTAMP -> INT                the day of the week: Monday i
 hour               TIMESTAMP -> INT                the hour, 0 to 23
 minute             TIMESTAMP -> INT                the minute, 0 to 59
 second             TIMESTAMP -> INT                the second, 0 to 59
-date_trunc         STRING, TIMESTAMP -> TIMESTAMP  cut down to a unit: year, quarter, month, week
-                                                   (from Monday), day, hour, … microsecond
+date_trunc         STRING, TIMESTAMP[, STRING] -> TIMESTAMP  cut down to a unit: year, quarter,
+                                                   month, week (from Monday), day, hour, …
+                                                   microsecond, in the session's time zone, or in
+                                                   that of the third
 unix_seconds       TIMESTAMP -> BIGINT             whole seconds since 1970
 unix_millis        TIMESTAMP -> BIGINT             whole milliseconds since 1970
 unix_micros        TIMESTAMP -> BIGINT             microseconds since 1970
@@ -159,7 +161,7 @@ _CONSTANTS = {
     "like": {1, 2},
     "ilike": {1, 2},
     "rlike": {1},
-    "date_trunc": {0},
+    "date_trunc": {0, 2},
     "get_field": {1},
 }
 

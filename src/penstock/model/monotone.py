@@ -49,6 +49,7 @@ from penstock.model.timestamps import (
     truncated,
 )
 from penstock.model.types import Type
+from penstock.model.zones import UTC, truncated_in, zone_named
 
 #: What times are moved by at the most, so that many such steps behind each other fit in 64 bits.
 _FURTHEST = 1 << 56
@@ -124,7 +125,10 @@ _STEPS: dict[str, Callable[[int, Any], int]] = {
     "ceil": lambda value, by: math.ceil(value / by),
     "divide": operator.floordiv,
     "div": lambda value, by: value // by if value >= 0 else -(-value // by),  # towards zero
-    "truncate": lambda value, unit: truncated(unit, value),  # to the beginning of a unit of time
+    # To the beginning of a unit of time, in UTC or in a zone.
+    "truncate": lambda value, by: (
+        truncated(by, value) if isinstance(by, str) else truncated_in(by[0], by[1], value)
+    ),
 }
 
 
@@ -256,6 +260,8 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
         case Ref() if expression.type.can_progress or expression.type is Type.DATE:
             limits = LIMITS.get(expression.type, _TIMES)
             return Passed(limits, expression.name in nullable, expression.name)
+        case Cast() if expression.zone != UTC:
+            return None  # clocks are put back now and then
         case Cast():
             return _brought(expression.input, expression.to, nullable)
         case Call():
@@ -284,8 +290,11 @@ def _call(call: Call, match: SignatureMatch, nullable: Iterable[str]) -> Monoton
     if name in ("greatest", "least"):
         return _extreme_of(call, match, nullable)
     if name == "date_trunc":
-        unit = constant(args[0], name)
-        step = None if unit is None else MonotoneStep("truncate", TRUNC_UNITS[unit.lower()])
+        unit, zone = constant(args[0], name), constant(args[2], name) if len(args) > 2 else UTC
+        if unit is None or zone is None:
+            return None
+        whole = TRUNC_UNITS[unit.lower()]
+        step = MonotoneStep("truncate", whole if zone == UTC else (whole, zone_named(zone)))
         return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
     if name in ("floor", "ceil") and isinstance(args[0], Call) and args[0].function == "/":
         return _rounded(args[0], name, nullable)

@@ -25,15 +25,24 @@ from penstock.model.timestamps import (
 )
 from penstock.model.types import ArrayType, DecimalType, Type
 from penstock.oracle import decimals
+from penstock.oracle.zones import clock_in, instant_in
 
 BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
 FIRST_DAY = date(1970, 1, 1)
+#: What is read off a clock.
+BY_CLOCK = (Type.TIMESTAMP_NTZ, Type.DATE, Type.STRING)
 
 
-def cast(value: Any, given: Type, to: Type) -> Any:
-    """The value as another type, NULL where it cannot be read as one."""
+def cast(value: Any, given: Type, to: Type, zone: str = "UTC") -> Any:
+    """The value as another type, NULL where it cannot be read as one; in a zone's time."""
     if value is None or given is to:
         return value
+    if zone != "UTC" and given is Type.TIMESTAMP and to in BY_CLOCK:
+        return cast(clock_in(value, zone), Type.TIMESTAMP_NTZ, to)
+    if zone != "UTC" and to is Type.TIMESTAMP and given in BY_CLOCK:
+        found = cast(value, given, Type.TIMESTAMP_NTZ)
+        says_zone = given is Type.STRING and re.search(r"[ T].*(Z|UTC|[+-][0-9:]+)$", value.strip())
+        return found if found is None or says_zone else instant_in(found, zone)
     if isinstance(given, ArrayType) and isinstance(to, ArrayType):
         return [cast(part, given.element, to.element) for part in value]
     if to is Type.STRING:

@@ -25,6 +25,7 @@ from penstock.model.types import ArrayType, DecimalType, Type
 from penstock.oracle import decimals
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
 from penstock.oracle.nested import NESTED
+from penstock.oracle.zones import clock_in, instant_in
 
 
 def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
@@ -43,7 +44,8 @@ def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
             otherwise = expression.otherwise
             return widen(value_of(otherwise, row), otherwise.type, expression.type)
         case Cast():
-            return cast(value_of(expression.input, row), expression.input.type, expression.to)
+            given = value_of(expression.input, row)
+            return cast(given, expression.input.type, expression.to, expression.zone)
         case Call():
             return call(expression, [value_of(arg, row) for arg in expression.args])
     raise AssertionError(f"no such expression: {expression!r}")
@@ -297,8 +299,14 @@ def field(read: Callable[[datetime], int]) -> Callable[[int], int]:
     return lambda ticks: read(from_ticks(ticks))
 
 
-def date_trunc(unit: str, ticks: int) -> int | None:
+def date_trunc(unit: str, ticks: int, zone: str = "UTC") -> int | None:
     unit = unit.lower()
+    if zone != "UTC":
+        local = clock_in(ticks, zone)
+        begin = date_trunc(unit, local)
+        if begin is None or unit in ("hour", "minute", "second", "millisecond", "microsecond"):
+            return None if begin is None else ticks - (local - begin)
+        return instant_in(begin, zone)
     steps = {"microsecond": 1, "millisecond": MILLISECOND, "second": SECOND, "day": DAY}
     steps |= {"minute": 60 * SECOND, "hour": 3600 * SECOND}
     if unit in steps:

@@ -75,7 +75,7 @@ def _fold(compiled: pl.Expr, of: Type) -> pl.Expr:
 
 def _cast(expression: Cast) -> pl.Expr:
     given = expression.input
-    form = partial(cast, given=given.type, to=expression.to)
+    form = partial(cast, given=given.type, to=expression.to, zone=expression.zone)
     computed = [not isinstance(given, Ref)]
     return apply(form, [compile_expression(given)], computed, polars_type(expression.to))
 

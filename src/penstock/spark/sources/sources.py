@@ -160,4 +160,8 @@ def _batch_time() -> Column:
 def in_ticks(column: Declared) -> Column:
     """A column as it crosses to Python."""
     value = F.col(f"`{column.name}`")
-    return (F.unix_micros(value) if column.type is Type.TIMESTAMP else value).alias(column.name)
+    if column.type is Type.TIMESTAMP_NTZ:
+        # What a clock shows, counted as if it stood in UTC, whatever the session's zone is.
+        value = F.convert_timezone(F.lit("UTC"), F.current_timezone(), value).cast("timestamp")
+    is_time = column.type.is_time
+    return (F.unix_micros(value) if is_time else value).alias(column.name)

@@ -30,6 +30,10 @@ class Names(Protocol):
     def parameters(self) -> Mapping[str, ParameterValue]:
         """What DECLARE has given a name, in lower case."""
 
+    @property
+    def time_zone(self) -> str:
+        """Where clocks show what calendar functions say."""
+
 
 @dataclass(frozen=True)
 class Context:

@@ -18,6 +18,7 @@ from penstock.model.expressions import Call, Case, Cast, Expression, Literal
 from penstock.model.types import DecimalType, StructType, Type
 from penstock.sql.bind import literal as bind_literal
 from penstock.sql.bind.context import Context
+from penstock.sql.bind.localize import localized
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.types import NAMED, bind_type
 from penstock.sql.parse.positions import cover, span_of
@@ -83,7 +84,7 @@ class ExpressionBinder:
             handler = _HANDLERS.get(type(node))
             if handler is None:
                 self._refuse(node)
-            return handler(self, node)
+            return localized(handler(self, node), self.context.names.time_zone)
 
     def _named(self, node: exp.Column) -> Expression:
         """A column, or a field of one."""
@@ -271,7 +272,7 @@ class ExpressionBinder:
         self.context.only(node, "this", "to")
         to = bind_type(node.args["to"], node.args["to"].sql("spark").upper())
         if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
-            return bind_literal.typed(node.this.this, to)
+            return bind_literal.typed(node.this.this, to, self.context.names.time_zone)
         if self.context.written(node).upper().endswith("BD"):
             exact = bind_literal.decimal(str(node.this.this))
             if exact is not None:

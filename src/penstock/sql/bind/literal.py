@@ -12,6 +12,7 @@ from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch
 from penstock.model.expressions import Literal
 from penstock.model.timestamps import from_ticks, to_ticks
 from penstock.model.types import MOST_DIGITS, DecimalType, Type
+from penstock.model.zones import UTC, time_of_clock
 from penstock.sql.parse import units
 
 _INTEGER = re.compile(r"\d{1,30}")
@@ -71,7 +72,7 @@ def check_range(literal: Literal) -> Literal:
     return literal
 
 
-def typed(text: str, of: Type) -> Literal:
+def typed(text: str, of: Type, zone: str = UTC) -> Literal:
     """`TIMESTAMP '2024-05-01 10:00:00'` and `DATE '2024-05-01'`.
 
     >>> typed("1970-01-01 00:00:01.5", Type.TIMESTAMP).value, typed("1970-01-02", Type.DATE).value
@@ -87,7 +88,11 @@ def typed(text: str, of: Type) -> Literal:
         example = "2024-05-01 10:00:00" if of.is_time else "2024-05-01"
         raise TypeMismatch(f"'{text}' is not a valid {of}", hint=f"write {of} '{example}'")
     if of.is_time:
-        return Literal(to_ticks(moment), of)
+        ticks = to_ticks(moment)
+        has_zone = _MOMENT.fullmatch(text.strip())
+        if of is Type.TIMESTAMP and has_zone is not None and has_zone[4] is None:
+            ticks = time_of_clock(ticks, zone)
+        return Literal(ticks, of)
     return Literal((moment.date() - date(1970, 1, 1)).days, of)
 
 

@@ -7,13 +7,16 @@
     DROP            Drop                DESCRIBE         DescribeStatement
     ALTER QUERY     AlterQuery          SELECT …         BareSelect
 
+CREATE STREAM without columns is an InferStream, until somebody has looked at the files.
+
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
 from, so that errors can show the place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from sqlglot import exp
@@ -21,7 +24,8 @@ from sqlglot import exp
 from penstock.catalog.settings import Value
 from penstock.errors import Position
 from penstock.model.begin import Begin
-from penstock.model.streams import Place, Stream
+from penstock.model.schema import Column
+from penstock.model.streams import Origin, Place, Stream
 from penstock.model.tables import StaticTable
 from penstock.sql.parse.syntax import EmitClause, Span
 
@@ -56,6 +60,15 @@ class Statement:
     def sql(self) -> str:
         """The statement as it was written."""
         return self.position.text[self.position.start : self.position.end]
+
+
+@dataclass(frozen=True)
+class InferStream(Statement):
+    """Declare a stream whose columns are those of its files; `declare` makes it of them."""
+
+    name: str
+    origin: Origin
+    declare: Callable[[tuple[Column, ...]], CreateStream] = field(compare=False)
 
 
 @dataclass(frozen=True)
