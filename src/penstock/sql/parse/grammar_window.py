@@ -76,7 +76,9 @@ class WindowParser(ExpressionParser):
 
     def _at_clause(self) -> bool:
         """Whether the current bracket begins a window clause."""
-        return self._curr.token_type == TokenType.L_BRACKET and self._next.text.upper() in KEYWORDS
+        return self._curr.token_type == TokenType.L_BRACKET and (
+            self._next.text.upper() in KEYWORDS or self._next.token_type == TokenType.R_BRACKET
+        )
 
     def window_clause(self) -> WindowClause:
         """The clause whose `[` is the current token."""
