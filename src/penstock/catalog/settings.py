@@ -147,7 +147,7 @@ class Settings(Options):
         "where clocks show what calendar functions, dates and text say of a TIMESTAMP; also "
         "written SET TIME ZONE 'Europe/Zurich'",
         UTC,
-        "'Europe/Zurich'",
+        "Europe/Zurich",
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
