@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import constants_ast
 from hypothesis.internal.conjecture import providers
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.servers import Server, postgres_server, redis_server
-
-ROOT = Path(__file__).parents[1]
+from tests.spark_first import SparkFirst, has_session
 
 USUAL: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fixed", derandomize=True, **USUAL)
@@ -44,29 +40,28 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return None if seed is None else f"cases at random: repeat with --hypothesis-seed={seed}"
 
 
-class OneSparkSession(LoadScopeScheduling):  # type: ignore[misc]
-    """Shares tests out to processes one by one, those with a Spark session first, as one piece."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return "spark" if has_session(nodeid.partition("::")[0]) else nodeid
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    return OneSparkSession(config, log) if config.getoption("dist") == "loadscope" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkFirst | None:
+    return SparkFirst(config, log) if config.getoption("dist") == "loadscope" else None
 
 
-@cache
-def has_session(file: str) -> bool:
-    """Whether tests of a file run on a Spark session; all the scheduler has of them is names."""
-    return "spark: SparkSession" in (ROOT / file).read_text()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """A thousand modules are read and nothing of them goes: nobody need look for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             file = item.nodeid.partition("::")[0]
             assert has_session(file), f"{file}: write the fixture as `spark: SparkSession`"
+    if hasattr(config, "workerinput"):  # one of several processes
+        items.sort(key=lambda item: not has_session(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,7 @@ from penstock.errors import (
     SyntaxFault,
     TypeMismatch,
     UnknownName,
+    UserCodeError,
 )
 from penstock.version import __version__
 
@@ -64,6 +65,7 @@ __all__ = [
     "SyntaxFault",
     "TypeMismatch",
     "UnknownName",
+    "UserCodeError",
     "__version__",
 ]
 

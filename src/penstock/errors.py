@@ -16,6 +16,7 @@
     │   ├── LateRow             a row below the bound, where SET late = fail
     │   ├── MalformedRow        rows that do not conform to the stream's columns
     │   └── BadPunctuation      a bound that falls
+    ├── UserCodeError       a function of the user failed; its error is attached
     ├── HostError           the machine failed: a file, a process; the cause is attached
     └── PenstockBug         an invariant is broken: please report
 
@@ -201,6 +202,10 @@ class MalformedRow(StreamError):
 
 class BadPunctuation(StreamError):
     """A bound that falls."""
+
+
+class UserCodeError(PenstockError):
+    """A function that the user has defined failed, or gave what it may not."""
 
 
 class HostError(PenstockError):

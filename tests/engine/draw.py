@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -70,6 +71,17 @@ def check_seeds(count: int, check: Callable[[Draw], None]) -> None:
         except Exception as error:
             name = getattr(check, "__name__", str(check))
             raise AssertionError(f"{name}(Seeded({seed})) fails") from error
+
+
+def seeds(count: int, slow: int) -> list[Any]:
+    """Values for `parametrize`: so many seeds, and under `--slow` more of them."""
+    others = (pytest.param(seed, marks=pytest.mark.slow) for seed in range(count, slow))
+    return [*range(count), *others]
+
+
+def many_seeds(count: int, slow: int) -> pytest.MarkDecorator:
+    """For a test that takes `count` and checks so many seeds; under `--slow` more, in another."""
+    return pytest.mark.parametrize("count", [count, pytest.param(slow, marks=pytest.mark.slow)])
 
 
 def examples(count: int) -> settings:

@@ -13,7 +13,7 @@ import pytest
 from penstock.errors import CannotWindow
 from penstock.local.engine import LocalEngine
 from penstock.local.query import LocalQuery
-from tests.engine.draw import Draw, check_seeds
+from tests.engine.draw import Draw, check_seeds, many_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, started
 
@@ -42,8 +42,9 @@ def extremes_of_a_join_progress(draw: Draw) -> None:
     assert [rows for *_, rows, _ in engine.state() if rows] == []
 
 
-def test_extremes_of_a_join_progress() -> None:
-    check_seeds(150, extremes_of_a_join_progress)
+@many_seeds(60, slow=150)
+def test_extremes_of_a_join_progress(count: int) -> None:
+    check_seeds(count, extremes_of_a_join_progress)
 
 
 def joined(extreme: str, kind: str = "JOIN") -> tuple[LocalEngine, LocalQuery]:

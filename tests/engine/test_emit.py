@@ -11,7 +11,7 @@ from penstock.errors import PenstockError
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
-from tests.engine.draw import Draw, check_seeds
+from tests.engine.draw import Draw, check_seeds, many_seeds
 from tests.engine.random_streams import UNITS, arrivals, declarations, pushed
 from tests.engine.running import feed, how, rows_of, started
 
@@ -104,8 +104,9 @@ def the_newest_rows_are_the_answer(draw: Draw) -> None:
     assert same_rows(list(newest.values()), expected), (text, emit, rows, expected)
 
 
-def test_the_newest_rows_are_the_answer() -> None:
-    check_seeds(40, the_newest_rows_are_the_answer)
+@many_seeds(25, slow=60)
+def test_the_newest_rows_are_the_answer(count: int) -> None:
+    check_seeds(count, the_newest_rows_are_the_answer)
 
 
 REFUSED = {

@@ -15,6 +15,7 @@ from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.oracle.lateness import StreamStep, Verdict, judge, taken_in
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import assign_pipelines
+from tests.engine.draw import seeds
 
 Row = dict[str, Any]
 
@@ -65,7 +66,7 @@ def drawn(seed: int) -> tuple[LocalEngine, Any, list[list[Row]], str]:
     return engine, engine.sql(text), blocks, text
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", seeds(60, slow=120))
 def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     for block in blocks:
@@ -83,7 +84,7 @@ def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: 
     assert counts.malformed == verdicts.count(Verdict.TIMELESS)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(30, slow=60))
 def test_groups_take_in_what_keeps_above_all_bounds_and_answer_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     [share] = assign_pipelines({"q": query.plan})

@@ -48,6 +48,13 @@ QUERIES = {
         "[RANGE 6 SECONDS]",
         True,
     ),
+    # When a match is decided at the latest.
+    "matches": (
+        "SELECT k, n, window_end FROM busy UNION silent MATCH_RECOGNIZE (PARTITION BY k "
+        "ORDER BY ts MEASURES count(*) AS n, FIRST(ts) + INTERVAL 4 SECONDS AS window_end "
+        "PATTERN (A B+) WITHIN 4 SECONDS)",
+        True,
+    ),
     "in the data": (
         "SELECT k, count(*) AS n FROM (SELECT k, ts FROM marked UNION ALL SELECT k, ts FROM busy) "
         "[RANGE 5 SECONDS] GROUP BY k",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.local.engine import LocalEngine
-from penstock.model.timestamps import BEGINNING, SECOND
-from penstock.optimizer.closing import closing_bounds
+from penstock.model.timestamps import BEGINNING, END, SECOND
+from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
 from penstock.optimizer.options import Options
 
 STREAMS = """
@@ -25,6 +25,10 @@ def closed(*texts: str, newest: tuple[int, int] = (25, 10), union: str = "meld")
     return {name: bound for (name, _), bound in found.items()}
 
 
+MATCHES = (
+    "SELECT * FROM a MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN {} "
+    "DEFINE B AS k > 0)"
+)
 TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
 
 
@@ -39,6 +43,13 @@ TUMBLING = "SELECT count(*) AS n FROM a [RANGE 10, SLIDE 10, WA ts]"
         ("SELECT k, count(*) AS n FROM SESSION(TABLE a, DESCRIPTOR(ts), 4) GROUP BY k, "
          "window_start, window_end", {"a": 30}),
         ("SELECT k, ts FROM a ORDER BY ts", {"a": 26}),
+        # A match of so many rows is decided with its last; others may become longer.
+        (MATCHES.format("(A B)"), {"a": 26}),
+        (MATCHES.format("(A B) WITHIN 7"), {"a": 26}),
+        (MATCHES.format("(A B+) WITHIN 7"), {"a": 33}),
+        (MATCHES.format("(A B+)"), {"a": END}),
+        (f"SELECT count(*) [RANGE 10, WA t] AS n FROM ({MATCHES.format('(A B) WITHIN 7')})",
+         {"a": 37}),
         # Of a union all inputs must have come as far.
         ("SELECT count(*) AS n FROM a UNION b [RANGE 10, SLIDE 10, WA ts]", {"a": 30, "b": 30}),
         # Pairs leave at once; who has none waits for the last that could be a partner.
@@ -82,3 +93,15 @@ def test_each_of_several_times_of_a_stream_is_closed_by_itself() -> None:
     standing = {("a", "ts"): 24 * SECOND, ("a", "seq"): 7}
     assert closing_bounds([by_time], newest, standing, Options()) == {("a", "ts"): 30 * SECOND}
     assert closing_bounds([by_number], newest, standing, Options()) == {("a", "seq"): 10}
+
+
+def test_patterns_in_the_order_of_arrival_end_with_their_stream() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    query = engine.sql(
+        "SELECT * FROM a MATCH_RECOGNIZE (ORDER BY row_num MEASURES count(*) AS n PATTERN (A+ B) "
+        "WITHIN 10 ROWS DEFINE B AS k > 0)"
+    )
+    assert streams_with_row_windows([query.plan]) == {"a"}
+    other = engine.sql(MATCHES.format("(A B)")).plan
+    assert streams_with_row_windows([other]) == set()

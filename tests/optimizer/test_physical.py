@@ -23,6 +23,7 @@ from penstock.optimizer.physical import Program, from_json, to_json
 from penstock.plan.nodes import Node, Source
 from tests.engine.draw import Seeded
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three
+from tests.engine.random_matches import match_queries
 from tests.engine.random_queries import queries
 from tests.engine.random_streams import UNITS, declarations
 from tests.engine.random_tables import TABLE_COLUMNS, table_joins
@@ -67,6 +68,19 @@ def test_random_plans_go_to_json_and_back(seed: int) -> None:
     assert_written_and_read(program)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_plans_of_patterns_go_to_json_and_back(seed: int) -> None:
+    draw = Seeded(seed)
+    declared = declarations(draw)
+    engine = started(declared)
+    try:
+        engine.sql(match_queries(draw, UNITS[declared[0].time]))
+    except NotExecutable:
+        return
+    [program] = engine._programs.values()
+    assert_written_and_read(program)
+
+
 def test_a_set_of_anything_is_written_in_one_way() -> None:
     columns = [Column("a", Type.INT), Column("b", Type.STRING)]
     for members in ([Type.INT, Type.STRING, Type.DATE], columns, [1, "x", None, 2.5]):
@@ -99,6 +113,21 @@ def prints(*texts: str, running: Program | None = None) -> dict[str, str]:
     together = {f"{text}": plan(text) for text in texts}
     plans = optimize(together, running=None if running is None else running.plans).plans
     return {name: each.fingerprint for name, each in plans.items()}
+
+
+def test_matches_that_are_asked_for_alike_are_found_once() -> None:
+    clause = (
+        "a MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {} AS t PATTERN (A B+) "
+        "DEFINE B AS v > PREV(v))"
+    )
+    texts = [
+        f"SELECT * FROM {clause.format('LAST(ts)')}",
+        f"SELECT t FROM {clause.format('LAST(ts)')} AS m WHERE k = 'x'",
+        f"SELECT * FROM {clause.format('FIRST(ts)')}",
+    ]
+    plans = optimize({text: plan(text) for text in texts}).plans
+    found = {each.id for one in plans.values() for each in one.walk() if "Match" in each.id}
+    assert len(found) == 2
 
 
 def test_it_depends_on_neither_name_nor_order() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from unittest.mock import patch
@@ -36,22 +35,11 @@ from tests.engine.draw import Draw, Drawn, check_seeds, examples, several
 from tests.engine.random_queries import nested_queries, window_queries
 from tests.engine.random_streams import UNITS, arrivals, bounds_of, declarations, pushed
 from tests.engine.running import assert_right, feed, how, rows_of, started
+from tests.runtime.restless import changing_all_the_time
 from tests.spark.group_pipelines import assert_answers, assert_kept_well, plans_of, run
 from tests.spark.random_batches import as_numbered, micro_batches
 
 AUTO = ("auto",)
-
-
-@contextmanager
-def changing_all_the_time() -> Iterator[None]:
-    """Whatever is looked at is changed, and everything is looked at all the time."""
-    with (
-        patch.object(rechoose, "PAYS", 0),
-        patch.object(rechoosing, "WINDOWS", 1),
-        patch.object(rechoosing, "RANGES", 0),
-        patch.object(rechoosing, "ABSORBED", inf),
-    ):
-        yield
 
 
 @pytest.fixture
@@ -98,7 +86,7 @@ each_law = pytest.mark.parametrize(
 
 @each_law
 def test_it_holds_over_many_seeds(law, restless):
-    check_seeds(50, law)
+    check_seeds(30, law)
 
 
 @pytest.mark.slow

@@ -129,10 +129,11 @@ def test_what_cannot_be_shown_is_refused_with_what_can() -> None:
     with pytest.raises(SyntaxFault) as refused:
         LocalEngine().sql("SHOW EVERYTHING")
     assert str(refused.value) == (
-        "expected QUERIES, STREAMS, TABLES, VIEWS or SETTINGS after SHOW, not `EVERYTHING`\n"
+        "expected QUERIES, STREAMS, TABLES, VIEWS, FUNCTIONS or SETTINGS after SHOW, not "
+        "`EVERYTHING`\n"
         "  SHOW EVERYTHING\n"
         "       ^^^^^^^^^^\n"
-        "  there are: QUERIES, STREAMS, TABLES, VIEWS, SETTINGS"
+        "  there are: QUERIES, STREAMS, TABLES, VIEWS, FUNCTIONS, SETTINGS"
     )
 
 

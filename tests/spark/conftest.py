@@ -18,10 +18,11 @@ collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from penstock.spark import faults
-    from penstock.spark.session import local_session
+    from penstock.spark.session import for_short_run, local_session
 
     faults.use(tmp_path_factory.mktemp("faults"))  # where tests may arm some: workers look there
-    session = local_session(cores=2)
+    # Most of what tests have Java do it does once: compiling it well takes longer than it saves.
+    session = local_session(cores=2, conf=for_short_run({}))
     yield session
     session.stop()
     faults.use(None)

@@ -16,9 +16,10 @@ from typing import Any
 from unittest.mock import patch
 
 import polars as pl
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from penstock.errors import NotExecutable
 from penstock.kernel.rejected import Reason
 from penstock.model.expressions import Named, Ref
 from penstock.model.schema import Column
@@ -38,6 +39,7 @@ from penstock.spark.in_memory.micro_batches import (
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from tests.engine.draw import Drawn, examples, several
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three, pair_counts
+from tests.engine.random_matches import match_queries
 from tests.engine.random_queries import queries, row_queries, window_queries
 from tests.engine.random_streams import (
     NAMES,
@@ -105,6 +107,29 @@ def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
         streams = pipeline.exchange.program.streams
         rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
         assert_answers(pipeline, share, as_numbered(streams, rows))
+        assert_kept_well(pipeline)
+
+
+@examples(12)
+@given(data, group_counts)
+def test_matches_go_on_over_batches_groups_and_failures(data, groups):
+    draw = Drawn(data)
+    declared = declarations(draw)
+    try:
+        plans = plans_of(declared, [match_queries(draw, UNITS[declared[0].time])])
+    except NotExecutable as error:
+        assume("match no rows" not in str(error) and "for ever" not in str(error))
+        raise
+    batches = data.draw(micro_batches(arrivals(draw, declared)))
+    for share in assign_pipelines(plans):
+        pipeline = run(data, share, groups, batches, "meld")
+        streams = pipeline.exchange.program.streams
+        rows = {s.name: [batch.arrived(s.name) for batch in batches] for s in streams}
+        try:
+            assert_answers(pipeline, share, as_numbered(streams, rows))
+        except NotExecutable as error:
+            assume("too many ways" not in str(error))
+            raise
         assert_kept_well(pipeline)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,7 @@ from penstock.spark.exchange.exchange import STREAM_PROGRESS
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.next_program import Altered, Coming, next_program
 from penstock.spark.placement.partitioning import partitioning, suits
+from tests.runtime.restless import changing_all_the_time
 from tests.spark.placement.plans import plan
 
 Row = dict[str, Any]
@@ -199,7 +201,15 @@ def judged(life: Life, rows: list[Row]) -> list[Row]:
     return [row for row in rows if row.get("window_start", life.since) >= life.since]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.fixture(params=["steady", "restless"])
+def choosing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Groups keep the aggregates of the program, or choose others all the time."""
+    with changing_all_the_time() if request.param == "restless" else nullcontext():
+        yield
+
+
+@pytest.mark.usefixtures("choosing")
+@pytest.mark.parametrize("seed", range(8))
 def test_every_query_gives_the_answer_over_its_life(seed: int) -> None:
     living = Living(seed)
     for _ in range(14):
@@ -224,6 +234,7 @@ def test_what_comes_from_now_on_shares_nothing_that_was_there() -> None:
     assert since_of(both.plans["p"]) == 1
 
 
+@pytest.mark.usefixtures("choosing")
 def test_what_begins_from_state_is_whole_from_the_first_window_that_ends_later() -> None:
     living = Living(3)
     living._swap([], [], {"q": plan(WINDOWS[0])}, {"q": 1})
@@ -244,6 +255,7 @@ def test_what_begins_from_state_is_whole_from_the_first_window_that_ends_later()
     assert same_rows(life.results, [row for row in whole if row["window_end"] > bound])
 
 
+@pytest.mark.usefixtures("choosing")
 def test_what_replaces_a_query_keeps_the_state_of_what_both_compute() -> None:
     """A condition on results is changed; the windows below it go on."""
     text = f"SELECT k, n FROM ({WINDOWS[0]}) WHERE n > {{}}"

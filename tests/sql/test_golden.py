@@ -19,13 +19,19 @@ def test_a_join_has_this_plan(case: Case) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("case", cases("matches.txt"), ids=lambda case: case.title)
+def test_a_pattern_has_this_plan_or_error(case: Case) -> None:
+    found, expected = compared(case)
+    assert found == expected
+
+
 @pytest.mark.parametrize("case", cases("errors.txt"), ids=lambda case: case.title)
 def test_bad_input_has_this_error(case: Case) -> None:
     found, expected = compared(case)
     assert found == expected
 
 
-@pytest.mark.parametrize("file", ["plans.txt", "joins.txt", "errors.txt"])
+@pytest.mark.parametrize("file", ["plans.txt", "joins.txt", "matches.txt", "errors.txt"])
 def test_no_two_cases_have_the_same_title(file: str) -> None:
     titles = [case.title for case in cases(file)]
     assert len(titles) == len(set(titles))

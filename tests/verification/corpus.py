@@ -31,6 +31,9 @@ EVERYTHING = """
     CREATE QUERY sorted AS SELECT k, ts FROM a UNION ALL SELECT k, ts FROM z ORDER BY ts;
     CREATE QUERY sessions AS
       SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '3 seconds');
+    CREATE QUERY patterns AS SELECT * FROM a MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, d
+      MEASURES LAST(ts) AS t, count(B.*) AS n, max(v) AS v PATTERN (A B{1,4} C?) WITHIN 9 SECONDS
+      DEFINE B AS B.v > A.v, C AS v < PREV(v));
 """
 
 

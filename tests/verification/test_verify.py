@@ -12,6 +12,7 @@ from penstock.errors import NotExecutable
 from penstock.verification.report import as_json, lines
 from penstock.verification.verify import Verification
 from tests.engine.query_files import FILES
+from tests.engine.test_sql_aggregates import AVG
 from tests.verification.corpus import EVERYTHING, EXAMPLES, ROOT, specification
 
 
@@ -123,3 +124,18 @@ def test_rows_are_made_where_only_spark_knows_how_to_read_them(tmp_path: Path) -
         seeds=1,
     )
     assert "without the option `timestampFormat`" in "\n".join(lines(done))
+
+
+def test_aggregates_of_users_equal_their_definition() -> None:
+    """Row by row as they are written, whatever they are folded into and wherever it restarts."""
+    text = (
+        "CREATE STREAM s (k INT, v INT, ts BIGINT) TIMESTAMP BY ts SLACK 5;"
+        f"{AVG}"
+        "CREATE AGGREGATE changes(next INT) RETURNS BIGINT { TABLE state (latest INT, n BIGINT);"
+        "INITIALIZE: INSERT INTO state VALUES (next, 0);"
+        "ITERATE: UPDATE state SET latest = next, n = n + 1 WHERE latest <> next;"
+        "TERMINATE: INSERT INTO RETURN SELECT n FROM state };"
+        "CREATE QUERY q AS SELECT k, s_avg(v) AS a FROM s [RANGE 10, SLIDE 5] GROUP BY k;"
+        "CREATE QUERY p AS SELECT k, changes(v) AS c FROM s [RANGE 10, SLIDE 5] GROUP BY k"
+    )
+    verified(text, seeds=2, rows=40)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from penstock.catalog.altering import altered_options
+from penstock.catalog.function_names import check_function_name
 from penstock.catalog.settings import ParameterValue, Settings
 from penstock.errors import (
     CyclicView,
@@ -22,15 +23,19 @@ from penstock.errors import (
     positioned,
 )
 from penstock.model.begin import Begin
+from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
+from penstock.model.user_defined import UserDefined, mended
 from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node, Source, Table
 from penstock.sql.bind.query import BoundQuery, bind
+from penstock.sql.bind.user_aggregate.user_aggregate import bind_user_aggregate
 from penstock.sql.parse.statements import (
     AlterQuery,
     BareSelect,
+    CreateAggregate,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -104,6 +109,11 @@ class QueryEntry:
     kind = "query"
 
 
+def _by_plan(entry: ViewEntry | QueryEntry, plan: Node) -> ViewEntry | QueryEntry:
+    """The same view or query by another plan."""
+    return replace(entry, plan=plan)
+
+
 Entry: TypeAlias = StreamEntry | TableEntry | ViewEntry | QueryEntry
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
@@ -111,9 +121,11 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 class Catalog:
     """The names that queries can use."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: HostFunctions | None = None) -> None:
         self.settings = Settings()
+        self.host = host
         self._entries: dict[str, Entry] = {}
+        self._functions: dict[str, UserDefined] = {}
 
     @property
     def streams(self) -> list[StreamEntry]:
@@ -157,6 +169,33 @@ class Catalog:
         return self.settings.time_zone
 
     @property
+    def functions(self) -> list[UserDefined]:
+        """What users have defined, in the order in which they have."""
+        return list(self._functions.values())
+
+    def function(self, name: str) -> UserDefined | None:
+        return self._functions.get(name.lower())
+
+    def add_function(self, function: UserDefined, *, replace: bool = False) -> None:
+        """Declare a function; queries that use one declared alike get its code."""
+        check_function_name(function, self.function(function.name), replace=replace)
+        self._functions[function.name.lower()] = function
+        for key, entry in self._entries.items():
+            if isinstance(entry, ViewEntry | QueryEntry):
+                plan = mended(entry.plan, function)
+                if plan is not entry.plan:
+                    self._entries[key] = _by_plan(entry, plan)
+
+    def drop_function(self, kind: str, name: str, *, if_exists: bool = False) -> None:
+        """Forget a function; queries that use it keep it."""
+        found = self.function(name)
+        if found is not None and found.kind == kind:
+            del self._functions[name.lower()]
+        elif found is not None or not if_exists:
+            known = [each.name for each in self.functions if each.kind == kind]
+            raise UnknownName(f"no {kind} `{name}` was declared", hint=suggest(name, known))
+
+    @property
     def parameters(self) -> Mapping[str, ParameterValue]:
         return self.settings.parameters
 
@@ -178,12 +217,17 @@ class Catalog:
                     )
                 case CreateTable():
                     return self.add_table(statement.table, replace=statement.replace)
+                case CreateAggregate():
+                    found = bind_user_aggregate(statement, self)
+                    self.add_function(found, replace=statement.replace)
                 case CreateView():
                     return self._add(self._bind_view(statement))
                 case CreateQuery():
                     return self.add_query(self.bind_query(statement))
                 case AlterQuery():
                     self.alter(self.altered(statement))
+                case Drop(kind="aggregate" | "function" as kind, name=name, if_exists=if_exists):
+                    self.drop_function(kind, name, if_exists=if_exists)
                 case Drop():
                     return self._drop(statement)
                 case SetStatement():

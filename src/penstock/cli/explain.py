@@ -17,6 +17,7 @@ from penstock.cli.shared.arguments import ScriptFile, read_script
 
 if TYPE_CHECKING:
     from penstock.catalog.catalog import Catalog
+    from penstock.model.host_functions import HostFunctions
     from penstock.optimizer.physical import PhysicalPlan
     from penstock.plan.nodes import Node
 
@@ -38,7 +39,7 @@ def explain(
     from penstock.plan.picture import to_dot, to_svg
     from penstock.sql.parse.parser import parse
 
-    catalog = Catalog()
+    catalog = Catalog(_functions())
     text = read_script(file)
     declared = plans(text, catalog)
     for notice in notices(len(parse(text)), declared):
@@ -47,6 +48,15 @@ def explain(
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(declared))
+
+
+def _functions() -> HostFunctions | None:
+    """Spark's functions, where it is installed; it is started only if a query uses one."""
+    if not find_spec("pyspark"):
+        return None
+    from penstock.spark.engine import Engine
+
+    return Engine().catalog.host
 
 
 def _explained(declared: Mapping[str, Node], catalog: Catalog) -> Iterator[str]:

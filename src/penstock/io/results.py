@@ -17,18 +17,21 @@ from pathlib import Path
 from uuid import uuid4
 
 import polars as pl
+import pyarrow.parquet
 
 from penstock.errors import NotExecutable
 from penstock.io.joined_parquet import join_parquet
 from penstock.io.storage.sealed import or_removed, whole
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
+from penstock.kernel.readable import is_within_time, within_time
 from penstock.kernel.readable import readable as readable
-from penstock.kernel.readable import within_time
 from penstock.kernel.types import is_shown_otherwise, polars_type, shown_type
 from penstock.model.schema import Column, Schema
 
 SINK_FORMATS = ("parquet", "csv", "json")
+#: Rows up to which a parquet file is written by Arrow.
+FEW_ROWS = 10_000
 #: How hidden files begin that are to become part of one.
 STAGED = ".part-staged-"
 
@@ -37,16 +40,19 @@ _REMEDY = "free some space or name another directory"
 
 def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Rows with ticks turned into datetimes and durations."""
-    return rows.with_columns(
-        _value(column).cast(shown_type(column.type))
+    shown = {
+        column.name: _value(column, rows.get_column(column.name)).cast(shown_type(column.type))
         for column in schema
         if is_shown_otherwise(column.type)
-    )
+    }
+    # Not `with_columns`, which hands even this to another thread.
+    return pl.DataFrame([shown.get(column.name, column) for column in rows.get_columns()])
 
 
-def _value(column: Column) -> pl.Expr:
-    ticks = pl.col(column.name)
-    return within_time(ticks).alias(column.name) if column.type.is_time else ticks
+def _value(column: Column, ticks: pl.Series) -> pl.Series:
+    if not column.type.is_time or is_within_time(ticks):
+        return ticks
+    return pl.select(within_time(pl.lit(ticks)).alias(column.name)).to_series()
 
 
 def check_format(format: str, schema: Schema) -> None:
@@ -83,6 +89,8 @@ def write_part(
         folder.mkdir(parents=True, exist_ok=True)
         if staged:
             _join(staged, rows, format, hidden)
+        elif format == "parquet" and rows.height <= FEW_ROWS and _is_flat(rows):
+            hidden.write_bytes(few_as_parquet(rows))
         else:
             _write(rows, format, hidden)
     return file
@@ -130,6 +138,23 @@ def _write(
             rows.write_csv(file, include_header=header)
         case "json":
             rows.write_ndjson(file)
+
+
+def few_as_parquet(rows: pl.DataFrame) -> bytes:
+    """A parquet file of few rows, as Polars writes it.
+
+    Arrow does it here and now; Polars plans it and hands it to threads, which takes longer than
+    the writing, and a thousand queries have a thousand such files in every batch.
+    """
+    content = io.BytesIO()
+    table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    pyarrow.parquet.write_table(table, content, compression="snappy")
+    return content.getvalue()
+
+
+def _is_flat(rows: pl.DataFrame) -> bool:
+    """Whether no column has lists or structs, which the two name differently within files."""
+    return not any(of.is_nested() for of in rows.dtypes)
 
 
 def _join(staged: Sequence[Path], rows: pl.DataFrame, format: str, file: Path) -> None:

@@ -34,6 +34,14 @@ def within_time(ticks: pl.Expr) -> pl.Expr:
     return pl.when(ticks.is_between(BEGINNING, END)).then(ticks)
 
 
+def is_within_time(ticks: pl.Series) -> bool:
+    """Whether none of these times is beyond the ends of time."""
+    if ticks.null_count() == len(ticks):
+        return True
+    plain = ticks.drop_nulls().to_numpy() if ticks.null_count() else ticks.to_numpy()
+    return bool(plain.min() >= BEGINNING and plain.max() <= END)
+
+
 def _is_beyond_python(column: pl.Series) -> bool:
     if column.dtype == pl.Date:
         days = column.to_physical().cast(pl.Int64)

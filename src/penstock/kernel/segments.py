@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -51,6 +51,10 @@ class Segment:
     def without_front(self, count: int) -> Segment:
         """The same without its first rows."""
         return Segment(self.whole, self.id, self.purged + count)
+
+
+Split: TypeAlias = tuple[list[pl.DataFrame], list[Segment]]
+"""Rows that go, and segments with those that stay."""
 
 
 @dataclass
@@ -110,6 +114,20 @@ class SegmentTable:
 
     def cut(self, front: Callable[[pl.DataFrame], int]) -> list[pl.DataFrame]:
         """Take rows off the front of each segment, as many as `front` says; no row is copied."""
+        taken, self.segments = self._split(front)
+        return taken
+
+    def take_below(self, bound: int) -> list[pl.DataFrame]:
+        """Take out the rows below the bound; segments are sorted."""
+        taken, self.segments = self.split_below(bound)
+        return taken
+
+    def split_below(self, bound: int) -> Split:
+        """What `take_below` would take out, and the segments that it would leave."""
+        on = self._time
+        return self._split(lambda rows: int(_times(rows, on).to_numpy().searchsorted(bound)))
+
+    def _split(self, front: Callable[[pl.DataFrame], int]) -> Split:
         taken, kept = [], []
         for segment in self.segments:
             rows = segment.rows
@@ -118,13 +136,7 @@ class SegmentTable:
                 taken.append(rows.slice(0, split))
             if split < rows.height:
                 kept.append(segment.without_front(split) if split else segment)
-        self.segments = kept
-        return taken
-
-    def take_below(self, bound: int) -> list[pl.DataFrame]:
-        """Take out the rows below the bound; segments are sorted."""
-        on = self._time
-        return self.cut(lambda rows: int(_times(rows, on).to_numpy().searchsorted(bound)))
+        return taken, kept
 
     def take_in_order(self, bound: int) -> pl.DataFrame | None:
         """Take out the rows below the bound, all in order; None: there are none."""

@@ -15,6 +15,7 @@ still open.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -38,10 +39,12 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin
+from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import since_in_state, since_of
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import Program
+from penstock.optimizer.physical import Program, used_in, with_code_of
+from penstock.optimizer.rechoose import Change
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
@@ -100,12 +103,16 @@ class LocalEngine(BaseEngine[LocalQuery]):
         name = self.declared_stream(stream).name
         self._check_runs(f"no rows go into stream `{name}`")
         self._had_rows = True
-        self._host.push(name, rows)
+        with self._undone_if_failing():
+            self._host.push(name, rows)
+            self._host.run()
         self._run()
 
     def _punctuate(self, stream: str, bound: int, where: Where) -> None:
         self._check_runs(f"no punctuation goes into stream `{stream}`")
-        self._host.punctuate(stream, bound, where)
+        with self._undone_if_failing():
+            self._host.punctuate(stream, bound, where)
+            self._host.run()
         self._run()
 
     def advance(self) -> None:
@@ -185,7 +192,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._check_runs("no window closes")
         for _ in self.read_files():
             pass
-        self._host.finish()
+        with self._undone_if_failing():
+            self._host.finish()
         self._close()
 
     def stop(self) -> None:
@@ -202,11 +210,18 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _run(self) -> None:
         """Carry out what is there, and let better operators take over where there are any."""
-        self._host.run()
+        with self._undone_if_failing():
+            self._host.run()
         if self._rechoosing.look(self._statistics.costs):
             for name, plan in self._rechoosing.plans.items():
                 program = self._program_of[name]
-                self._program_of[name] = replace(program, plans={**program.plans, name: plan})
+                self._program_of[name] = program.by({name: plan})
+
+    def _undone_if_failing(self) -> AbstractContextManager[None]:
+        """Have code of users that fails leave everything as it was."""
+        if not any(program.has_user_code for program in self._program_of.values()):
+            return nullcontext()
+        return self._host.undone_if_failing(self._plans)
 
     def _check_runs(self, otherwise: str) -> None:
         """Refuse what would change nothing any more."""
@@ -215,6 +230,17 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 f"{otherwise}: this engine has been stopped",
                 hint="do it before stop(), or begin with a new LocalEngine()",
             )
+
+    def _add_function(self, function: UserDefined, *, replace: bool) -> None:
+        super()._add_function(function, replace=replace)
+        plans = self._plans
+        if not any(is_same(used, function) for used in used_in(plans)):
+            return
+        mended = with_code_of(plans, function)
+        for name, plan in mended.items():
+            self._program_of[name] = self._program_of[name].by({name: plan})
+        self._host.change(Change(mended, {}, ("", "")))
+        self._rechoosing.follow(self._plans)
 
     # -- looking ------------------------------------------------------------------------------
 

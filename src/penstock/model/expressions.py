@@ -1,8 +1,8 @@
 """Scalar expressions: frozen, typed, checked when built.
 
-Five shapes are enough. Operators are functions with a sign for a name, so `a + 1` is
-`Call("+", (Ref("a"), Literal(1)))`; what functions exist and which types they take stands in
-`functions`. How an expression is computed is the host's business.
+Five shapes are enough, and a sixth for what only Spark can compute. Operators are functions with a
+sign for a name, so `a + 1` is `Call("+", (Ref("a"), Literal(1)))`; what functions exist and which
+types they take stands in `functions`. How an expression is computed is the host's business.
 
 NULL follows SQL: it spreads through arithmetic and comparison, AND and OR use three values, and a
 computation that has no answer (division by zero, a cast that fails) gives NULL, never an error: one
@@ -11,7 +11,7 @@ bad row must not end a continuous query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import isfinite
@@ -37,7 +37,7 @@ from penstock.model.zones import UTC
 
 @dataclass(frozen=True)
 class Expression:
-    """Root of the five shapes. `str` gives SQL text."""
+    """Root of all shapes. `str` gives SQL text."""
 
     @property
     def type(self) -> Type:
@@ -117,7 +117,7 @@ class Literal(Expression):
 _SIGNS = frozenset(
     ("+", "-", "*", "/", "%", "&", "|", "^", "||", "=", "<>", "<", "<=", ">", ">=", "<=>")
 )
-_INFIX = _SIGNS | {"div", "and", "or", "like", "ilike", "rlike"}
+INFIX = _SIGNS | {"div", "and", "or", "like", "ilike", "rlike"}
 #: Written around their one argument, without parentheses of their own.
 _WRAPPED = {
     "not": "NOT {}",
@@ -167,7 +167,7 @@ class Call(Expression):
     def __str__(self) -> str:
         args = self.args
         match self.function:
-            case name if name in _INFIX:
+            case name if name in INFIX:
                 text = f"{_nested(args[0])} {name.upper()} {_nested(args[1])}"
                 return text if len(args) == 2 else f"{text} ESCAPE {args[2]}"
             case name if name in _WRAPPED:
@@ -208,7 +208,7 @@ def constant(expression: Expression, user: str) -> Any:
 def _nested(expression: Expression) -> str:
     """Its text inside a larger expression: in parentheses, if they could be missed."""
     text = str(expression)
-    compound = isinstance(expression, Call) and expression.function in (*_INFIX, *_WRAPPED, "in")
+    compound = isinstance(expression, Call) and expression.function in (*INFIX, *_WRAPPED, "in")
     # Two minus signs in a row would begin a comment.
     return f"({text})" if compound or text.startswith("-") else text
 
@@ -289,6 +289,36 @@ class Case(Expression):
 
 
 @dataclass(frozen=True)
+class SparkCall(Expression):
+    """What only Spark can compute: SQL of Spark's, as it was written, around `args`.
+
+    `parts` are the texts before, between and behind the arguments; `ddl` is its type as Spark
+    writes it. No kernel operator has one: see `plan/computed_columns.py`.
+    """
+
+    parts: tuple[str, ...]
+    args: tuple[Expression, ...]
+    of: Type
+    ddl: str
+
+    @property
+    def type(self) -> Type:
+        return self.of
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.args
+
+    def filled(self, texts: Iterable[str]) -> str:
+        """The SQL with these texts for its arguments."""
+        pairs = zip(self.parts[1:], texts, strict=True)
+        return self.parts[0] + "".join(f"{text}{part}" for part, text in pairs)
+
+    def __str__(self) -> str:
+        return self.filled(map(_nested, self.args))
+
+
+@dataclass(frozen=True)
 class Named(Expression):
     """An expression under a name: one column of a SELECT."""
 
@@ -307,6 +337,33 @@ class Named(Expression):
         if isinstance(self.value, Ref) and self.value.name == self.name:
             return self.name
         return f"{self.value} AS {self.name}"
+
+
+def substituted(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with parts in place of others, outermost first.
+
+    What `change` gives for a part takes its place; where that is the part itself, its own parts are
+    asked.
+    """
+    found = change(expression)
+    if found is not expression:
+        return found
+    args = getattr(expression, "args", None)  # all kinds of calls have these
+    if isinstance(args, tuple):
+        changed = tuple(substituted(arg, change) for arg in args)
+        return replace(expression, args=changed)  # type: ignore[call-arg]
+    match expression:
+        case Cast():
+            return replace(expression, input=substituted(expression.input, change))
+        case Named():
+            return replace(expression, value=substituted(expression.value, change))
+        case Case():
+            branches = tuple(
+                (substituted(condition, change), substituted(value, change))
+                for condition, value in expression.branches
+            )
+            return Case(branches, substituted(expression.otherwise, change))
+    return expression
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression | None:

@@ -8,11 +8,13 @@ that progress, each with a slack of its own (NetFlow: when a flow began, and whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
 from penstock.errors import CannotWindow, TypeMismatch, UnknownName
+from penstock.model.computed_column import ComputedColumn
 from penstock.model.schema import ROW_NUM, Column, Schema, check_declared, suggest
 from penstock.model.timestamps import END, format_duration
 from penstock.model.types import Type
@@ -104,7 +106,8 @@ class Stream:
     """A declared stream.
 
     `slack` is how far below the newest time a row may still come: 0 means ordered, None means that
-    the stream makes no bounds of its own and waits to be punctuated from outside.
+    the stream makes no bounds of its own and waits to be punctuated from outside. `computed` are
+    columns beside the declared ones, which Spark computes of them as it reads rows.
     """
 
     name: str
@@ -115,6 +118,7 @@ class Stream:
     origin: Origin = field(default_factory=Origin)
     timing: Timing = field(default_factory=Timing)
     further: tuple[FurtherTime, ...] = ()
+    computed: tuple[ComputedColumn, ...] = ()
 
     def __post_init__(self) -> None:
         check_declared(f"stream `{self.name}`", self.columns)
@@ -199,8 +203,21 @@ class Stream:
 
     @property
     def schema(self) -> Schema:
-        """The declared columns and the row number every stream has."""
-        return Schema.of((*self.columns, Column(ROW_NUM, Type.BIGINT)), {ROW_NUM, *self.times})
+        """The declared columns, computed ones, and the row number every stream has."""
+        columns = (*self.all_columns, Column(ROW_NUM, Type.BIGINT))
+        return Schema.of(columns, {ROW_NUM, *self.times})
+
+    @cached_property
+    def all_columns(self) -> tuple[Column, ...]:
+        """The declared columns, and those that are computed of them."""
+        return (*self.columns, *(each.column for each in self.computed))
+
+    def with_computed(self, computed: Iterable[ComputedColumn]) -> Stream:
+        """The same with further computed columns, unless it has them; in the order of names."""
+        every = {each.name: each for each in (*self.computed, *computed)}
+        if len(every) == len(self.computed):
+            return self
+        return replace(self, computed=tuple(every[name] for name in sorted(every)))
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -210,10 +227,15 @@ class Stream:
 
     @cached_property
     def arriving(self) -> tuple[Column, ...]:
-        """The columns that rows bring along: all but those stamped on entry."""
+        """The columns that rows bring along: the declared ones that are not stamped on entry."""
         if not self.stamped:
             return self.columns
         return tuple(column for column in self.columns if column.name not in self.stamped)
+
+    @cached_property
+    def exchanged(self) -> tuple[Column, ...]:
+        """The columns that rows have when Spark has read them: those, and computed ones."""
+        return (*self.arriving, *(each.column for each in self.computed))
 
     @cached_property
     def stamped(self) -> tuple[str, ...]:

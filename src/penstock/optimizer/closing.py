@@ -15,6 +15,8 @@ for the next run.
     ordered answer                      has passed the newest row
     union that keeps order              has reached the newest row of any input
     inner join, selection               nothing waits
+    match of a pattern                  has passed the newest row, and as much more as WITHIN says,
+                                        if it may become longer; without WITHIN: END
     window over rows                    END: only the end of the stream answers the last one
 
 Bounds lag behind each other from operator to operator, so the least that is enough is searched for:
@@ -80,13 +82,20 @@ def closing_bounds(
 
 
 def streams_with_row_windows(plans: Iterable[nodes.Node]) -> set[str]:
-    """The streams whose rows are counted by windows: the last of these has no end in time."""
+    """The streams whose rows are counted, by windows or as the order of patterns.
+
+    The last of these windows, or matches, has no end in time.
+    """
     return {name for plan in plans if _has_row_windows(plan) for name in streams_of(plan)}
 
 
 def _has_row_windows(plan: nodes.Node) -> bool:
-    aggregates = (node for node in walk(plan) if isinstance(node, nodes.WindowAggregate))
-    return any(_counts_rows(node, WINDOW_END) for node in aggregates)
+    for node in walk(plan):
+        if isinstance(node, nodes.WindowAggregate) and _counts_rows(node, WINDOW_END):
+            return True
+        if isinstance(node, nodes.MatchRecognize) and _counts_rows(node.input, node.match.on):
+            return True
+    return False
 
 
 def _counts_rows(node: nodes.Node, on: str) -> bool:
@@ -140,6 +149,8 @@ class _Reached:
                 return latest <= BEGINNING or self._closes(node, latest)
             case nodes.Join():
                 return self._lets_lone_rows_out(node) and self._lets_pairs_out(node)
+            case nodes.MatchRecognize():
+                return self._lets_matches_out(node)
             case nodes.Ordered():
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
@@ -158,6 +169,14 @@ class _Reached:
             case Session() as window:
                 return bound > latest + window.gap
         return bound > latest  # ranked below the bound, and windows end with a row
+
+    def _lets_matches_out(self, node: nodes.MatchRecognize) -> bool:
+        latest, bound = (ask(node.input, node.match.on) for ask in (self.latest, self.bound))
+        if latest <= BEGINNING or bound >= END:
+            return True
+        if node.match.decides_at_once:
+            return bound > latest
+        return node.match.within is not None and bound > latest + node.match.within
 
     def _lets_lone_rows_out(self, node: nodes.Join) -> bool:
         if node.kind is JoinKind.INNER:
@@ -207,6 +226,9 @@ class _Reached:
         found = [(column, self.bound(child, column)) for child, column in _below(node, on)]
         bound = min((each for _, each in found), default=BEGINNING)
         match node:
+            case nodes.MatchRecognize(match=match) if BEGINNING < bound < END:
+                # A match that is not complete yet may have begun so long ago.
+                return BEGINNING if match.within is None else bound - match.within
             case nodes.Source():
                 return self.bounds.get((node.stream.name, on), BEGINNING)
             case nodes.Project():
@@ -269,6 +291,8 @@ def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
     match node:
         case nodes.WindowAggregate():
             return [(node.input, node.window.on)]
+        case nodes.MatchRecognize():
+            return [(node.input, node.match.on)]
         case nodes.Join():
             child, own = node.origin(on)
             return [(node.children[child], own)]

@@ -9,7 +9,7 @@
 
 Only what is registered here passes, in both directions: expressions, windows, nodes of plans, specs
 of operators, and what they are made of. What does not count for equality (the rows of a static
-table) stays behind.
+table, the code of a user's function) stays behind.
 """
 
 from __future__ import annotations
@@ -29,25 +29,44 @@ from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
 from penstock.kernel.joins.spec import CarriedSpec, JoinSpec, SideSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
+from penstock.model.computed_column import ComputedColumn
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
+from penstock.model.match import MatchDefinition, Skip, SortColumn
+from penstock.model.row_patterns import RowPattern
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
+from penstock.model.user_calls import UserCall
+from penstock.model.user_defined import UserAggregate, UserFunction
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import Spec
 from penstock.plan.nodes import Edge, Node, Result
+from penstock.plan.on_results import OnResults
 from penstock.windows import Band, TumblingBand, Window
 from penstock.windows.panes import Panes
 
 #: These and everything derived from them.
-_FAMILIES = (Expression, Window, Node, Spec)
+_FAMILIES = (Expression, UserCall, Window, Node, Spec, RowPattern)
 _OTHERS = (
-    *(Aggregate, Column, Emit, FurtherTime, Origin, Schema, StaticTable, Stream, Timing),
-    *(Band, Edge, Panes, Result, TumblingBand),
+    *(
+        Aggregate,
+        Column,
+        ComputedColumn,
+        Emit,
+        FurtherTime,
+        Origin,
+        Schema,
+        StaticTable,
+        Stream,
+        Timing,
+    ),
+    *(Band, Edge, OnResults, Panes, Result, TumblingBand),
+    *(MatchDefinition, Skip, SortColumn),
     *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
+    *(UserAggregate, UserFunction),
 )
 _ENUMS = (JoinKind, TimestampKind)
 

@@ -72,11 +72,27 @@ def lower_window_aggregate(
             or two_level(node, options)
             or _one_level(node, options, estimated(node, options, statistics))
         )
+    chosen = replace(chosen, reason=chosen.reason + _only_adding(node))
     window = node.window
     if isinstance(window, Sliding) and window.range > window.slide and counted_rows(node):
         # Rows are also in windows that end after the last row.
         return replace(chosen, specs=(*chosen.specs, UpToLastRowSpec(window)))
     return chosen
+
+
+def _only_adding(node: nodes.WindowAggregate) -> str:
+    """What functions of users without a merge make of it."""
+    users = (result.aggregate.user for result in node.results)
+    names = dict.fromkeys(
+        f"`{user.name}`" for user in users if user is not None and not user.merges
+    )
+    if not names:
+        return ""
+    verb = "has" if len(names) == 1 else "have"
+    return (
+        f"; {', '.join(names)} {verb} no merge: rows are kept, and added in the order of "
+        f"{node.window.on} when a window closes"
+    )
 
 
 def _one_level(node: nodes.WindowAggregate, options: Options, found: Estimate | None) -> Chosen:

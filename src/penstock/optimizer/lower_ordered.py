@@ -66,7 +66,7 @@ def price(node: nodes.Node, on: str) -> Price | None:
                 return None
             length = _length(slack, node.schema[on].type)
             return Price(slack, (f"slack {length} of {stream.name}",) if slack else ())
-        case nodes.WindowAggregate():
+        case nodes.WindowAggregate() | nodes.MatchRecognize():
             return None
         case nodes.Join():
             return _price_of_join(two_by_two(node), on)

@@ -17,9 +17,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
+from penstock.model.streams import Stream
+from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.two_by_two import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_join import lower_join
+from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_numbered, lower_project, lower_select
 from penstock.optimizer.lower_table_join import lower_table_join
@@ -33,6 +36,7 @@ from penstock.optimizer.physical import (
     Queries,
     digest_of,
     rewritten,
+    used_in,
     walk,
 )
 from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
@@ -52,7 +56,9 @@ from penstock.optimizer.specs import (
 )
 from penstock.optimizer.statistics import Statistics, sharers
 from penstock.plan import nodes
+from penstock.plan.computed_columns import read_alike
 from penstock.plan.graph import fold, streams_of
+from penstock.plan.on_results import without_results
 from penstock.plan.waiting import waits
 
 #: Operators that keep nothing of the rows that they have seen.
@@ -75,6 +81,7 @@ def optimize(
     """The operators for all queries together; NotExecutable if one of them has none."""
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
+    queries, on_results = without_results(queries)
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
@@ -84,7 +91,7 @@ def optimize(
     for fit in FITTING:
         plans = fit(plans, running or {})
     streams = tuple(streams_of(*queries.values()).values())
-    return Program(streams, dict(queries), plans, options, asked)
+    return Program(streams, dict(queries), plans, options, asked, on_results=on_results)
 
 
 def go_on(
@@ -94,19 +101,21 @@ def go_on(
     asked: Mapping[str, str],
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
+    streams: tuple[Stream, ...] = (),
 ) -> Program:
     """Queries of which some go on by the plans that they had, and others come beside them.
 
     What would be chosen today may be something else. A query that asks for something else than
     before gets operators as any other; `since` tells from which change on queries see rows that do
-    not go on, and `own` are the options of those that have others than the rest.
+    not go on, `own` are the options of those that have others than the rest, and `streams` what is
+    read, with all the columns that are computed of it.
     """
     same = {
         name: query
         for name, query in queries.items()
         if name in kept and digest_of(query) == asked[name]
     }
-    known = beside(optimize({}, options), same, own=own)
+    known = beside(replace(optimize({}, options), streams=streams), same, own=own)
     program = replace(known, plans=with_tables({name: kept[name] for name in same}, known.plans))
     others = {name: query for name, query in queries.items() if name not in same}
     return beside(program, others, since, own)
@@ -123,6 +132,14 @@ def beside(
     `since` tells from which change on they see rows, and `own` their options, where they have
     others than the program.
     """
+    # All of them read the same columns of a stream, also those that Spark computes for some only.
+    read = streams_of(*queries.values())
+    for stream in program.streams:
+        if stream.name in read:
+            read[stream.name] = stream.with_computed(read[stream.name].computed)
+    alike_read = {name: read_alike(query, read) for name, query in queries.items()}
+    asked = {n: digest_of(query) for n, query in queries.items() if query is not alike_read[n]}
+    queries = alike_read
     alike: dict[tuple[int, Options], dict[str, nodes.Node]] = {}
     for name, query in queries.items():
         kind = (since or {}).get(name, 0), (own or {}).get(name, program.options)
@@ -133,7 +150,7 @@ def beside(
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))
         program |= found
-    return program
+    return replace(program, asked={**program.asked, **asked})
 
 
 def since_of(plan: PhysicalPlan) -> int:
@@ -147,6 +164,7 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
     None: it has no operator with state in common with them.
     """
     there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, STATELESS)}
+    query = read_as_in(query, running)
     for since in sorted({since_of(plan) for plan in running.values()}):
         found = optimize({"": query}, options, running=running, since=since)
         if there.intersection(walk(found.plans.values())):
@@ -154,18 +172,28 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
     return None
 
 
+def read_as_in(query: nodes.Node, plans: Plans) -> nodes.Node:
+    """A query over streams with the computed columns that they have in plans, too."""
+    specs = (plan.spec for plan in walk(plans.values()))
+    streams = {spec.stream.name: spec.stream for spec in specs if isinstance(spec, SourceSpec)}
+    return read_alike(query, streams)
+
+
 def with_tables(kept: Plans, now: Plans) -> Plans:
-    """Plans that were written down, with the rows of static tables, which were not."""
-    specs = (plan.spec for plan in walk(now.values()))
+    """Plans that were written down, with what was not: rows of static tables, code of users."""
+    specs = [plan.spec for plan in walk(now.values())]
     found = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     tables = {table: table for table in found}
+    code = {each: each for each in used_in(now)}
 
     def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
         spec = plan.spec
-        if not isinstance(spec, StaticJoinSpec):
-            return plan
-        join = replace(spec.join, table=tables.get(spec.join.table, spec.join.table))
-        return replace(plan, spec=replace(spec, join=join))
+        if isinstance(spec, StaticJoinSpec):
+            join = replace(spec.join, table=tables.get(spec.join.table, spec.join.table))
+            spec = replace(spec, join=join)
+        if code:
+            spec = with_code(spec, code)
+        return plan if spec is plan.spec else replace(plan, spec=spec)
 
     return rewritten(kept, change)
 
@@ -187,6 +215,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_table_join(node)
         case nodes.Numbered():
             return lower_numbered(node)
+        case nodes.MatchRecognize():
+            return lower_match_recognize(node)
         case nodes.Ordered():
             return lower_ordered(node, options)
         case nodes.Table():

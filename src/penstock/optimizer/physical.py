@@ -13,17 +13,19 @@ have equal fingerprints, so they are built once, and state is found again by the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from penstock.model.streams import Stream
+from penstock.model.user_defined import UserDefined, mended, user_defined_in
 from penstock.optimizer.codec import canonical, decode, encode
 from penstock.optimizer.options import Options
 from penstock.optimizer.specs import SourceSpec, Spec, UpToLastRowSpec
 from penstock.plan.graph import distinct, rewrite
 from penstock.plan.nodes import Node, Source
+from penstock.plan.on_results import OnResults
 
 T = TypeVar("T")
 
@@ -127,7 +129,7 @@ class Program:
     `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice. `own`
     are the options of queries that have others than the rest. `altered` are the plans, oldest
     first, that a query was computed by before: what runs by one of these hands over to the query's
-    plan.
+    plan. `on_results` is what Spark computes on the rows that queries put out, where it does.
     """
 
     streams: tuple[Stream, ...]
@@ -138,6 +140,7 @@ class Program:
     reason: str = ""
     own: Mapping[str, Options] = field(default_factory=dict)
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
+    on_results: Mapping[str, OnResults] = field(default_factory=dict)
 
     def options_of(self, query: str) -> Options:
         """What one of the queries runs by."""
@@ -153,6 +156,15 @@ class Program:
         """Every distinct operator, inputs before consumers: by number, where tasks name them."""
         return walk(self.plans.values())
 
+    @cached_property
+    def has_user_code(self) -> bool:
+        """Whether it calls functions that users have defined."""
+        return any(True for _ in used_in(self.plans))
+
+    def by(self, plans: Plans) -> Program:
+        """The same with some queries computed by other plans."""
+        return replace(self, plans={**self.plans, **plans})
+
     def __or__(self, later: Program) -> Program:
         """These queries, and others that come after them."""
         streams = {stream.name: stream for stream in (*self.streams, *later.streams)}
@@ -165,6 +177,7 @@ class Program:
             self.reason,
             {**self.own, **later.own},
             {**self.altered, **later.altered},
+            {**self.on_results, **later.on_results},
         )
 
     def without(self, names: Collection[str]) -> Program:
@@ -180,7 +193,22 @@ class Program:
             asked=left(self.asked),
             own=left(self.own),
             altered=left(self.altered),
+            on_results=left(self.on_results),
         )
+
+
+def used_in(plans: Plans) -> Iterator[UserDefined]:
+    """The functions of users that plans call."""
+    return (each for plan in walk(plans.values()) for each in user_defined_in(plan.spec))
+
+
+def with_code_of(plans: Plans, function: UserDefined) -> Plans:
+    """Plans that call the code of a function that is declared again as it was."""
+
+    def change(plan: PhysicalPlan, before: PhysicalPlan) -> PhysicalPlan:
+        return replace(plan, spec=mended(plan.spec, function))
+
+    return rewritten(plans, change)
 
 
 def digest_of(query: Node) -> str:

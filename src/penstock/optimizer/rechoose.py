@@ -162,3 +162,20 @@ def _windows(plan: PhysicalPlan) -> tuple[tuple[str, ...], Results, Sliding]:
 def _input_of(plan: PhysicalPlan) -> PhysicalPlan:
     """What is aggregated: what its Bucket or its panes read."""
     return plan.inputs[0].inputs[0]
+
+
+def stand_ins(declared: PhysicalPlan, runs: PhysicalPlan) -> dict[str, PhysicalPlan]:
+    """By fingerprint, the operators of a plan in whose place others run, and these."""
+    if declared == runs:
+        return {}
+    if declared.spec != runs.spec or len(declared.inputs) != len(runs.inputs):
+        return {declared.fingerprint: runs}
+    found: dict[str, PhysicalPlan] = {}
+    for below, other in zip(declared.inputs, runs.inputs, strict=True):
+        found |= stand_ins(below, other)
+    return found
+
+
+def with_stand_ins(plans: Plans, instead: Mapping[str, PhysicalPlan]) -> dict[str, PhysicalPlan]:
+    """Plans in which others stand for some operators, which are given by fingerprint."""
+    return rewritten(plans, lambda now, before: instead.get(before.fingerprint, now))

@@ -18,6 +18,7 @@ from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.expressions import Expression, Named
+from penstock.model.match import MatchDefinition
 from penstock.model.streams import Stream
 from penstock.redaction import redacted, redacted_options
 from penstock.windows import Sliding, Tagged, Window
@@ -231,3 +232,8 @@ class StaticJoinSpec(Spec):
     @property
     def name(self) -> str:
         return "TableJoin"
+
+
+@dataclass(frozen=True)
+class MatchRecognizeSpec(Spec):
+    match: MatchDefinition

@@ -9,15 +9,26 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from penstock.oracle.expressions import order
+from penstock.model.aggregates import Aggregate
+from penstock.model.expressions import Expression
+from penstock.model.user_defined import UserAggregate
+from penstock.oracle.expressions import order, value_of
+from penstock.oracle.user_code import user_aggregate
 from penstock.windows import Row
 
 Value = Callable[[Row], Any]
 
 
+#: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
+AggregateCall = (
+    tuple[str, Value | None]
+    | tuple[str | UserAggregate, Value | None, Value | None, tuple[float, ...]]
+)
+
+
 def aggregate(
     rows: Sequence[Row],
-    function: str,
+    function: str | UserAggregate,
     value: Value | None,
     by: Value | None = None,
     parameters: tuple[float, ...] = (),
@@ -28,12 +39,34 @@ def aggregate(
     if by is not None:
         pairs = [(by(row), value(row)) for row in rows]
         placed = [pair for pair in pairs if pair[0] is not None and pair[1] is not None]
+        if isinstance(function, UserAggregate):
+            placed.sort(key=lambda pair: (order(pair[0]), *map(order, pair[1])))
+            return user_aggregate(function, [x for _, x in placed])
         placed.sort(key=lambda pair: (order(pair[0]), order(pair[1])))
         return PLACED[function]([x for _, x in placed])
     values = [found for row in rows if (found := value(row)) is not None]
+    if isinstance(function, UserAggregate):
+        return user_aggregate(function, values)
     if function in WITH_PARAMETER:
         return WITH_PARAMETER[function](values, *parameters)
     return AGGREGATES[function](values)
+
+
+def call_of(call: Aggregate) -> AggregateCall:
+    """What `aggregate` is given for one of a plan; a user's is of all its arguments at once."""
+    by = reader(call.by)
+    if call.user is not None:
+
+        def values(row: Row) -> Any:
+            found = tuple(value_of(each, row) for each in call.arguments)
+            return None if None in found else found
+
+        return call.user, values, by, ()
+    return call.function, reader(call.argument), by, call.parameters
+
+
+def reader(argument: Expression | None) -> Value | None:
+    return None if argument is None else lambda row: value_of(argument, row)
 
 
 def total(values: list[Any]) -> Any:

@@ -22,22 +22,19 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import DecimalType, Type
-from penstock.oracle.aggregates import Value, aggregate
+from penstock.oracle.aggregates import AggregateCall, aggregate, call_of
 from penstock.oracle.casts import cast
 from penstock.oracle.decimals import to_type
 from penstock.oracle.expressions import value_of
+from penstock.oracle.matching import matches as matches_of
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.plan.row_windows import counted_rows
 from penstock.windows import Row, Sliding, Window
-
-#: The function, what it is taken of (None for `count(*)`), what orders rows, and constants.
-AggregateCall = tuple[str, Value | None] | tuple[str, Value | None, Value | None, tuple[float, ...]]
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -82,14 +79,11 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             return evaluate(plan.input, inputs)
         case nodes.Join():
             return join(plan, [evaluate(child, inputs) for child in plan.inputs])
+        case nodes.MatchRecognize():
+            return matches_of(plan.match, evaluate(plan.input, inputs))
         case nodes.TableJoin():
             return table_join(plan, evaluate(plan.input, inputs))
     raise AssertionError(f"no such node: {plan!r}")
-
-
-def call_of(aggregate: Aggregate) -> AggregateCall:
-    by = reader(aggregate.by)
-    return aggregate.function, reader(aggregate.argument), by, aggregate.parameters
 
 
 def source(plan: nodes.Source, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -111,10 +105,6 @@ def adapted(
 def holds(predicate: Expression | None, row: Row) -> bool:
     """Whether a condition is true: not false, not NULL."""
     return predicate is None or value_of(predicate, row) is True
-
-
-def reader(argument: Expression | None) -> Value | None:
-    return None if argument is None else lambda row: value_of(argument, row)
 
 
 # --- window aggregates --------------------------------------------------------------------------

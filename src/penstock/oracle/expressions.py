@@ -22,9 +22,11 @@ from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Na
 from penstock.model.functions import LONGEST_TEXT, lookup
 from penstock.model.timestamps import BEGINNING, DAY, END, MILLISECOND, SECOND, from_ticks, to_ticks
 from penstock.model.types import ArrayType, DecimalType, Type
+from penstock.model.user_calls import UserCall
 from penstock.oracle import decimals
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
 from penstock.oracle.nested import NESTED
+from penstock.oracle.user_code import user_call
 from penstock.oracle.zones import clock_in, instant_in
 
 
@@ -48,6 +50,8 @@ def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
             return cast(given, expression.input.type, expression.to, expression.zone)
         case Call():
             return call(expression, [value_of(arg, row) for arg in expression.args])
+        case UserCall():
+            return user_call(expression, [value_of(arg, row) for arg in expression.args])
     raise AssertionError(f"no such expression: {expression!r}")
 
 

@@ -37,8 +37,12 @@ def walk(*plans: Node) -> list[Node]:
 
 
 def streams_of(*plans: Node) -> dict[str, Stream]:
-    """The streams that plans read, by name."""
-    return {node.stream.name: node.stream for node in walk(*plans) if isinstance(node, Source)}
+    """The streams that plans read, by name, with all the computed columns that any of them has."""
+    found: dict[str, Stream] = {}
+    for stream in (node.stream for node in walk(*plans) if isinstance(node, Source)):
+        known = found.get(stream.name)
+        found[stream.name] = stream if known is None else known.with_computed(stream.computed)
+    return found
 
 
 def below(node: Node, column: str) -> list[tuple[Node, str]]:

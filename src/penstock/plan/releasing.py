@@ -59,7 +59,7 @@ def _changes_bounds(node: nodes.Node) -> bool:
     """Whether bounds behind a node may be others than those of the streams."""
     if isinstance(node, nodes.Project):
         return any(not node.lineage(name) for name in node.progress)
-    return isinstance(node, nodes.Join | nodes.WindowAggregate)
+    return isinstance(node, nodes.Join | nodes.WindowAggregate | nodes.MatchRecognize)
 
 
 def _lets_out(node: nodes.Node, low: int, raised: int, merges: bool) -> bool:

@@ -26,4 +26,6 @@ def passes(node: nodes.Node, merges: bool) -> bool:
             return True
         case nodes.WindowAggregate() | nodes.Join() | nodes.Ordered() | nodes.Numbered():
             return False
+        case nodes.MatchRecognize():
+            return False
     raise nodes.unknown(node)

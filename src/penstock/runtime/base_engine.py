@@ -33,16 +33,19 @@ from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
-from penstock.runtime.description import describe
+from penstock.runtime.defining import Defining
+from penstock.runtime.description import describe, describe_function
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
 from penstock.runtime.show import show
 from penstock.runtime.stream_arguments import Slack, columns_in, slack_in
+from penstock.sql.bind.user_aggregate.user_aggregate import bind_user_aggregate
 from penstock.sql.parse.parser import parse
 from penstock.sql.parse.statements import (
     AlterQuery,
     BareSelect,
+    CreateAggregate,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -59,7 +62,7 @@ from penstock.sql.parse.statements import (
 Engine = TypeVar("Engine", bound="BaseEngine[Any]")
 
 
-class BaseEngine(Looking[Q]):
+class BaseEngine(Defining, Looking[Q]):
     """Carries out statements; subclasses run what they declare.
 
     As a context manager it stops everything at the end of the block.
@@ -253,9 +256,12 @@ class BaseEngine(Looking[Q]):
             case ShowStatement():
                 return show(statement.what, self.catalog, self.status)
             case DescribeStatement():
+                function = self.catalog.function(statement.name)
+                if function is not None and self.catalog.get(statement.name) is None:
+                    return describe_function(function)
                 with positioned(statement.place):
-                    found = self.catalog.entry(statement.name)
-                return describe(found, self.catalog, self.status())
+                    named = self.catalog.entry(statement.name)
+                return describe(named, self.catalog, self.status())
             case BareSelect():
                 return self._declare(self.catalog.named(statement))
             case CreateQuery():
@@ -264,6 +270,10 @@ class BaseEngine(Looking[Q]):
                 with positioned(statement.position):
                     table = read_table(statement.table)
                     self.catalog.add_table(table, replace=statement.replace)
+            case CreateAggregate():
+                with positioned(statement.position):
+                    found = bind_user_aggregate(statement, self.catalog)
+                    self._add_function(found, replace=statement.replace)
             case SetStatement():
                 self._set(statement)
             case AlterQuery():

@@ -1,4 +1,4 @@
-"""DESCRIBE: all about one stream, table, view or query.
+"""DESCRIBE: all about one stream, table, view or query, or about a function of a user.
 
     query talkers
       state     running: the next result waits for `packets`
@@ -32,10 +32,11 @@ from penstock.catalog.catalog import (
 from penstock.catalog.settings import own_changes
 from penstock.model.schema import Schema
 from penstock.model.text_table import text_table
+from penstock.model.user_defined import UserAggregate, UserDefined
 from penstock.plan.blockers import bound_text
 from penstock.plan.graph import streams_of
 from penstock.redaction import redacted, redacted_sql
-from penstock.runtime.show import NONE
+from penstock.runtime.show import NONE, how
 from penstock.runtime.status import FAILED, RUNNING, QueryStatus, Status, StreamStatus
 
 _INDENT = "  "
@@ -65,6 +66,19 @@ def describe(entry: Entry, catalog: Catalog, status: Status) -> str:
         _columns(schema),
         textwrap.indent(redacted(redacted_sql(sql)), _INDENT),
     ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def describe_function(function: UserDefined) -> str:
+    """All about a function that a user has defined."""
+    facts = {"takes": function.takes, "gives": str(function.returns), "how": how(function)}
+    text = ""
+    if isinstance(function, UserAggregate):
+        state = ", ".join(f"{column.name} {column.type}" for column in function.state)
+        facts |= {"keeps": state if function.merges else "the rows of open windows"}
+        text = textwrap.indent(function.text, _INDENT)
+    table = text_table(list(facts.items()), indent=_INDENT)
+    parts = [f"{function.kind} {function.name}\n{table}", text]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -19,11 +19,14 @@ before adding one where the difference matters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from typing import TypeVar
 
 import polars as pl
 
-from penstock.errors import DuplicateName, UnknownName
+from penstock.errors import DuplicateName, UnknownName, UserCodeError
+from penstock.kernel.aggregation.wid.closing_together import close_together
 from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.progress.late import LatePolicy
@@ -46,7 +49,7 @@ from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.query_output import QueryOutput
-from penstock.runtime.snapshot import describe, renamed, restore
+from penstock.runtime.snapshot import Directory, States, describe, renamed, restore
 from penstock.runtime.status import OperatorStatus
 from penstock.runtime.stream_input import StreamInput
 
@@ -91,9 +94,11 @@ class GraphHost:
         self._rejected = rejected or self.rejected_rows.append
         self._punctuation_cost = punctuation_cost
         self._how = {"by_batch": by_batch, "reopens": reopens}
+        self._holds_back = False  # results
         self._fed: list[GraphNode] = []  # sources that got rows since the last step
         self.inputs: dict[str, StreamInput] = {}  # the ways in, by stream
         self._outputs: dict[str, QueryOutput] = {}
+        self._is_new = False  # whether the graph has changed since it ran
         self.enabling = Enabling(self.graph, self.inputs, self.clock, ets, by_arcs=ets_by_arcs)
 
     # -- streams and queries ------------------------------------------------------------------
@@ -161,24 +166,50 @@ class GraphHost:
         Nothing may be on its way to an operator that changes its place: `run` first.
         """
         directory, segments = describe(self.graph.states(), self.graph)
+        directory = renamed(directory, change.renamed, change.moved)
+        self._build_anew(change.plans)
+        _restore(self.graph.states(), self.graph, directory, segments)
+        self._rebuild()
+        for stream in self.inputs.values():
+            stream.repeat_punctuation()
+        self.run()
+
+    @contextmanager
+    def undone_if_failing(self, plans: Plans) -> Iterator[None]:
+        """Have code of users that fails leave everything as it was; `plans` are all that run.
+
+        Results are handed on when all is done. Rows that were rejected are set aside once more if
+        they come again.
+        """
+        directory, segments = describe(self.states(), self.graph)
+        directory["states"] = deepcopy(directory["states"])
+        tallies = {name: deepcopy(stream.tally) for name, stream in self.inputs.items()}
+        self._holds_back = True
+        try:
+            yield
+        except UserCodeError:
+            self._fed = []
+            self._build_anew(plans)
+            _restore(self.states(), self.graph, directory, segments)
+            for name, tally in tallies.items():
+                self.inputs[name].tally = tally
+            self._rebuild()
+            raise
+        finally:
+            self._holds_back = False
+        for output in list(self._outputs.values()):
+            output.drain()
+
+    def _build_anew(self, plans: Plans) -> None:
+        """Operators for all queries, which keep nothing yet."""
         self.graph.clear()
         for name, stream in self.inputs.items():
             stream.node = self.graph.add_source(name)
             if stream.node_of_all is not None:
                 stream.node_of_all = self.graph.add_source(_with_late(name))
-        for name, plan in change.plans.items():
+        for name, plan in plans.items():
             node = build(plan, self.graph, self._source)
             self._outputs[name].read(self.graph.add_sink(name, node))
-
-        def segment(number: int, purged: int) -> Segment:
-            return Segment(segments[number].whole, number, purged)
-
-        directory = renamed(directory, change.renamed, change.moved)
-        restore(self.graph.states(), self.graph, directory, segment)
-        self._rebuild()
-        for stream in self.inputs.values():
-            stream.repeat_punctuation()
-        self.run()
 
     def subscribe(self, query: str, callback: Callable[[pl.DataFrame], None]) -> None:
         """Have results handed to `callback` instead of waiting for `results`."""
@@ -220,6 +251,9 @@ class GraphHost:
 
     def run(self) -> None:
         """Until nothing can move, and no stream that is asked has anything new to say."""
+        if self._is_new:
+            self._is_new = False
+            close_together(self.graph)
         self.enabling.begin()
         while self.step() is not None or self.enabling.ask_all():
             pass
@@ -307,6 +341,7 @@ class GraphHost:
         self._drain(step.node)
 
     def _rebuild(self) -> None:
+        self._is_new = True
         self.executor.rebuild()
         self.enabling.rebuild()
 
@@ -317,6 +352,8 @@ class GraphHost:
             self._drain(node)
 
     def _drain(self, node: GraphNode) -> None:
+        if self._holds_back:
+            return
         for name in list(node.sinks):  # a subscriber may stop a query
             if name in self._outputs:
                 self._outputs[name].drain()
@@ -329,6 +366,15 @@ class GraphHost:
 
     def _query(self, name: str) -> QueryOutput:
         return _find(self._outputs, name, "query")
+
+
+def _restore(
+    states: States, graph: Graph, directory: Directory, segments: Mapping[int, Segment]
+) -> None:
+    def segment(number: int, purged: int) -> Segment:
+        return Segment(segments[number].whole, number, purged)
+
+    restore(states, graph, directory, segment)
 
 
 def _with_late(stream: str) -> str:

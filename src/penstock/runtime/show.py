@@ -4,6 +4,7 @@
     SHOW STREAMS    where rows come from, how their time works, what became of them, the bound
     SHOW TABLES     where they were read from, their rows and columns
     SHOW VIEWS      what they read, their columns
+    SHOW FUNCTIONS  what users have defined, what it takes and gives, how it is computed
     SHOW SETTINGS   what is set, what would be by itself, and what it decides
 
 All but what is declared comes from the status, so this agrees with whatever else shows it.
@@ -17,6 +18,7 @@ from typing import TypeAlias
 from penstock.catalog.catalog import Catalog
 from penstock.catalog.settings import SETTINGS
 from penstock.model.text_table import text_table
+from penstock.model.user_defined import UserAggregate, UserDefined, UserFunction
 from penstock.plan.blockers import bound_text
 from penstock.plan.graph import streams_of
 from penstock.runtime.status import Status
@@ -41,6 +43,8 @@ def show(what: Listed, catalog: Catalog, status: Callable[[], Status]) -> str:
             rows = _tables(catalog)
         case "views":
             rows = _views(catalog)
+        case "functions":
+            rows = _functions(catalog)
         case "settings":
             return text_table(_settings(catalog), width=WIDTH)
     return text_table(rows) if len(rows) > 1 else _NOTHING[what]
@@ -51,6 +55,8 @@ _NOTHING = {
     "streams": "no stream is declared: CREATE STREAM name (column TYPE, …) declares one",
     "tables": "no table is declared: CREATE TABLE name (column TYPE, …) FROM format 'path' "
     "declares one",
+    "functions": "no function is declared: engine.function(…), engine.aggregate(…) and CREATE "
+    "AGGREGATE declare some",
     "views": "no view is declared: CREATE VIEW name AS SELECT … declares one",
 }
 
@@ -97,6 +103,24 @@ def _views(catalog: Catalog) -> _Rows:
         reads = ", ".join(catalog.read_by(entry))
         rows.append((entry.name, reads, ", ".join(entry.plan.schema.names)))
     return rows
+
+
+def _functions(catalog: Catalog) -> _Rows:
+    rows: _Rows = [("function", "kind", "takes", "gives", "how")]
+    for each in catalog.functions:
+        rows.append((each.name, each.kind, each.takes, str(each.returns), how(each)))
+    return rows
+
+
+def how(function: UserDefined) -> str:
+    """How a function of a user is computed."""
+    by = "column by column" if function.vectorised else "row by row"
+    if isinstance(function, UserAggregate) and function.text:
+        by = "in SQL"
+    if isinstance(function, UserFunction):
+        return by
+    can = "merges and subtracts" if function.subtracts else "merges"
+    return f"{by}, {can if function.merges else 'adds in order'}"
 
 
 def _settings(catalog: Catalog) -> _Rows:

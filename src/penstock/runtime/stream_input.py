@@ -307,7 +307,8 @@ class StreamInput:
         if reason is Reason.MALFORMED:
             self.tally.read += rows.height
         if keep:
-            self._rejected(RejectedRows(self.stream.name, reason, rows))
+            declared = rows.drop((each.name for each in self.stream.computed), strict=False)
+            self._rejected(RejectedRows(self.stream.name, reason, declared))
 
 
 def is_read(node: GraphNode | None) -> bool:

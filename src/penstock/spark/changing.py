@@ -73,9 +73,9 @@ def change(
         program = next_program(before, running.next_change, dropped, named)
 
         def then(batch: int) -> None:
-            delivery.change(batch, dropped, opened, program.queries)
+            delivery.change(batch, dropped, opened, program)
             stay = [name for name, each in named.items() if isinstance(each, Altered)]
-            delivery.go_on(batch, stay, program.queries)
+            delivery.go_on(batch, stay, program)
 
         batch = epochs.change(program, delivery.noted(dropped, opened), then)
     except BaseException:

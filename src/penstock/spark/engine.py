@@ -39,6 +39,7 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
+from penstock.model.user_defined import UserDefined
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
@@ -53,12 +54,15 @@ from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
 from penstock.spark.following import Following
+from penstock.spark.functions import SparkFunctions
 from penstock.spark.native.choice import choose
 from penstock.spark.placement.pipeline_groups import PipelineGroup
 from penstock.spark.planning import Planning
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session
+from penstock.spark.shipping import send_by_value
+from penstock.spark.sources.computed_columns import with_computed
 from penstock.spark.sources.conforming import conform
 from penstock.spark.sources.directories import odd_files
 from penstock.spark.sources.program_streams import ProgramStreams, check_streams
@@ -84,6 +88,7 @@ class Engine(BaseEngine[SparkQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
+        self.catalog.host = SparkFunctions(lambda: self.session, lambda: self.spark)
         if spark is not None:
             take_over(spark, conf)
         connect(lambda: self.session)
@@ -350,12 +355,16 @@ class Engine(BaseEngine[SparkQuery]):
                 rows = rows.toArrow()
         super().table(name, rows, columns=columns)
 
+    def _add_function(self, function: UserDefined, *, replace: bool) -> None:
+        super()._add_function(function, replace=replace)
+        send_by_value(function.code)
+
     def _frame_of(self, stream: Stream) -> DataFrame:
         """The stream as the exchange takes it."""
         brought = self._brought.frame(stream.name, self.session)
-        if brought is not None:
-            return brought
         with translated():
+            if brought is not None:
+                return with_computed(brought, stream)
             return open_stream(self.session, stream)
 
     def _rows_read(self, stream: str) -> int:

@@ -49,7 +49,18 @@ def explain_pipeline(
             lines.append(f"  {stream}: {spread}{_FOLDED if folded else ''}")
         if all(keys is None for keys in group.keys.values()):
             lines.append(f"  state: {form.reason}")
+    lines += _computed(program)
     return "\n\n".join([explain_program(program.plans), "\n".join(lines)])
+
+
+def _computed(program: Program) -> Iterator[str]:
+    """What Spark computes of rows before the kernel has them, and of results behind it."""
+    for stream in program.streams:
+        for each in stream.computed:
+            yield f"  {stream.name}: Spark computes in front of the exchange {each}"
+    for name, after in program.on_results.items():
+        for line in after.lines():
+            yield f"  {name}: Spark computes on result rows {line}"
 
 
 def explain_changed(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -28,7 +28,8 @@ from penstock.model.timestamps import END
 from penstock.optimizer.closing import closing_bounds, streams_with_row_windows
 from penstock.optimizer.cost.costs import costs
 from penstock.optimizer.optimize import with_tables
-from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json
+from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
+from penstock.optimizer.rechoose import stand_ins, with_stand_ins
 from penstock.optimizer.rules.late_rows import can_reopen
 from penstock.runtime.altering import alter
 from penstock.runtime.arrivals import Arrivals, Folded
@@ -78,12 +79,15 @@ class GroupHost:
             self._host.add_stream(stream)
         #: Queries that were altered, and that still run by the plans of before.
         self._altering = {} if handed is None else earlier_plans(program, changed, handed)
-        plans = {**program.plans, **_plans_in(changed, program), **self._altering}
+        kept = _plans_in(changed, program)
+        plans = {**program.plans, **kept, **self._altering}
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
         self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
+        if kept.keys() - self.changed.get("queries", {}).keys():
+            self._note_changed()  # queries that are new run what was chosen for others
 
     def process(self, arrivals: Sequence[Arrivals]) -> Answers:
         """Carry a micro-batch through; `arrivals` are in the order of the program's streams."""
@@ -146,8 +150,21 @@ class GroupHost:
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
         changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
-        instead_of = {name: declared[name].fingerprint for name in changed}
-        self.changed = {**to_json(changed), "instead_of": instead_of} if changed else {}
+        self.changed = {}
+        if changed:
+            instead_of = {name: declared[name].fingerprint for name in changed}
+            # Where a query that names its algorithm still runs them, the operators are there.
+            there = {
+                each.fingerprint for each in walk(p for n, p in plans.items() if n not in changed)
+            }
+            stand_in = {
+                part: other.fingerprint
+                for name, plan in changed.items()
+                for part, other in stand_ins(declared[name], plan).items()
+                if part not in there
+            }
+            facts = {"instead_of": instead_of, "stand_in": stand_in}
+            self.changed = {**to_json(changed), **facts}
         self._told.clear()  # operators count from when they were built
 
     def _answers(self, rows: dict[str, int]) -> Answers:
@@ -238,13 +255,22 @@ class GroupHost:
 
 
 def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:
-    """Plans that a group has changed, of the queries that still run and ask for the same."""
+    """Plans that a group has changed, of the queries that still run and ask for the same.
+
+    What others have in common with what was asked before is computed as it was, too: that is where
+    its state is.
+    """
     if not changed:
         return {}
     declared = {name: plan.fingerprint for name, plan in program.plans.items()}
     was = changed["instead_of"]
     found = from_json(changed)
     mine = {n: plan for n, plan in found.items() if n in declared and declared[n] == was[n]}
+    known = {plan.fingerprint: plan for plan in walk(found.values())}
+    instead = {part: known[other] for part, other in changed.get("stand_in", {}).items()}
+    others = {name: plan for name, plan in program.plans.items() if name not in mine}
+    rest = with_stand_ins(others, instead) if instead else {}
+    mine |= {name: plan for name, plan in rest.items() if plan != others[name]}
     return with_tables(mine, program.plans)
 
 

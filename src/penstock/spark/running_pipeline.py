@@ -23,7 +23,6 @@ from penstock.model.punctuation import Where
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
-from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
@@ -72,8 +71,7 @@ class RunningPipeline:
         self.came: dict[str, str] = {}
         self._reported: BatchReport | None = None  # of the last batch
         self._engine = engine
-        plans = group.queries.values()
-        streams = {name: s for plan in plans for name, s in streams_of(plan).items()}
+        streams = group.streams
         frames = {name: engine._frame_of(stream) for name, stream in streams.items()}
         program = group.program(engine.catalog.streams, frames)
         streams = {stream.name: stream for stream in program.streams}
@@ -200,7 +198,8 @@ class RunningPipeline:
         if self.group.is_small or self._has_ended or not self.is_active:
             return "that pipeline takes in nothing new"
         here, has_groups = self.program.options, self.form.has_groups
-        return why_apart(plan, options, here, self.group.keys, has_groups=has_groups)
+        computed = {stream.name: stream.computed for stream in self.program.streams}
+        return why_apart(plan, options, here, self.group.keys, computed, has_groups=has_groups)
 
     @property
     def next_change(self) -> int:

@@ -6,6 +6,10 @@ late. It goes before a Penstock that is installed there, which `executors` then 
 
 A module in an archive is compiled at every import, in every worker; so the archive holds byte code
 beside the sources, for this release of Python. Another one passes over it, and compiles.
+
+Functions of users travel inside the program, packed by Spark. It would send only the name of one
+that stands in a module, which executors need not have; so modules of the user's own are sent with
+what is used of them. Packages that are installed are expected on the executors, too.
 """
 
 from __future__ import annotations
@@ -14,10 +18,15 @@ import atexit
 import importlib.util
 import marshal
 import shutil
+import sys
+import sysconfig
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 #: This package, as it lies on this machine.
@@ -38,6 +47,25 @@ def ship_package(spark: SparkSession) -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     write_archive(PACKAGE, folder / ARCHIVE)
     spark.sparkContext.addPyFile(str(folder / ARCHIVE))
+
+
+def send_by_value(code: object) -> None:
+    """Have Spark send users' code itself, unless it is of a package that is installed."""
+    found = {type(code).__module__, getattr(code, "__module__", None)}
+    found |= {getattr(each, "__module__", None) for each in getattr(code, "__dict__", {}).values()}
+    register: Callable[[ModuleType], None] = cloudpickle.register_pickle_by_value
+    for name in found:
+        module = sys.modules.get(name or "")
+        if module is not None and name != "__main__" and _is_users(module):
+            register(module)
+
+
+def _is_users(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file is None or module.__name__.partition(".")[0] == PACKAGE.name:
+        return False
+    installed = {sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib")}
+    return not any(Path(file).is_relative_to(place) for place in installed)
 
 
 def write_archive(package: Path, file: Path) -> None:

@@ -17,6 +17,8 @@ from penstock.windows.window import usual_origin
 _LENGTHS = ("range", "slide", "gap", "step", "size")
 #: Pairs of rows that the oracle may have to try for one case, and windows that it may have to fill.
 MOST_PAIRS, MOST_WINDOWS = 40_000, 20_000
+#: Rows in which it may have to look for patterns, from each of them on.
+MOST_MATCHED = 40
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def _grids(node: nodes.Node) -> Iterator[WindowGrid]:
                     yield WindowGrid(abs(edge.band.high), 0, is_time)
                 else:
                     yield WindowGrid(edge.band.width, edge.band.origin, is_time)
+        case nodes.MatchRecognize():
+            yield WindowGrid(node.match.within or 0, 0, _is_time(node.input, node.match.on))
         case nodes.Source() if node.stream.timestamp is not None:
             yield WindowGrid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
 
@@ -118,6 +122,8 @@ def most_rows(plans: Sequence[nodes.Node], wanted: int) -> dict[str, int]:
                 most = min(most, int(MOST_PAIRS ** (1 / max(2, inputs))))
             if isinstance(node, nodes.WindowAggregate):
                 most = min(most, MOST_WINDOWS // _windows_per_row(node.window))
+            if isinstance(node, nodes.MatchRecognize):
+                most = min(most, MOST_MATCHED)
         for name in streams_of(plan):
             found[name] = max(4, min(most, found.get(name, wanted)))
     return found

@@ -20,7 +20,8 @@ from penstock.model.expressions import Expression, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
-from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
+from penstock.oracle.aggregates import call_of
+from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Window
 from tests.engine.draw import Draw
 from tests.kernel.moving import move

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog.catalog import Catalog
+from penstock.model.host_functions import HostFunctions
 from penstock.plan.nodes import Node
 from tests.engine.running import started
 from tests.sql.declared import execute, plan_of
@@ -23,8 +24,8 @@ def plan(text: str) -> Node:
     return found
 
 
-def bound(text: str) -> Node:
+def bound(text: str, host: HostFunctions | None = None) -> Node:
     """The plan of a query, whether or not it can run."""
-    catalog = Catalog()
+    catalog = Catalog(host)
     execute(catalog, STREAMS)
-    return plan_of(text, catalog)
+    return plan_of(text.format(w=WINDOW), catalog)

@@ -27,6 +27,16 @@ from tests.spark.placement.plans import bound, plan
             "SELECT a.j, t.kind, count(*) AS n FROM a {w} JOIN t ON a.k = t.k GROUP BY j, kind",
             {"a": ("j",)},
         ),
+        # Matches lie within a partition.
+        (
+            "SELECT * FROM a MATCH_RECOGNIZE (PARTITION BY k, j ORDER BY ts "
+            "MEASURES LAST(ts) AS t PATTERN (A B))",
+            {"a": ("k", "j")},
+        ),
+        (
+            "SELECT * FROM a MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (A B))",
+            {"a": ()},
+        ),
         # Rows of all keys decide which windows there are.
         ("SELECT k, count(*) AS n FROM a [RANGE ALL, SLIDE 1 SECOND] GROUP BY k", {"a": ()}),
         (

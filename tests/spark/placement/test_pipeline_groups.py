@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.spark.placement.pipeline_groups import assign_pipelines
-from tests.spark.placement.plans import plan
+from penstock.optimizer.optimize import beside, optimize
+from penstock.optimizer.options import Options
+from penstock.optimizer.physical import digest_of
+from penstock.plan.graph import streams_of, walk
+from penstock.plan.nodes import Source
+from penstock.spark.placement.pipeline_groups import assign_pipelines, why_apart
+from tests.spark.placement.plans import bound, plan
+from tests.sql.fake_spark import FakeSpark
 
 BY_K = "SELECT k, count(*) AS n FROM a {w} GROUP BY k"
 BY_J = "SELECT j, count(*) AS n FROM a {w} GROUP BY j"
@@ -53,3 +59,40 @@ def test_where_there_is_little_to_read_queries_share_though_it_leaves_one_group(
     plans = {str(n): plan(text) for n, text in enumerate((BY_K, BY_J, ALL))}
     [share] = assign_pipelines(plans, is_small=True)
     assert (list(share.queries), share.keys, share.is_small) == (["0", "1", "2"], {"a": ()}, True)
+
+
+def test_queries_share_columns_that_spark_computes() -> None:
+    texts = {
+        "keyed": "SELECT sha2(k, 256) AS h, count(*) AS n FROM a {w} GROUP BY sha2(k, 256)",
+        "plain": "SELECT k FROM a WHERE sha2(k, 256) <> 'x' AND soundex(k) = 'y'",
+        "other": "SELECT k FROM a",
+        "both": "SELECT count(*) AS n FROM a UNION b {w} GROUP BY j",
+    }
+    host = FakeSpark()
+    [group, apart] = assign_pipelines({name: bound(text, host) for name, text in texts.items()})
+    assert list(group.queries) == ["keyed", "plain", "other"]
+    program = group.program()
+    [stream] = program.streams
+    names = {each.sql: each.name for each in stream.computed}
+    assert sorted(names) == ["sha2(`k`, 256)", "soundex(`k`)"]
+    sources = [node for node in walk(*program.queries.values()) if isinstance(node, Source)]
+    assert {node.stream for node in sources} == {stream}
+    assert group.keys == {"a": (names["sha2(`k`, 256)"],)}
+    assert list(apart.queries) == ["both"]
+    asked = {name: digest_of(bound(text, host)) for name, text in texts.items()}
+    assert program.asked == {name: asked[name] for name in group.queries}
+
+
+def test_a_running_pipeline_reads_what_it_has_read() -> None:
+    host = FakeSpark()
+    first = bound("SELECT k FROM a WHERE soundex(k) = 'y' AND sha2(k, 256) <> 'x'", host)
+    [stream] = streams_of(first).values()
+    there = Options(), {"a": None}, {"a": stream.computed}
+    known = bound("SELECT k FROM a WHERE soundex(k) = 'z'", host)
+    assert not why_apart(known, Options(), *there, has_groups=True)
+    new = bound("SELECT k FROM a WHERE crc32(k) = 7", host)
+    assert why_apart(new, Options(), *there, has_groups=True).startswith(
+        "Spark does not compute crc32(`k`) there as it reads `a`"
+    )
+    beside_it = beside(optimize({"first": first}), {"known": known})
+    assert beside_it.streams == (stream,)

@@ -26,12 +26,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from penstock.errors import HostError
 from penstock.io.storage.appended_lines import AppendedLines, appended_lines
+from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.sealed import START_ANEW, digest_of_file
 from penstock.io.storage.storage_path import FileFacts, StoragePath
 from penstock.model.counted import counted
+
+#: Names of files, with what a store has said of them when it listed them: one question for all.
+Listed: TypeAlias = dict[str, FileFacts | None]
 
 #: Files at the end that are read whatever their size and time say.
 LAST = 8
@@ -109,7 +114,8 @@ class Manifest:
         they are removed.
         """
         parts = self.read()
-        there = self._there()
+        listed = self._listed()
+        there = self._numbered(listed)
         if through is not None:
             self._remove_above(through, parts, there)
         for number, name in sorted(there.items()):
@@ -120,7 +126,7 @@ class Manifest:
                     hint=START_ANEW,
                 )
         last = sorted(parts)[-LAST:]
-        touched = [self._check(part, part.number in last) for part in parts.values()]
+        touched = [self._check(part, part.number in last, listed) for part in parts.values()]
         anew = {part.number: part for part in touched if part is not None}
         if anew:
             # The same content with other times, as a copy has: read once, not at every start.
@@ -157,11 +163,11 @@ class Manifest:
         else:
             self._lines.rewrite(b"")
 
-    def _check(self, part: FileEntry, is_last: bool) -> FileEntry | None:
+    def _check(self, part: FileEntry, is_last: bool, listed: Listed) -> FileEntry | None:
         """The part anew if its time is another one; raises if it is not what was written."""
         file = self.folder / part.name
         try:
-            found = self._stat(part)
+            found = listed.get(part.name) or self._stat(part)
             if found.st_size != part.size:
                 raise _changed(file, f"{found.st_size:,} bytes instead of {part.size:,}")
             if not part.digest or (found.st_mtime_ns == part.written and not is_last):
@@ -190,15 +196,20 @@ class Manifest:
                 hidden.rename(file)
             return file.stat()
 
-    def _there(self) -> dict[int, str]:
-        """What lies in the folder, by number."""
+    def _listed(self) -> Listed:
+        """What lies in the folder, by name, and what a store says of it beside."""
         try:
-            names = [file.name for file in self.folder.iterdir()]
+            if isinstance(self.folder, HadoopPath):
+                return dict(self.folder.listed())
+            return {file.name: None for file in self.folder.iterdir()}
         except FileNotFoundError:
             return {}
         except OSError as cause:
             raise HostError(f"`{self.folder}` cannot be read: {cause}") from cause
-        found = ((self._pattern.fullmatch(name), name) for name in names)
+
+    def _numbered(self, listed: Listed) -> dict[int, str]:
+        """The names among them that are those of parts, by number."""
+        found = ((self._pattern.fullmatch(name), name) for name in listed)
         return {int(match[1]): name for match, name in found if match is not None}
 
     def _remove_above(

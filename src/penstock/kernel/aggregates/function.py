@@ -33,6 +33,11 @@ class Function(ABC):
     parameters: tuple[float, ...] = ()
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of rows that it looks at."""
+        return tuple(name for name in (self.argument, self.by) if name is not None)
+
+    @property
     @abstractmethod
     def parts(self) -> tuple[PartialAggregate, ...]:
         """What has to be kept to know the result."""

@@ -18,6 +18,7 @@ from penstock.kernel.aggregates import function_of
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
 from penstock.kernel.aggregates.keys import Codes, Groups, code_column, code_integers, combine
+from penstock.kernel.aggregates.user_defined import user_function
 from penstock.kernel.aggregation.wid.overlay import repeat_ranges
 from penstock.kernel.expressions import compile_expression
 from penstock.model.aggregates import Aggregate
@@ -42,12 +43,14 @@ class AggregateSet:
     def keep(self, *parts: PartialAggregate) -> None:
         """Keep these, too."""
         self.parts = list(dict.fromkeys((*self.parts, *parts)))
-        read = (name for part in self.parts for name in (part.argument, part.by))
-        self.arguments = {name for name in read if name is not None}
+        self.arguments = {name for part in self.parts for name in part.reads}
         self.partials = [name for part in self.parts for name in part.columns]
 
     def _function(self, aggregate: Aggregate) -> Function:
         argument, by = aggregate.argument, aggregate.by
+        if aggregate.user is not None:
+            columns = tuple(map(self._column, aggregate.arguments))
+            return user_function(aggregate, columns, None if by is None else self._column(by))
         of = None if argument is None else argument.type
         return function_of(aggregate.function, of)(
             None if argument is None else self._column(argument),

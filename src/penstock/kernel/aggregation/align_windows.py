@@ -92,8 +92,13 @@ def over_nothing(aggregate: Aggregate) -> pl.Series:
     null = {"x": pl.Series([None], dtype=polars_type(argument.type))}
     if by is not None:
         null["y"] = pl.Series([None], dtype=polars_type(by.type))
+    others = tuple(Ref(f"x{n}", each.type) for n, each in enumerate(aggregate.others))
+    null |= {each.name: pl.Series([None], dtype=polars_type(each.type)) for each in others}
     of_null = replace(
-        aggregate, argument=Ref("x", argument.type), by=None if by is None else Ref("y", by.type)
+        aggregate,
+        argument=Ref("x", argument.type),
+        by=None if by is None else Ref("y", by.type),
+        others=others,
     )
     aggregates = AggregateSet((), [("nothing", of_null)])
     partials = aggregates.start(pl.DataFrame(null), Grouping(np.zeros(1, dtype=np.int64), 1))

@@ -151,7 +151,7 @@ class IdDriver(WindowDriver):
     def _ends(self, bound: int) -> tuple[int | None, int]:
         return (END, END) if bound >= END else self.window.covers(bound)
 
-    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
+    def presented(self, ranges: Ranges | None) -> pl.DataFrame | None:
         """One result per group and window."""
         if ranges is None:
             return None

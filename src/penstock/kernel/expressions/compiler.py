@@ -14,10 +14,12 @@ from penstock.kernel.expressions import arithmetic, logic, nested, text, times
 from penstock.kernel.expressions.casts import cast
 from penstock.kernel.expressions.decimals import DECIMAL_FORMS
 from penstock.kernel.expressions.once import apply
+from penstock.kernel.expressions.user_calls import user_call
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref, constant
 from penstock.model.functions import lookup
 from penstock.model.types import DecimalType, Type
+from penstock.model.user_calls import UserCall
 
 Form = Callable[..., pl.Expr]
 
@@ -41,6 +43,9 @@ def compile_expression(expression: Expression) -> pl.Expr:
             compiled = _case(expression)
         case Call():
             compiled = _call(expression)
+        case UserCall():
+            arguments = [compile_expression(arg) for arg in expression.args]
+            compiled = user_call(expression.function, arguments)
         case _:
             raise PenstockBug(f"no way to compute a {type(expression).__name__}")
     if expression.refs or expression.type.is_nested:

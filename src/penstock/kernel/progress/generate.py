@@ -68,7 +68,7 @@ class Generator:
         self.stream = stream
         self.state = GeneratorState()
         self._on = None if stream.kind is TimestampKind.LATENT else stream.timestamp
-        self._names = [column.name for column in stream.columns]
+        self._names = [column.name for column in stream.all_columns]
         self.slack = 0 if stream.kind is TimestampKind.INTERNAL else stream.slack
 
     def stamp(self, rows: pl.DataFrame, now: int) -> pl.DataFrame:

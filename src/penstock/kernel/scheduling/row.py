@@ -115,6 +115,8 @@ def encore(at: Control) -> Execute | None:
 
 def serve(at: Control) -> Execute | None:
     assert isinstance(at.node.operator, Fork)
+    if at.node.output.empty:
+        return None  # of a thousand branches none needs to be asked
     turn = at.node.operator.turn % len(at.rows)
     for place in chain(range(turn, len(at.rows)), range(turn)):
         succ = at.rows[place].succ

@@ -62,6 +62,8 @@ def _keeps_order(node: nodes.Node, options: Options) -> bool:
             return True
         case nodes.WindowAggregate() | nodes.Ordered() | nodes.Numbered():
             return True
+        case nodes.MatchRecognize():
+            return True
     raise nodes.unknown(node)
 
 

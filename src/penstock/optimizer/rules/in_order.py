@@ -109,6 +109,8 @@ def _read_by(node: nodes.Node, wanted: str | None) -> Iterator[str | None]:
         match node:
             case nodes.WindowAggregate():
                 yield node.window.on
+            case nodes.MatchRecognize():
+                yield node.match.on
             case nodes.Ordered():
                 yield node.on
             case nodes.Join():

@@ -8,6 +8,7 @@
     WindowAggregate  one per group and window
     Join             one per rows of all inputs that match, within bands of time
     TableJoin        one per row of a stream and row of a static table that match
+    MatchRecognize   one per match of a pattern of rows
     Ordered          the same, in the order of a column
     Numbered         the same, numbered as they come
 
@@ -17,6 +18,7 @@ sub-plans, which `plan/graph.py` draws once and the optimizer gives the same ope
 
 from penstock.plan.nodes.aggregate import Result, WindowAggregate
 from penstock.plan.nodes.joins import Edge, Join
+from penstock.plan.nodes.match import MatchRecognize
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, unknown
 from penstock.plan.nodes.rows import Numbered, Ordered, Project, Select, Union
 from penstock.plan.nodes.source import Source
@@ -26,6 +28,7 @@ __all__ = [
     "ChildColumn",
     "Edge",
     "Join",
+    "MatchRecognize",
     "Node",
     "Numbered",
     "Ordered",

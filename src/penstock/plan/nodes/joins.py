@@ -111,9 +111,9 @@ class Join(Node):
 
     def _may_be_null(self, column: str) -> bool:
         child, own = self._origins[column]
-        return own in self.inputs[child].schema.nullable or self._is_padded(child)
+        return own in self.inputs[child].schema.nullable or self.is_padded(child)
 
-    def _is_padded(self, child: int) -> bool:
+    def is_padded(self, child: int) -> bool:
         """Whether rows may have NULL in place of a child's, for want of a partner."""
         return self.kind is not JoinKind.INNER and self.kind.keeps_alone(1 - child)
 
@@ -153,7 +153,7 @@ class Join(Node):
 
     def lineage(self, column: str) -> tuple[ChildColumn, ...]:
         own = self.origin(column)
-        if self._is_padded(own.child):
+        if self.is_padded(own.child):
             return ()
         equal = next((group for group in self.keys if own in group), ())
         return (own, *(each for each in equal if each != own))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from functools import reduce
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,11 +25,12 @@ from penstock.io.storage.storage_path import StoragePath, storage_path
 from penstock.kernel.rejected import Reason
 from penstock.model.schema import Schema
 from penstock.model.timestamps import to_ticks
-from penstock.optimizer.physical import Program, Queries
+from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node, Ordered
 from penstock.runtime.counts import RejectedRows, Tally
 from penstock.spark.delivery.batch_sink import BatchSink, FilesSink, batch_sink
 from penstock.spark.delivery.delivery import RESULT, STAGED, BatchReport, OutputRows
+from penstock.spark.delivery.on_results import finished
 from penstock.spark.delivery.outputs import (
     Destination,
     Held,
@@ -105,7 +107,8 @@ class BatchDelivery:
             for name, plan in program.queries.items():
                 query = engine.query(name)
                 opened = self._open(name, query.sink, query.plan, held.get(query_rows(name)))
-                self._recipients.change(name, 0, Recipient(query, plan, *opened))
+                after = program.on_results.get(name)
+                self._recipients.change(name, 0, Recipient(query, plan, *opened, after))
         except BaseException:
             self.release()
             raise
@@ -189,19 +192,24 @@ class BatchDelivery:
         if held is not None and (before is None or before.held is not held):
             self._outputs.let_go(query_rows(name), held)
 
-    def change(self, batch: int, dropped: Iterable[str], opened: OpenedBy, plans: Queries) -> None:
-        """From a batch on, deliver to others; `plans` are what these compute."""
+    def change(
+        self, batch: int, dropped: Iterable[str], opened: OpenedBy, program: Program
+    ) -> None:
+        """From a batch on, deliver to others, what the program computes for them."""
         for name in dropped:
             self._recipients.change(name, batch, None)
         for query, sink in opened.items():
-            recipient = Recipient(query, plans[query.name], *sink)
-            self._recipients.change(query.name, batch, recipient)
+            name = query.name
+            after = program.on_results.get(name)
+            recipient = Recipient(query, program.queries[name], *sink, after)
+            self._recipients.change(name, batch, recipient)
 
-    def go_on(self, batch: int, queries: Iterable[str], plans: Queries) -> None:
+    def go_on(self, batch: int, queries: Iterable[str], program: Program) -> None:
         """From a batch on, these queries compute other plans, and deliver where they did."""
         last = self._recipients.last()
         for name in queries:
-            self._recipients.change(name, batch, replace(last[name], plan=plans[name]))
+            plan, after = program.queries[name], program.on_results.get(name)
+            self._recipients.change(name, batch, replace(last[name], plan=plan, after=after))
 
     def begin(self, batch: int) -> None:
         """A batch begins: close the sinks of those who get nothing any more."""
@@ -250,7 +258,8 @@ class BatchDelivery:
     def sinks_for_tasks(self, batch: int) -> dict[str, Told]:
         """Where tasks of a batch may write results themselves, by query.
 
-        Only if nobody else wants these rows, and they need no order. Whoever subscribes while a
+        Only if nobody else wants these rows, they need no order, and Spark computes nothing of them
+        that the tasks do not have. Whoever subscribes while a
         batch is under way gets rows from the next one on.
         """
         if self._engine.session.conf.get(DELIVERY, None) == "driver":
@@ -262,6 +271,7 @@ class BatchDelivery:
             if self.has_stores or not each.into.is_store
             if not each.query.has_subscribers
             if not isinstance(each.query.plan, Ordered)
+            if each.after is None
         }
 
     def deliver(self, batch: int, lines: Sequence[OutputRows]) -> None:
@@ -284,7 +294,10 @@ class BatchDelivery:
                     rejected.append(RejectedRows(name, Reason(kind), pl.concat(parts)))
             elif name in recipients:
                 to = recipients[name]
-                answer = _in_order(to.plan, pl.concat(parts))
+                answer = _in_order(to.plan, reduce(pl.DataFrame.vstack, parts))
+                if to.after is not None:
+                    spark = self._engine.session
+                    answer = finished(spark, answer, to.plan.schema, to.after)
                 for _ in step("deliver.query"):
                     to.query.receive(batch, answer, to.into, staged.get(name, ()))
         for rejects in rejected:

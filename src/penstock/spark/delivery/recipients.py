@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.plan.nodes import Node
+from penstock.plan.on_results import OnResults
 from penstock.spark.delivery.batch_sink import BatchSink
 from penstock.spark.delivery.outputs import Held
 
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 class Recipient:
     """A query's handle, what it computes, and where its results are written, if anywhere.
 
-    `held` is the place that they are written to, where anything stays there.
+    `held` is the place that they are written to, where anything stays there; `after` what Spark
+    computes of them before.
     """
 
     query: SparkQuery
     plan: Node
     into: BatchSink | None = None
     held: Held | None = None
+    after: OnResults | None = None
 
 
 class Recipients:

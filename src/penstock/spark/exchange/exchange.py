@@ -151,7 +151,7 @@ class Packer:
         since = how.on_time_from(told, self.stream.name)
         hand_over = HandOver(told)
         results = RowResults(self.stream.name, how.queries, told, sends=not how.has_groups)
-        folding = Folding(how, len(self.stream.arriving))
+        folding = Folding(how, len(self.stream.exchanged))
         on = None if self.stream.kind is TimestampKind.LATENT else self.stream.timestamp
         late, marker = self.stream.timing.rows_late, self.stream.timing.marker
         further = [time.column for time in self.stream.further]
@@ -237,8 +237,17 @@ class Packer:
                 for column in self.stream.arriving
                 if column.type.is_nested and column.name in rows.columns
             )
-            good, bad = _apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)
+            good, bad = self._apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)
             yield self._not_ahead(good, bad, now)
+
+    def _apart(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows that fit, and the malformed ones as text."""
+        marks = rows.get_column(MALFORMED_COLUMN)
+        good = rows.drop(MALFORMED_COLUMN)
+        names = [column.name for column in self.stream.arriving]
+        if marks.null_count() == rows.height:
+            return good, texts((), names)
+        return good.filter(marks.is_null()), texts(marks.drop_nulls(), names)
 
     def _not_ahead(
         self, rows: pl.DataFrame, bad: pl.DataFrame | None, now: int | None
@@ -316,6 +325,8 @@ class Packer:
         return pa.RecordBatch.from_pylist(messages, schema=SCHEMA)
 
     def _punctuation(self, task: int, rows: pl.DataFrame) -> Batches:
+        # What is computed of such a row says nothing about others.
+        rows = rows.drop(each.name for each in self.stream.computed)
         for number, group in enumerate(self.groups):
             yield _message(
                 group, self.number, task, PUNCTUATION, rows, 0 if number else rows.height
@@ -326,15 +337,6 @@ def _unpacked(
     number: int, stream: Stream, keys: PartitionKeys, groups: Sequence[int], early: bytes
 ) -> Packer:
     return Packer(number, stream, keys, groups, unpacked_early(early))
-
-
-def _apart(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows that fit, and the malformed ones as text."""
-    marks = rows.get_column(MALFORMED_COLUMN)
-    good = rows.drop(MALFORMED_COLUMN)
-    if marks.null_count() == rows.height:
-        return good, texts((), good.columns)
-    return good.filter(marks.is_null()), texts(marks.drop_nulls(), good.columns)
 
 
 def _newest(times: pl.Series) -> int:

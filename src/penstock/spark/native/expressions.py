@@ -21,6 +21,7 @@ from penstock.errors import PenstockBug
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
 from penstock.model.functions import LONGEST_TEXT
 from penstock.model.types import Type
+from penstock.model.user_calls import UserCall
 
 _TYPES = frozenset(Type) - {Type.INTERVAL, Type.BINARY, Type.DATE, Type.TIMESTAMP_NTZ}
 
@@ -85,6 +86,8 @@ def objection(expression: Expression) -> str | None:
         match part:
             case Call() if part.function not in _FORMS and part.function not in _CALLED:
                 return f"`{part.function}` is computed in the kernel"
+            case UserCall():
+                return f"`{part.function.name}` is computed in the kernel"
             case Cast() if not (part.input.type.is_numeric and part.to.is_numeric):
                 return f"`{part}` is computed in the kernel"
         if part.type not in _TYPES:

@@ -74,6 +74,8 @@ def source_of(node: nodes.WindowAggregate) -> Stream | None:
     aggregates = [result.aggregate for result in node.results]
     types = [node.input.schema[name].type for name in node.groups]
     types += [aggregate.type for aggregate in aggregates]
+    if any(aggregate.user is not None for aggregate in aggregates):
+        return None
     forms = [aggregate.definition.native for aggregate in aggregates]
     can = all(form is not None and form.folded for form in forms)
     return below.stream if can and all(type_ in _ARROW_TYPES for type_ in types) else None

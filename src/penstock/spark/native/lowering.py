@@ -73,6 +73,8 @@ def _objection_to(node: nodes.Node) -> str | None:
             return "rows are numbered in the kernel"
         case nodes.Ordered():
             return "ORDER BY runs in the kernel"
+        case nodes.MatchRecognize():
+            return "MATCH_RECOGNIZE runs in the kernel"
         case nodes.Join() | nodes.TableJoin():
             return "joins run in the kernel"
     raise nodes.unknown(node)
@@ -112,7 +114,7 @@ def _objection_to_aggregate(node: nodes.WindowAggregate) -> str | None:
         return f"{window} is finer than Spark's milliseconds"
     for result in node.results:
         aggregate = result.aggregate
-        form = aggregate.definition.native
+        form = None if aggregate.user else aggregate.definition.native
         if form is None:
             return f"`{aggregate.function}` is computed in the kernel"
         if aggregate.argument is not None and aggregate.argument.type not in form.of:

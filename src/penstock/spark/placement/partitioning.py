@@ -126,6 +126,8 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
         match node:
             case nodes.WindowAggregate():
                 keys = [_trace(node.input, group) for group in _groups(node)]
+            case nodes.MatchRecognize():
+                keys = [_trace(node.input, column) for column in node.match.partition]
             case nodes.Numbered():
                 keys = []  # only one group can count them all
             case nodes.Join():
@@ -156,8 +158,8 @@ def _trace(node: nodes.Node, column: str) -> Key | None:
     """The column of each stream that a column is; None if it is computed somewhere."""
     if isinstance(node, nodes.Source):
         # What is stamped on entry is not there yet when rows are spread.
-        arriving = (c.name for c in node.stream.arriving)
-        return {node.stream.name: column} if column in arriving else None
+        known = (c.name for c in node.stream.exchanged)
+        return {node.stream.name: column} if column in known else None
     return _trace_key(node, node.lineage(column), node.schema[column].type)
 
 

@@ -14,7 +14,7 @@ and `apart` says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame
 from penstock.catalog.catalog import StreamEntry
 from penstock.catalog.settings import SETTINGS
 from penstock.model.begin import Begin
+from penstock.model.computed_column import ComputedColumn
 from penstock.model.streams import Stream
 from penstock.optimizer.alter import with_earlier
 from penstock.optimizer.optimize import (
@@ -95,6 +96,16 @@ class PipelineGroup:
         program = replace(program, options=options, reason=choice.reason, own=own)
         return self._in_place(program, {entry.name: entry.stream for entry in streams})
 
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """What the queries read, with the columns that are computed in their checkpoint, too."""
+        found = streams_of(*self.queries.values())
+        return {name: self._as_kept(stream) for name, stream in found.items()}
+
+    def _as_kept(self, stream: Stream) -> Stream:
+        kept = {} if self.continued is None else self.continued.computed
+        return stream.with_computed(kept.get(stream.name, ()))
+
     def form(self, program: Program) -> Form:
         """Whether the pipeline of this program has groups."""
         before = None if self.continued is None else self.continued.form
@@ -116,7 +127,8 @@ class PipelineGroup:
             if begin is Begin.STATE and found is not None:
                 since[name] = found
         since |= {name: since_of(plan) for name, plan in in_kernel.items()}
-        program = go_on(self.queries, self.options, kept, before.asked, since, self.own)
+        streams = tuple(self.streams.values())
+        program = go_on(self.queries, self.options, kept, before.asked, since, self.own, streams)
         return self._handing_over(program, before)
 
     def _handing_over(self, program: Program, before: Continued) -> Program:
@@ -144,7 +156,7 @@ class PipelineGroup:
         read = {stream.name: stream for stream in program.streams}
         # Spark knows its sources by their places.
         known = {name: read.get(name) or declared.get(name) for name in self.continued.streams}
-        kept = [stream for stream in known.values() if stream is not None]
+        kept = [self._as_kept(stream) for stream in known.values() if stream is not None]
         new = [stream for name, stream in read.items() if name not in known]
         return replace(program, streams=(*kept, *new))
 
@@ -218,7 +230,12 @@ def _with_own(group: PipelineGroup, options: Mapping[str, Options]) -> PipelineG
 def _stays(plan: Node, options: Options, there: Continued, name: str) -> bool:
     """Whether a query of a checkpoint can go on there, whatever it asks for now."""
     return digest_of(plan) == there.asked[name] or not why_apart(
-        plan, options, there.options, there.keys, has_groups=there.form == GROUPS
+        plan,
+        options,
+        there.options,
+        there.keys,
+        there.computed,
+        has_groups=there.form == GROUPS,
     )
 
 
@@ -228,8 +245,9 @@ def _suits(together: PipelineGroup, there: PipelineGroup, new: PipelineGroup) ->
         [plan] = new.queries.values()
         before = there.continued
         options = replace(there.options, lowering=before.options.lowering)
+        has_groups = before.form == GROUPS
         return not why_apart(
-            plan, new.options, options, there.keys, has_groups=before.form == GROUPS
+            plan, new.options, options, there.keys, before.computed, has_groups=has_groups
         )
     if new.options != there.options or new.options.lowering == NATIVE:
         return False
@@ -245,13 +263,15 @@ def why_apart(
     options: Options,
     there: Options,
     keys: Mapping[str, PartitionKeys],
+    computed: Mapping[str, Collection[ComputedColumn]],
     *,
     has_groups: bool,
 ) -> str:
     """Why a query cannot join a pipeline that is there; empty: it can.
 
-    `there` are the options of the pipeline, `keys` those by which its streams are partitioned. What
-    each query has for itself of its options keeps nobody apart.
+    `there` are the options of the pipeline, `keys` those by which its streams are partitioned, and
+    `computed` the columns that Spark computes of them. What each query has for itself of its
+    options keeps nobody apart.
     """
     if NATIVE in (options.lowering, there.lowering):
         return "a query that runs as Spark SQL alone has nothing to share"
@@ -262,6 +282,12 @@ def why_apart(
     unread = [f"`{name}`" for name in streams_of(plan) if name not in keys]
     if unread:
         return f"nobody reads {', '.join(unread)} there"
+    for name, stream in streams_of(plan).items():
+        if new := [c.sql for c in stream.computed if c not in computed.get(name, ())]:
+            return (
+                f"Spark does not compute {', '.join(new)} there as it reads `{name}`, and what a "
+                "pipeline reads stays as it is"
+            )
     if not suits(keys, plan):
         return "it needs its streams to be partitioned by other columns"
     alone = optimize({"": plan}, options)

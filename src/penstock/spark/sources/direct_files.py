@@ -70,6 +70,7 @@ def is_direct(stream: Stream) -> bool:
         and origin.path is not None
         and bool(stream.arriving)
         and not stream.stamped
+        and not stream.computed
         and all(_is_known(origin.format, name.lower(), text) for name, text in origin.options)
         and is_of_this_machine(origin.path)
         and not any("=" in part.name for part in local_path(origin.path).glob("*") if part.is_dir())

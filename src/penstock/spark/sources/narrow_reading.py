@@ -43,11 +43,11 @@ def columns_needed(program: Program) -> dict[str, frozenset[str] | None]:
 
 def whole(rows: pl.DataFrame, stream: Stream) -> pl.DataFrame:
     """Rows of a stream with all its columns, NULL where one was left out."""
-    missing = [column for column in stream.arriving if column.name not in rows.columns]
+    missing = [column for column in stream.exchanged if column.name not in rows.columns]
     if not missing:
         return rows
     nulls = (pl.lit(None, polars_type(column.type)).alias(column.name) for column in missing)
-    return rows.with_columns(nulls).select(column.name for column in stream.arriving)
+    return rows.with_columns(nulls).select(column.name for column in stream.exchanged)
 
 
 @dataclass(frozen=True)

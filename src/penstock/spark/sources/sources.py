@@ -24,6 +24,7 @@ from penstock.model.types import Type
 from penstock.spark.exchange.exchange import DDL, NOW, Packer
 from penstock.spark.exchange.preaggregation import Preaggregation
 from penstock.spark.placement.partitioning import PartitionKeys
+from penstock.spark.sources.computed_columns import with_computed
 from penstock.spark.sources.conforming import MALFORMED_COLUMN, conform
 from penstock.spark.sources.direct_files import check_header, is_direct, new_files
 from penstock.spark.sources.directories import check_files, read_files
@@ -46,9 +47,12 @@ PACKAGES = {
 
 
 def open_stream(spark: SparkSession, stream: Stream) -> DataFrame:
-    """The stream as the exchange takes it: its new files, or its rows as Spark reads them."""
+    """The stream as the exchange takes it: its new files, or its rows as Spark reads them.
+
+    Files are left to Spark where it is to compute columns of their rows.
+    """
     if not is_direct(stream):
-        return read_stream(spark, stream)
+        return with_computed(read_stream(spark, stream), stream)
     check_files(stream)
     check_header(stream)
     return new_files(spark, stream)
@@ -143,7 +147,7 @@ def exchange(
     if is_direct(stream):
         ready = frame.coalesce(tasks)
     else:
-        ticks = [in_ticks(column) for column in stream.arriving]
+        ticks = [in_ticks(column) for column in stream.exchanged]
         ticks += [_batch_time().alias(on) for on in stream.stamped]
         aside = [F.col(MALFORMED_COLUMN)] if MALFORMED_COLUMN in frame.columns else []
         ready = frame.select(*ticks, *aside)

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import NotExecutable
-from penstock.optimizer.optimize import optimize
+from penstock.optimizer.optimize import optimize, read_as_in
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Plans
 from penstock.plan.nodes import Node
@@ -46,7 +46,7 @@ def differing_settings(declared: Mapping[str, Options]) -> dict[str, str]:
 def goes_on(queries: Mapping[str, Node], options: Options, kept: Plans, before: Options) -> Plans:
     """The kept plans by which queries of these options go on; others want other operators."""
     changed = [name for name in changed_settings(before, options) if name != "lowering"]
-    known = {name: query for name, query in queries.items() if name in kept}
+    known = {n: read_as_in(query, kept) for n, query in queries.items() if n in kept}
     if not changed:
         return {name: kept[name] for name in known}
     now = optimize(known, options).plans

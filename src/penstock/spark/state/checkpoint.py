@@ -42,9 +42,18 @@ from penstock.io.storage.sealed import (
     write_sealed,
 )
 from penstock.io.storage.storage_path import StoragePath
-from penstock.optimizer.codec import encode
+from penstock.model.computed_column import ComputedColumn
+from penstock.optimizer.codec import decode, encode
 from penstock.optimizer.options import Options
-from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
+from penstock.optimizer.physical import (
+    PhysicalPlan,
+    Plans,
+    Program,
+    from_json,
+    to_json,
+    used_in,
+    walk,
+)
 from penstock.optimizer.specs import SourceSpec, StaticJoinSpec
 from penstock.spark.placement.partitioning import PartitionKeys
 from penstock.spark.rows.choice import GROUPS, ROWS
@@ -79,6 +88,7 @@ class Continued:
     own: Mapping[str, Options] = field(default_factory=dict)  # of queries that have others
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)  # see `Program`
     change: int = 0  # the number that the next change will have
+    computed: Mapping[str, tuple[ComputedColumn, ...]] = field(default_factory=dict)  # by stream
     #: Its queries as they are declared now: the settings of each.
     declared: Mapping[str, Options] = field(default_factory=dict)
 
@@ -100,7 +110,9 @@ class Continued:
             for name, plans in program.get("altered", {}).items()
         }
         known = (streams, options, form, keys, program, own, altered)
-        return cls(folder, plans, asked, *known, log.next)
+        read = {name: decode(stream) for name, stream in program["stream"].items()}
+        computed = {name: stream.computed for name, stream in read.items()}
+        return cls(folder, plans, asked, *known, log.next, computed)
 
     def options_of(self, query: str) -> Options:
         """What one of its queries has run by."""
@@ -276,6 +288,7 @@ def describe(
 ) -> dict[str, Any]:
     """A program as JSON: what is asked of which streams and tables, and the operators for it."""
     specs = (plan.spec for plan in walk(program.plans.values()))
+    users = {each.name: encode(each) for each in used_in(program.plans)}
     tables = (spec.join.table for spec in specs if isinstance(spec, StaticJoinSpec))
     spread = {name: None if key is None else list(key) for name, key in (keys or {}).items()}
     return {
@@ -289,6 +302,8 @@ def describe(
             for name, plans in program.altered.items()
         },
         "plans": to_json(program.plans),
+        **({"function": users} if users else {}),
+        "results": {name: encode(each) for name, each in program.on_results.items()},
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
     }

@@ -58,8 +58,8 @@ class ProgramChanges:
 def program_changes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> ProgramChanges:
     """From the program of a checkpoint to another."""
     found: dict[str, list[str]] = {"gone": [], "new": [], "changed": []}
-    for kind in ("stream", "table", "query"):
-        before, now = theirs[kind], mine[kind]
+    for kind in ("stream", "table", "function", "query"):
+        before, now = theirs.get(kind, {}), mine.get(kind, {})
         found["gone"] += [f"{kind} {name}" for name in before if name not in now]
         found["new"] += [f"{kind} {name}" for name in now if name not in before]
         found["changed"] += [
@@ -90,8 +90,9 @@ def _refused(found: Mapping[str, list[str]]) -> str:
 
 
 def _told(found: Mapping[str, list[str]], settings: list[str]) -> str:
-    """All that has changed; empty: queries have come, and perhaps tables for them."""
-    adds_only_queries = all(name.startswith(("query ", "table ")) for name in found["new"])
+    """All that has changed; empty: queries have come, and what they need."""
+    beside = ("query ", "table ", "function ")
+    adds_only_queries = all(name.startswith(beside) for name in found["new"])
     if not found["gone"] and not found["changed"] and adds_only_queries:
         return ""
     differences = [f"{', '.join(names)} {what}" for what, names in found.items() if names]

@@ -11,7 +11,9 @@ from sqlglot import exp
 
 from penstock.catalog.settings import ParameterValue
 from penstock.errors import CyclicView, Position, UnknownName
+from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import suggest
+from penstock.model.user_defined import UserDefined
 from penstock.plan.nodes import Node
 from penstock.sql.parse import positions
 from penstock.sql.parse.syntax import Span
@@ -26,6 +28,9 @@ class Names(Protocol):
     def relations(self) -> Iterable[str]:
         """Every name that `relation` knows."""
 
+    def function(self, name: str) -> UserDefined | None:
+        """The function that a user has defined under a name, whatever its case."""
+
     @property
     def parameters(self) -> Mapping[str, ParameterValue]:
         """What DECLARE has given a name, in lower case."""
@@ -33,6 +38,10 @@ class Names(Protocol):
     @property
     def time_zone(self) -> str:
         """Where clocks show what calendar functions say."""
+
+    @property
+    def host(self) -> HostFunctions | None:
+        """What the host can compute beside the kernel; None: nothing."""
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,25 @@ from typing import NoReturn, TypeGuard
 
 from sqlglot import exp
 
-from penstock.errors import NotExecutable, SyntaxFault
+from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch, UnknownName
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
-from penstock.model.types import DecimalType, StructType, Type
+from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
+from penstock.model.user_calls import UserCall, brought, typed
+from penstock.model.user_defined import UserAggregate, UserFunction
 from penstock.sql.bind import literal as bind_literal
-from penstock.sql.bind.context import Context
+from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.localize import localized
 from penstock.sql.bind.scope import Scope
+from penstock.sql.bind.spark_call import (
+    MOMENTS,
+    NOW,
+    OnlySpark,
+    is_unknown,
+    no_function,
+    refuse_without_spark,
+    spark_call,
+)
 from penstock.sql.bind.types import NAMED, bind_type
 from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import Windowed
@@ -64,11 +75,15 @@ OTHER_AGGREGATES = frozenset({
 })
 # fmt: on
 
-#: Functions whose value depends on when they are called.
-_MOMENTS = frozenset({"current_timestamp", "current_date", "now", "localtimestamp", "curdate"})
+#: Shapes that only Spark can compute, unless they are of types of ours: elements and fields.
+_OF_SPARK = (exp.Bracket, exp.Dot)
 
 #: `row-num` reads as a subtraction; these are the names it can be.
 _HYPHENATED = {("row", "num"), ("seq", "num"), ("arrival", "ts")}
+
+
+#: A note at calls of aggregates that users have defined.
+_USERS = "aggregate of a user"
 
 
 class ExpressionBinder:
@@ -81,10 +96,27 @@ class ExpressionBinder:
     def bind(self, node: exp.Expr) -> Expression:
         """The expression that a part of the tree stands for."""
         with self.context.located(node):
-            handler = _HANDLERS.get(type(node))
-            if handler is None:
-                self._refuse(node)
-            return localized(handler(self, node), self.context.names.time_zone)
+            host = self.context.names.host
+            try:
+                handler = _HANDLERS.get(type(node))
+                if handler is None:
+                    self._refuse(node)
+                return localized(handler(self, node), self.context.names.time_zone)
+            except OnlySpark as only:
+                if host is None:
+                    raise only.cause from None
+                return spark_call(node, self.ours, host, self.context, only.cause)
+
+    def ours(self, part: exp.Expr) -> Expression | None:
+        """What a part of an expression for Spark is to us; None: it is Spark's."""
+        if isinstance(part, exp.Column):
+            return self.column(part)
+        if isinstance(part, exp.Sub) and (name := hyphenated(part, self.scope)) is not None:
+            return self.column(name)
+        if isinstance(part, (Windowed, exp.Filter)) or is_aggregate(part):
+            return self.aggregate(part)
+        is_call = isinstance(part, exp.Anonymous)
+        return self.bind(part) if is_call and self.context.names.function(part.name) else None
 
     def _named(self, node: exp.Column) -> Expression:
         """A column, or a field of one."""
@@ -118,13 +150,23 @@ class ExpressionBinder:
     def _field(self, node: exp.Dot) -> Expression:
         """`s.name`, where `s` is anything that is a struct."""
         value = self.bind(node.this)
+        if not isinstance(value.type, StructType):
+            self._refuse(node)
         return Call("get_field", (value, Literal(node.expression.name, Type.STRING)))
 
     def _element(self, node: exp.Bracket) -> Expression:
         """`a[0]` and `m['k']`."""
         self.context.only(node, "this", "expressions")
         [place] = node.expressions
-        return Call("get", (self.bind(node.this), self.bind(place)))
+        try:
+            value = self.bind(node.this)
+        except UnknownName:
+            if not isinstance(node.this, exp.Anonymous):
+                raise
+            self._refuse(node)  # the function that is missing gives arrays elsewhere
+        if not isinstance(value.type, ArrayType | MapType):
+            self._refuse(node)
+        return Call("get", (value, self.bind(place)))
 
     def values(self, *nodes: exp.Expr) -> list[Expression]:
         """Values that are computed with each other.
@@ -165,10 +207,25 @@ class ExpressionBinder:
 
     def _refuse(self, node: exp.Expr) -> NoReturn:
         reason, hint = _REFUSED.get(type(node), (None, None))
-        if isinstance(node, exp.Anonymous) and node.name.lower() in _MOMENTS:
-            reason, hint = _NOW
+        if isinstance(node, exp.Anonymous) and node.name.lower() in MOMENTS:
+            reason, hint = NOW
+        if isinstance(node, exp.Bracket):
+            hint = self._instead_of_element(node)
         written = self.context.written(node)
-        raise NotExecutable(reason or f"`{written}` is not part of the dialect", hint=hint)
+        refused = NotExecutable(reason or f"`{written}` is not part of the dialect", hint=hint)
+        raise OnlySpark(refused) if isinstance(node, _OF_SPARK) else refused
+
+    def _instead_of_element(self, node: exp.Bracket) -> str:
+        call, [place] = node.this, node.expressions
+        is_split = isinstance(call, exp.Anonymous) and call.name.lower() == "split"
+        if not is_split or len(call.expressions) < 2 or not place.is_int:
+            return (
+                "for strings there is substring(text, position, count); on Spark, arrays are read"
+            )
+        text, separator = map(self.context.written, call.expressions[:2])
+        # Spark's split takes a pattern, in which a dot must be escaped.
+        separator = separator.replace("\\", "").replace("[.]", ".")
+        return f"write split_part({text}, {separator}, {int(place.name) + 1}), from 1 on"
 
     def _literal(self, node: exp.Literal) -> Expression:
         if node.is_string:
@@ -270,7 +327,10 @@ class ExpressionBinder:
     def _cast(self, node: exp.Cast) -> Expression:
         """A CAST; where the tree says strict, `TIMESTAMP '…'` and its like."""
         self.context.only(node, "this", "to")
-        to = bind_type(node.args["to"], node.args["to"].sql("spark").upper())
+        try:
+            to = bind_type(node.args["to"], node.args["to"].sql("spark").upper())
+        except TypeMismatch as refused:
+            raise OnlySpark(refused) from None
         if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
             return bind_literal.typed(node.this.this, to, self.context.names.time_zone)
         if self.context.written(node).upper().endswith("BD"):
@@ -287,7 +347,8 @@ class ExpressionBinder:
     def _extract(self, node: exp.Extract) -> Expression:
         unit = node.this.name.lower()
         if unit not in _EXTRACTED.split(", "):
-            raise SyntaxFault(f"EXTRACT cannot give `{unit}`", hint=f"it can give: {_EXTRACTED}")
+            hint = f"it can give: {_EXTRACTED}"
+            raise OnlySpark(SyntaxFault(f"EXTRACT cannot give `{unit}`", hint=hint))
         return Call(_UNITS.get(unit, unit), (self.bind(node.expression),))
 
     def _function(self, node: exp.Anonymous) -> Expression:
@@ -295,11 +356,20 @@ class ExpressionBinder:
         key = name.lower()
         if is_aggregate(node):
             return self.aggregate(node)
-        if key in _MOMENTS:
+        if key in MOMENTS:
             self._refuse(node)
+        is_cast = key in _CASTS and len(node.expressions) == 1
+        user = self.context.names.function(name)
+        is_ours = is_cast or user is not None or not is_unknown(name, len(node.expressions))
+        if not is_ours and self.context.names.host is not None:
+            raise OnlySpark(no_function(name))
         args = self.values(*node.expressions)
-        if key in _CASTS and len(args) == 1:
+        if isinstance(user, UserFunction):
+            user = typed(user, args)
+            return UserCall(user, brought(user, args))
+        if is_cast:
             return Cast(args[0], _CASTS[key])
+        refuse_without_spark(name)
         return Call(name, tuple(args))
 
 
@@ -310,9 +380,16 @@ def _is_interval(expression: Expression) -> TypeGuard[Literal]:
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether this is a call of an aggregate function, filtered or not."""
     node, _ = filtered(node)
-    return isinstance(node, exp.Anonymous) and (
-        node.name.lower() in SPELLINGS or node.name.lower() in OTHER_AGGREGATES
-    )
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = node.name.lower()
+    return name in SPELLINGS or name in OTHER_AGGREGATES or bool(node.meta.get(_USERS))
+
+
+def mark_aggregates(tree: exp.Expr, names: Names) -> None:
+    """Note which calls are of aggregates that users have defined: the tree alone does not tell."""
+    for node in tree.find_all(exp.Anonymous):
+        node.meta[_USERS] = isinstance(names.function(node.name), UserAggregate)
 
 
 def filtered(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
@@ -366,16 +443,12 @@ _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
     **dict.fromkeys(_BINARY, _B._binary),
 }
 
-_NOW = (
-    "a continuous query has no single current time",
-    "use the time of arrival: TIMESTAMP INTERNAL",
-)
 _SUBQUERY = ("a subquery is not allowed in an expression", "join it in FROM instead")
 
 #: Shapes that deserve more than a plain no.
 _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.CurrentTimestamp: _NOW,
-    exp.CurrentDate: _NOW,
+    exp.CurrentTimestamp: NOW,
+    exp.CurrentDate: NOW,
     exp.Select: _SUBQUERY,
     exp.Subquery: _SUBQUERY,
     exp.Exists: _SUBQUERY,
@@ -394,4 +467,5 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Alias: ("named arguments are not allowed here", None),
     exp.Placeholder: ("placeholders are not part of the dialect", "write the value"),
     exp.Tuple: ("a list is not allowed here", None),
+    exp.Bracket: ("only arrays and maps have elements", None),
 }

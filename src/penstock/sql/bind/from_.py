@@ -12,10 +12,17 @@ from penstock.model.expressions import Named, Ref
 from penstock.model.schema import ROW_NUM
 from penstock.plan.nodes import Node, Project, Source, Table, Union
 from penstock.sql.bind.context import Context
+from penstock.sql.bind.match.match import bind_match
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.window.emit import refuse_revisions
 from penstock.sql.bind.window.function import bind_window_function
-from penstock.sql.parse.syntax import Relation, StreamUnion, WindowClause, WindowFunction
+from penstock.sql.parse.syntax import (
+    MatchClause,
+    Relation,
+    StreamUnion,
+    WindowClause,
+    WindowFunction,
+)
 from penstock.windows import Window
 
 
@@ -60,6 +67,8 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
         refuse_table(data, context)
         window = bind_window_function(this, data.scope, context)
         return Input(data.node, data.scope, this, data.name, None, window)
+    if isinstance(this, MatchClause):
+        return _bind_match(this, context)
     if isinstance(this, exp.Subquery):
         node = context.subquery(this.this, context)
         return Input(node, Scope.of(node, None), this)
@@ -73,6 +82,21 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
     elif isinstance(node, Table):
         name = node.table.name
     return Input(node, Scope.of(node, name), this, name)
+
+
+def _bind_match(clause: MatchClause, context: Context) -> Input:
+    """MATCH_RECOGNIZE over an input, which no name reaches from outside."""
+    data = bind_relation(clause.this, context)
+    refuse_table(data, context)
+    if data.clause is not None or data.window is not None:
+        raise CannotWindow(
+            "a window is not allowed in front of MATCH_RECOGNIZE",
+            position=context.position(data.clause.span if data.clause else data.place),
+            hint="leave it out; what bounds the length of a match is PATTERN (…) WITHIN 1 HOUR",
+        )
+    with context.located(clause):
+        node = bind_match(clause, data.node, data.scope, context)
+    return Input(node, Scope.of(node, None), clause)
 
 
 def refuse_table(input_: Input, context: Context) -> None:

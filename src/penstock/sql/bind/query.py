@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import NotExecutable
+from penstock.plan.computed_columns import with_computed_columns
 from penstock.plan.nodes import Node, Union
 from penstock.sql.bind.context import Context, Names
+from penstock.sql.bind.expression import mark_aggregates
 from penstock.sql.bind.from_ import flat
 from penstock.sql.bind.order import ordered
 from penstock.sql.bind.select import bind_select
+from penstock.sql.bind.spark_call import told_in_the_end
 from penstock.sql.bind.window.emit import emitting
 from penstock.sql.parse.statements import ParsedQuery
 from penstock.sql.parse.syntax import DEEPEST, depth
@@ -45,11 +48,13 @@ def bind_query(query: ParsedQuery, names: Names) -> Node:
 def bind(query: ParsedQuery, names: Names, defining: str | None = None) -> BoundQuery:
     """The plan of a query that becomes the view or query `defining`."""
     context = Context(query.text, names, _bind_tree, defining)
-    with context.located(query.span):
+    mark_aggregates(query.ast, names)
+    with context.located(query.span), told_in_the_end():
         plan = _bind_tree(query.ast, context)
         if query.emit is not None:
             with context.located(query.emit.span):
                 plan = emitting(plan, query.emit, context)
+        plan = with_computed_columns(plan)
         if depth(plan, lambda node: node.children) > DEEPEST:
             raise NotExecutable(
                 "this query has too many layers of views", hint="read fewer views through views"

@@ -18,7 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Position, SyntaxFault
-from penstock.sql.parse.positions import cover
+from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import Span
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class ExpressionParser(SparkParser):
     FUNCTION_PARSERS = _some(SparkParser.FUNCTION_PARSERS, "CAST", "TRY_CAST", "EXTRACT")
     NO_PAREN_FUNCTION_PARSERS = _some(SparkParser.NO_PAREN_FUNCTION_PARSERS, "CASE")
     COLUMN_OPERATORS = _some(SparkParser.COLUMN_OPERATORS, TokenType.DOT, TokenType.DCOLON)
-    LAMBDAS: ClassVar[dict[TokenType, Any]] = {}
+    LAMBDAS = _some(SparkParser.LAMBDAS, TokenType.ARROW, TokenType.FARROW)
     RANGE_PARSERS = _some(
         SparkParser.RANGE_PARSERS,
         TokenType.BETWEEN,
@@ -181,10 +181,41 @@ class ExpressionParser(SparkParser):
         return interval
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        """Elements and window clauses are read one class further up; this is neither."""
-        if self._match_set((TokenType.L_BRACKET, TokenType.L_BRACE), advance=False):
+        """Elements of arrays and maps; window clauses are read one class further up."""
+        if this is None and self._match(TokenType.L_BRACKET, advance=False):
             self.refuse(f"unexpected `{self._curr.text}`", hint=WINDOW_PLACES)
+        if self._match(TokenType.L_BRACE, advance=False):
+            self.refuse(f"unexpected `{self._curr.text}`", hint=WINDOW_PLACES)
+        while self._match(TokenType.L_BRACKET):
+            start = None if this is None else span_of(this)
+            index = self._parse_disjunction()
+            if index is None or not self._match(TokenType.R_BRACKET):
+                self.refuse(f"expected `]`, not {self.found()}", hint=WINDOW_PLACES)
+            this = self.expression(exp.Bracket(this=this, expressions=[index]))
+            end = Span(self._prev.start, self._prev.end + 1)
+            cover(this, end if start is None else start.to(end))
         return this
+
+    def _parse_type(self, *others: Any, **more: Any) -> exp.Expr | None:
+        start = self._curr
+        node = super()._parse_type(*others, **more)
+        if isinstance(node, exp.Cast) and start:
+            cover(node, self.span_since(start))
+        return node
+
+    def _parse_in(self, this: exp.Expr | None, *others: Any, **more: Any) -> exp.In:
+        node = super()._parse_in(this, *others, **more)
+        start = span_of(node)
+        if start is not None:
+            cover(node, start.to(Span(self._prev.start, self._prev.end + 1)))
+        return node
+
+    def _parse_primary(self) -> exp.Expr | None:
+        start = self._curr
+        node = super()._parse_primary()
+        if isinstance(node, exp.Paren) and start:
+            cover(node, self.span_since(start))
+        return node
 
     def _parse_connect(self, skip_start_token: bool = False) -> exp.Connect | None:
         # sqlglot changes a table of the class while it reads CONNECT BY, and an error leaves it so.

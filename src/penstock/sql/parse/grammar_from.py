@@ -5,6 +5,7 @@
     FROM A UNION B AS M1, C UNION D AS M2 [RANGE TUMBLING 10 SECONDS]
     FROM TUMBLE(TABLE packets, DESCRIPTOR(ts), INTERVAL '10' MINUTE)
     FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS
+    FROM packets MATCH_RECOGNIZE (…) AS m                matches of a pattern: `grammar_match.py`
     FROM packets ORDERED                                 ORDER BY the one column that it can be
 
 A name and a window belong to the whole union before them. UNION followed by SELECT, bare or in
@@ -21,7 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.joins import JoinKind
 from penstock.model.schema import suggest
-from penstock.sql.parse.grammar_window import WindowParser
+from penstock.sql.parse.grammar_match import MatchParser
 from penstock.sql.parse.positions import cover
 from penstock.sql.parse.syntax import (
     AnyLength,
@@ -68,11 +69,11 @@ def _noted(read: Callable[[Any], tuple[str, Any]]) -> Callable[[Any], tuple[str,
     return read_and_note
 
 
-class FromParser(WindowParser):
+class FromParser(MatchParser):
     """Reads FROM; sqlglot reads the rest of the SELECT around it."""
 
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
-        token: _noted(read) for token, read in WindowParser.QUERY_MODIFIER_PARSERS.items()
+        token: _noted(read) for token, read in MatchParser.QUERY_MODIFIER_PARSERS.items()
     }
 
     def _parse_table(self, *others: Any, joins: bool = False, **more: Any) -> exp.Expr | None:
@@ -120,6 +121,10 @@ class FromParser(WindowParser):
         relation = Relation(this=_united(parts, keep_all))
         self._name_and_window(relation)
         cover(relation, self.span_since(start))
+        while self._at_match() and self._match_text_seq("MATCH_RECOGNIZE"):
+            relation = Relation(this=self.match_recognize(relation))
+            self._name_and_window(relation)
+            cover(relation, self.span_since(start))
         if self._at_stream_union(nested):
             self.refuse(
                 "a name or a window is not allowed inside a union",
@@ -194,6 +199,11 @@ class FromParser(WindowParser):
         words = tuple(token.text.upper() for token in self._tokens[self._index : self._index + 3])
         return words[:2] in _EARLY or words == ("EMIT", "ON", "WINDOW")
 
+    def _at_match(self) -> bool:
+        """Whether MATCH_RECOGNIZE ( follows, and not an input that is called so."""
+        is_open = self._next is not None and self._next.token_type == TokenType.L_PAREN
+        return self._curr.text.upper() == "MATCH_RECOGNIZE" and is_open
+
     def _relation_name(self) -> exp.Identifier | None:
         explicit = self._match(TokenType.ALIAS)
         token = self._curr
@@ -202,6 +212,7 @@ class FromParser(WindowParser):
             or token.token_type not in self.TABLE_ALIAS_TOKENS | {TokenType.IDENTIFIER}
             or token.text.upper() in ("WITHIN", "ORDERED")
             or self._at_emit()
+            or self._at_match()
         ):
             return None
         if token.token_type in (TokenType.PIVOT, TokenType.UNPIVOT):

@@ -13,8 +13,8 @@ from penstock.catalog.settings import ParameterValue
 from penstock.errors import Position
 from penstock.model.begin import Begin
 from penstock.model.schema import suggest
+from penstock.sql.parse.grammar_aggregate import AggregateParser
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, WINDOW_PLACES, semicolon
-from penstock.sql.parse.grammar_look import LookParser
 from penstock.sql.parse.statements import (
     BareSelect,
     CreateQuery,
@@ -31,7 +31,10 @@ _CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "UNION", "
 _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
-class StatementParser(LookParser):
+_BRACES = {TokenType.L_BRACE: 1, TokenType.R_BRACE: -1}
+
+
+class StatementParser(AggregateParser):
     """Reads a text of statements with `;` between them."""
 
     def statements(
@@ -42,10 +45,12 @@ class StatementParser(LookParser):
         self.parameters = parameters
         self.sql = text
         self._chunks = [[]]
+        depth = 0  # of braces: semicolons inside them end no statement
         for token in tokens:
+            depth += _BRACES.get(token.token_type, 0)
             if token.token_type == TokenType.IDENTIFIER and not token.text:
                 self.refuse("a name cannot be empty", token, hint="write a name between the quotes")
-            if token.token_type == TokenType.SEMICOLON:
+            if token.token_type == TokenType.SEMICOLON and depth <= 0:
                 self._chunks.append([])
             else:
                 self._chunks[-1].append(token)
@@ -150,12 +155,14 @@ class StatementParser(LookParser):
                     hint="put EMIT at the end of the continuous query",
                 )
             return CreateView(self.position_since(start), name, query, replace)
+        if self._match_text_seq("AGGREGATE"):
+            return self.create_aggregate(start, replace)
         continuous = self._match_text_seq("CONTINUOUS")
         replace = self._match_text_seq("OR", "REPLACE") or replace
         if self._match_text_seq("QUERY"):
             replace = self._match_text_seq("OR", "REPLACE") or replace
             return self._create_query(start, replace)
-        kinds = ("QUERY",) if continuous else ("STREAM", "TABLE", "QUERY", "VIEW")
+        kinds = ("QUERY",) if continuous else ("STREAM", "TABLE", "QUERY", "VIEW", "AGGREGATE")
         self.refuse(
             f"expected {' or '.join(kinds)} after {self._prev.text.upper()}, not {self.found()}",
             hint=suggest(self._curr.text.upper(), kinds),
@@ -181,15 +188,22 @@ class StatementParser(LookParser):
         )
 
     def _drop(self, start: Token) -> Drop:
-        kinds: tuple[Literal["stream", "table", "query", "view"], ...]
-        kinds = ("stream", "table", "query", "view")
+        kinds: tuple[Literal["stream", "table", "query", "view", "aggregate", "function"], ...] = (
+            "stream",
+            "table",
+            "query",
+            "view",
+            "aggregate",
+            "function",
+        )
         for kind in kinds:
             if self._match_text_seq(kind.upper()):
                 if_exists = self._match_text_seq("IF", "EXISTS")
-                name = self.word(f"the name of a {kind}")
+                name = self.word(f"the name of {'an' if kind == 'aggregate' else 'a'} {kind}")
                 return Drop(self.position_since(start), kind, name, if_exists)
         self.refuse(
-            f"expected STREAM, TABLE, QUERY or VIEW after DROP, not {self.found()}",
+            "expected STREAM, TABLE, QUERY, VIEW, AGGREGATE or FUNCTION after DROP, not "
+            f"{self.found()}",
             hint=suggest(self._curr.text.upper(), [kind.upper() for kind in kinds]),
         )
 

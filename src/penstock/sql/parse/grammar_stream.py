@@ -90,7 +90,7 @@ class StreamParser(FromParser):
         columns: list[tuple[Column, Span]] = []
         time: TimeDeclaration | None = None
         if not inferred:
-            time = self._columns(columns)
+            time = self._declared_columns(columns)
         place: tuple[str, str | None] | None = None
         options: tuple[tuple[str, str], ...] | None = None
         timing: dict[str, Length] = {}
@@ -129,7 +129,7 @@ class StreamParser(FromParser):
             position, name, origin, lambda found: declared([(column, span) for column in found])
         )
 
-    def _columns(self, columns: list[tuple[Column, Span]]) -> TimeDeclaration | None:
+    def _declared_columns(self, columns: list[tuple[Column, Span]]) -> TimeDeclaration | None:
         """The columns in parentheses, and the time that they declare."""
         time: TimeDeclaration | None = None
         self.expect("(")

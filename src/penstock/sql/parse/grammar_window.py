@@ -21,7 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.schema import suggest
 from penstock.sql.parse import units
-from penstock.sql.parse.grammar_expression import WINDOW_PLACES, ExpressionParser
+from penstock.sql.parse.grammar_expression import ExpressionParser
 from penstock.sql.parse.positions import cover, located, span_of
 from penstock.sql.parse.syntax import (
     AnyLength,
@@ -37,7 +37,7 @@ from penstock.windows import Unit
 KEYWORDS = ("RANGE", "SLIDE", "WA", "WATTR", "RATTR", "SATTR", "PA")
 
 #: Words that may follow a length and are no units.
-_FOLLOWERS = {*KEYWORDS, "OPTIONS", "LATENT", "TIMESTAMP", "FROM", "WITHIN", "ON"}
+_FOLLOWERS = {*KEYWORDS, "OPTIONS", "LATENT", "TIMESTAMP", "FROM", "WITHIN", "ON", "DEFINE"}
 
 
 class WindowParser(ExpressionParser):
@@ -50,21 +50,9 @@ class WindowParser(ExpressionParser):
         return this
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        """A window clause, or the place of an element: `a[0]`, `m['k']`."""
-        while this is not None and self._match(TokenType.L_BRACKET, advance=False):
-            this = self._windowed(this) if self._at_clause() else self._element(this)
+        if this is not None and self._at_clause():
+            return self._windowed(this)
         return super()._parse_bracket(this)
-
-    def _element(self, this: exp.Expr) -> exp.Expr:
-        start = self._curr
-        self._advance()
-        place = self._parse_bitwise()
-        if place is None or not self._match(TokenType.R_BRACKET):
-            self.refuse(f"unexpected {self.found()}", hint=WINDOW_PLACES)
-        node = exp.Bracket(this=this, expressions=[place])
-        span = self.span_since(start)
-        cover(node, (span_of(this) or span).to(span))
-        return node
 
     def _windowed(self, this: exp.Expr) -> exp.Expr:
         if isinstance(this, Windowed):

@@ -4,8 +4,9 @@
     CREATE TABLE    CreateTable         DECLARE          Declare
     CREATE QUERY    CreateQuery         EXPLAIN          Explain
     CREATE VIEW     CreateView          SHOW             ShowStatement
-    DROP            Drop                DESCRIBE         DescribeStatement
-    ALTER QUERY     AlterQuery          SELECT …         BareSelect
+    CREATE AGGREGATE CreateAggregate    DESCRIBE         DescribeStatement
+    DROP            Drop                SELECT …         BareSelect
+    ALTER QUERY     AlterQuery
 
 CREATE STREAM without columns is an InferStream, until somebody has looked at the files.
 
@@ -15,7 +16,7 @@ from, so that errors can show the place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
@@ -25,8 +26,10 @@ from penstock.catalog.settings import Value
 from penstock.errors import Position
 from penstock.model.begin import Begin
 from penstock.model.schema import Column
+from penstock.model.sql_aggregates import LocalTable
 from penstock.model.streams import Origin, Place, Stream
 from penstock.model.tables import StaticTable
+from penstock.model.types import Type
 from penstock.sql.parse.syntax import EmitClause, Span
 
 
@@ -116,11 +119,39 @@ class CreateView(Statement):
     replace: bool = False
 
 
+#: What an aggregate that is written in SQL consists of.
+SECTIONS = ("INITIALIZE", "ITERATE", "TERMINATE", "EXPIRE")
+
+
+@dataclass(frozen=True)
+class ParsedChange:
+    """A statement of an aggregate, not yet bound; values of an INSERT are named by their places."""
+
+    span: Span
+    kind: Literal["insert", "update", "delete"]
+    table: str
+    values: Mapping[str, exp.Expr]
+    source: str | None = None
+    where: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class CreateAggregate(Statement):
+    """Define an aggregate by local tables, and statements by `SECTIONS`."""
+
+    name: str
+    arguments: tuple[Column, ...]
+    returns: Type
+    tables: tuple[LocalTable, ...]
+    sections: Mapping[str, tuple[ParsedChange, ...]]
+    replace: bool = False
+
+
 @dataclass(frozen=True)
 class Drop(Statement):
-    """Forget a stream, table, query or view."""
+    """Forget a stream, table, query or view, or a function that a user has defined."""
 
-    kind: Literal["stream", "table", "query", "view"]
+    kind: Literal["stream", "table", "query", "view", "aggregate", "function"]
     name: str
     if_exists: bool = False
 
@@ -178,7 +209,7 @@ class Explain(Statement):
     live: bool = False
 
 
-Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "settings"]
+Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "functions", "settings"]
 #: What SHOW lists.
 LISTED: tuple[Listed, ...] = get_args(Listed)
 

@@ -12,6 +12,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 from sqlglot import exp
 
+from penstock.model.match import Skip
 from penstock.windows.window import Unit, format_length
 
 T = TypeVar("T")
@@ -85,6 +86,40 @@ class WindowClause:
     partition: tuple[Attribute, ...] = ()
 
 
+@dataclass(frozen=True)
+class SortKey:
+    """A column of ORDER BY in MATCH_RECOGNIZE."""
+
+    column: Attribute
+    descending: bool
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`LAST(A.x) AS name`."""
+
+    name: str
+    value: exp.Expr
+    span: Span
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`A AS condition`."""
+
+    variable: str
+    condition: exp.Expr
+    span: Span
+
+
+@dataclass(frozen=True)
+class SkipClause:
+    """`AFTER MATCH SKIP …`; the variable as written."""
+
+    skip: Skip
+    span: Span
+
+
 #: Trees and plans that are deeper than this would exhaust the stack of whoever walks them.
 DEEPEST = 150
 
@@ -112,6 +147,21 @@ class Relation(exp.Expression):
         "alias": False,
         "clause": False,
         "partition": False,
+    }
+
+
+class MatchClause(exp.Expression):
+    """`input MATCH_RECOGNIZE (…)`: one row per match of a pattern."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,  # Relation
+        "partition": False,  # tuple of Attribute
+        "order": True,  # tuple of SortKey
+        "measures": False,  # tuple of Measure
+        "skip": False,  # SkipClause
+        "pattern": True,  # RowPattern, Span
+        "within": False,  # AnyLength
+        "define": False,  # tuple of Definition
     }
 
 

@@ -15,7 +15,8 @@ from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.operator import Operator
 from penstock.model.aggregates import Aggregate
 from penstock.model.timestamps import END
-from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
+from penstock.oracle.aggregates import call_of
+from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds

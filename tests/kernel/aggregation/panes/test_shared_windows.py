@@ -28,7 +28,8 @@ from penstock.model.expressions import Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
 from penstock.model.types import Type
-from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
+from penstock.oracle.aggregates import call_of
+from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
 from penstock.windows.panes import common_panes
 from tests.engine.draw import Draw, check_seeds

@@ -20,7 +20,8 @@ from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START
 from penstock.model.timestamps import END
-from penstock.oracle.evaluate import call_of, evaluate_window_aggregate, same_rows
+from penstock.oracle.aggregates import call_of
+from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Cumulating, Landmark, Sliding
 from penstock.windows.tagged import Tagged
 from tests.engine.draw import Draw, check_seeds

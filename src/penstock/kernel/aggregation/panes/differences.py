@@ -1,6 +1,7 @@
 """Differences: windows that follow from the one before, by what comes and what leaves.
 
-For counts and sums of integers, which can be taken away again, exactly. What a window costs is what
+For what can be taken away again, exactly: counts, sums of integers, and aggregates of users that
+say so (`running_states`). What a window costs is what
 changes at it, however many rows are in it.  Spec: window-queries 3.5, 4.2.
 """
 
@@ -12,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from penstock.kernel.aggregates.grouping import (
-    Columns,
     Grouping,
     Ids,
     concat,
@@ -20,13 +20,12 @@ from penstock.kernel.aggregates.grouping import (
     take,
 )
 from penstock.kernel.aggregates.keys import code_column, code_integers, combine
+from penstock.kernel.aggregates.user_defined import UserPart
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.aggregation.panes.pane_grid import ROWS, restore_nulls
 from penstock.kernel.aggregation.panes.ranges import Ranges
+from penstock.kernel.aggregation.panes.running_states import Change, running_states
 from penstock.kernel.segments import SegmentTable
-
-#: Groups with their partials, the windows at which they come (1) or leave (-1), and which of both.
-Change = tuple[Columns, Ids, int]
 
 
 def differences(
@@ -46,10 +45,14 @@ def differences(
     groups = combine(map(code_column, keys.values()), len(wids)).compact()
     cells = combine((groups, code_integers(wids)), len(wids)).groups()
     order = groups.codes[cells.members]
-    sums = {}
-    for name in aggregates.partials:
-        parts = [_plain(columns[name]) * sign for columns, _, sign in found]
-        sums[name] = pl.Series(_running(np.concatenate(parts), cells, order))
+    sums: dict[str, pl.Series] = {}
+    for part in aggregates.parts:
+        if isinstance(part, UserPart):
+            sums |= running_states(part, found, cells, order)
+            continue
+        for name in part.columns:
+            parts = [_plain(columns[name]) * sign for columns, _, sign in found]
+            sums[name] = pl.Series(_running(np.concatenate(parts), cells, order))
     start = wids[cells.members]
     is_last = np.append(order[1:] != order[:-1], True)
     stop = np.where(is_last, bound, np.append(start[1:], bound))

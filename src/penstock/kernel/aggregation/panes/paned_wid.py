@@ -210,7 +210,7 @@ class PanedWid(IdDriver):
         if windows is None:
             return None
         partials, wids = windows
-        return self._present(Ranges(wids, wids + 1, partials))
+        return self.presented(Ranges(wids, wids + 1, partials))
 
     # -- differential -------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class PanedWid(IdDriver):
                 now = np.flatnonzero((at >= state.closed) & (at < bound) & ever)
                 changes.append((take(panes.to_dict(), now), at[now], sign))
         found = differences(self.aggregates, state.running, state.closed, bound, changes)
-        return self._present(found)
+        return self.presented(found)
 
 
 def _pieces(start: Ids, stop: Ids) -> Iterator[tuple[int, int]]:

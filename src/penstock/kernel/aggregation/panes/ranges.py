@@ -40,8 +40,12 @@ class Ranges:
         ranges = self
         if bool((self.start[1:] < self.start[:-1]).any()):
             ranges = self.take(in_order(self.start))
-        bounds = {WID_START: pl.Series(ranges.start), WID_END: pl.Series(ranges.stop)}
-        return frame({**bounds, **ranges.columns})
+        return ranges.table()
+
+    def table(self) -> pl.DataFrame:
+        """As a table, in the order they are in."""
+        bounds = {WID_START: pl.Series(self.start), WID_END: pl.Series(self.stop)}
+        return frame({**bounds, **self.columns})
 
 
 def stack(segments: Sequence[pl.DataFrame]) -> tuple[Ranges, Ids]:

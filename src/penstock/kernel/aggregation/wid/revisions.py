@@ -139,7 +139,7 @@ class RevisingWid(WidAggregate):
         return self.state.period if on == PERIOD else super().known(port, on)
 
     def _revise(self, out: Output) -> None:
-        put_out(_marked(super()._present(self._changed()), final=False), out)
+        put_out(_marked(super().presented(self._changed()), final=False), out)
         self.state.round += 1
 
     def _changed(self) -> Ranges | None:
@@ -173,8 +173,8 @@ class RevisingWid(WidAggregate):
         """The first window that is not there yet."""
         return END
 
-    def _present(self, ranges: Ranges | None) -> pl.DataFrame | None:
-        return _marked(super()._present(ranges), final=True)
+    def presented(self, ranges: Ranges | None) -> pl.DataFrame | None:
+        return _marked(super().presented(ranges), final=True)
 
 
 class RevisingLandmark(RevisingWid, LandmarkAggregate):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -51,6 +52,19 @@ class WidState(WindowState):
     blocks_in: int = 0
 
 
+class Closed(NamedTuple):
+    """The results of windows that are over, and the segments that are kept then."""
+
+    results: pl.DataFrame | None
+    kept: list[Segment]
+
+
+class Companions(Protocol):
+    """Others with the same windows, groups and functions (`closing_together`)."""
+
+    def close(self, one: WidAggregate, bound: int) -> Closed | None: ...
+
+
 class WidAggregate(IdDriver, Preaggregating):
     """Aggregates rows that carry a range of wids.
 
@@ -65,6 +79,9 @@ class WidAggregate(IdDriver, Preaggregating):
     ) -> None:
         super().__init__(WID, groups, results, window)
         self._consistent = consistent
+        #: Those that are alike but for the rows they take hold these in common.
+        self.kind = (tuple(groups), tuple(results), window, consistent)
+        self.companions: Companions | None = None
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -133,10 +150,14 @@ class WidAggregate(IdDriver, Preaggregating):
     # -- closing ------------------------------------------------------------------------------
 
     def _close(self, received: int, bound: int) -> pl.DataFrame | None:
-        return self._present(self._take_below(bound))
+        closed = None if self.companions is None else self.companions.close(self, bound)
+        if closed is None:
+            return self.presented(self._take_below(bound))
+        self.state.partials.segments = closed.kept
+        return closed.results
 
     def _close_some(self, received: int, bound: int, where: Where) -> pl.DataFrame | None:
-        return self._present(self._take_some(bound, matching(where)))
+        return self.presented(self._take_some(bound, matching(where)))
 
     def _take_below(self, bound: int) -> Ranges | None:
         """Take what belongs to windows below the bound out of the state."""
@@ -151,17 +172,26 @@ class WidAggregate(IdDriver, Preaggregating):
         """Of the rows taken, what lies below the bound; the rest goes back to what is kept."""
         if not taken:
             return None
-        ranges, layers = stack(taken)
+        below, rest = self.parted(bound, *stack(taken))
+        if rest is not None:
+            self.state.partials.segments.insert(0, Segment(rest.segment()))
+        return below
+
+    def parted(self, bound: int, ranges: Ranges, layers: Ids) -> tuple[Ranges, Ranges | None]:
+        """One layer of several, as `_merge` has it, below the bound and, if there is any, above."""
         if (ranges.stop > bound).any():
             ranges, index = ranges.cut_at(bound)
             layers = layers[index]
         ranges = self._merge(ranges, layers)
         below = ranges.start < bound
-        if not below.all():
-            rest = Segment(ranges.take(np.flatnonzero(~below)).segment())
-            self.state.partials.segments.insert(0, rest)
-            ranges = ranges.take(np.flatnonzero(below))
-        return ranges
+        if below.all():
+            return ranges, None
+        return ranges.take(np.flatnonzero(below)), ranges.take(np.flatnonzero(~below))
+
+    def by_one_more(self, group: str) -> WidAggregate:
+        """The same with one more attribute to group by, in front of the others."""
+        groups, results, window, consistent = self.kind
+        return WidAggregate((group, *groups), results, window, consistent=consistent)
 
     # -- what it waits for --------------------------------------------------------------------
 

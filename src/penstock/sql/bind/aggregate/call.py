@@ -21,6 +21,8 @@ from penstock.model.aggregate_functions import (
 from penstock.model.aggregates import Aggregate
 from penstock.model.expressions import Case, Expression, Literal, Ref
 from penstock.model.types import Type
+from penstock.model.user_calls import brought
+from penstock.model.user_defined import UserAggregate
 from penstock.sql.bind.expression import ExpressionBinder
 
 
@@ -28,6 +30,9 @@ def bind_aggregate_call(
     call: exp.Expr, condition: exp.Expr | None, on: Ref, below: ExpressionBinder
 ) -> Aggregate:
     """The aggregate of a call over the input; `on` is the window's attribute."""
+    user = below.context.names.function(call.name)
+    if isinstance(user, UserAggregate):
+        return _of_user(user, call, condition, on, below)
     function, spelling = SPELLINGS[call.name.lower()]
     arguments = list(call.expressions)
     wanted = 1 if spelling.second is Second.NOTHING else 2
@@ -45,6 +50,26 @@ def bind_aggregate_call(
         return Aggregate(computed, argument, below.bind(arguments[1]))
     constant = _constant(spelling, arguments[1], below)
     return Aggregate(computed, argument, parameters=(constant,))
+
+
+def _of_user(
+    user: UserAggregate,
+    call: exp.Expr,
+    condition: exp.Expr | None,
+    on: Ref,
+    below: ExpressionBinder,
+) -> Aggregate:
+    """One that a user has defined; rows that a FILTER leaves out have NULL for an argument."""
+    if any(isinstance(tree, exp.Distinct) for tree in call.expressions):
+        raise NotExecutable(
+            f"{call.name}(DISTINCT …) cannot be run in this release",
+            hint="aggregate twice: first GROUP BY the column, then aggregate the groups",
+        )
+    first, *others = brought(user, [below.bind(tree) for tree in call.expressions])
+    if condition is not None:
+        first = Case(((below.bind(condition), first),))
+    by = None if user.merges else on
+    return Aggregate(user.name, first, by, user=user, others=tuple(others))
 
 
 def _argument(

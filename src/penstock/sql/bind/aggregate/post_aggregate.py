@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.errors import CannotWindow, NotExecutable, QueryError, SyntaxFault
+from penstock.errors import CannotWindow, NotExecutable, QueryError, SyntaxFault, UnknownName
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Expression, Ref
+from penstock.model.functions import FUNCTIONS, canonical
+from penstock.model.schema import suggest
 from penstock.sql.bind.aggregate.builder import ENDS, AggregateBuilder
 from penstock.sql.bind.aggregate.call import bind_aggregate_call
 from penstock.sql.bind.context import Context
@@ -56,6 +58,14 @@ class PostAggregateBinder(ExpressionBinder):
         if isinstance(node, exp.Dot) and is_window_call(node.this):
             return self._window_field(node)
         return super().bind(node)
+
+    def ours(self, part: exp.Expr) -> Expression | None:
+        computed = self._computed_key(part)
+        if computed is not None:
+            return computed
+        if isinstance(part, exp.Dot) and is_window_call(part.this):
+            return self._window_field(part)
+        return super().ours(part)
 
     def _computed_key(self, node: exp.Expr) -> Expression | None:
         """The key that this expression, as a whole, is."""
@@ -111,15 +121,26 @@ class PostAggregateBinder(ExpressionBinder):
             )
         return self.shape.end(WINDOW_FIELDS[name])
 
+    def _check_known(self, call: exp.Expr) -> None:
+        """Refuse a call of nothing that there is, an aggregate of a user by the look of it."""
+        known = not isinstance(call, exp.Anonymous) or canonical(call.name) in FUNCTIONS
+        if not known and self.context.names.function(call.name) is None:
+            raise UnknownName(
+                f"no aggregate `{call.name}`",
+                hint=f"{suggest(call.name, SPELLINGS)}; one of your own is declared before the "
+                "queries that use it: engine.aggregate(…), CREATE AGGREGATE",
+            )
+
     def aggregate(self, node: exp.Expr) -> Expression:
         call, condition = filtered(_bare(node))
         if not is_aggregate(call):
+            self._check_known(call)
             raise CannotWindow(
                 f"`{self.context.written(call)}` cannot have a window: it is not an aggregate",
                 hint="a window stands after an aggregate, or after a stream in FROM",
             )
         name = call.name.lower()
-        if name in OTHER_AGGREGATES:
+        if name in OTHER_AGGREGATES and self.context.names.function(name) is None:
             raise NotExecutable(
                 f"`{name}` cannot be run in this release",
                 hint=f"aggregates are: {', '.join(SPELLINGS)}",

@@ -38,6 +38,7 @@ from penstock.sql.bind.join.parts import (
     equalities_of,
     filtered,
     split,
+    with_computed_keys,
 )
 from penstock.sql.bind.join.table_join import bind_table_join, is_table, stream_first
 from penstock.sql.bind.scope import Scope
@@ -109,8 +110,10 @@ def _join(
     kind: JoinKind = join.args["kind"]
     names = (left.name, str(right.name))
     sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
-    both = sides[0] + sides[1]
     below, parts = divided(join, extra, sides, context)
+    parts, left, right = with_computed_keys(parts, left, right)
+    sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
+    both = sides[0] + sides[1]
     pairing = find_pairing(
         left.inputs, right, both, parts, join.args.get("within"), inputs, left.absent, context
     )

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.model.expressions import Call, Expression, Ref, conjunction
+from penstock.model.expressions import Call, Expression, Ref, SparkCall, conjunction
+from penstock.model.joins import qualified
+from penstock.plan.computed_columns import computed_in, outermost, renamed
 from penstock.plan.nodes import Node, Select
 from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input
-from penstock.sql.bind.scope import Scope
+from penstock.sql.bind.scope import Field, Scope
 from penstock.sql.parse.syntax import StreamJoin
 
 
@@ -77,6 +79,48 @@ def equalities_of(
 ) -> dict[Expression, tuple[str, str]]:
     """Conditions that say that two columns are equal -> the columns, as the join calls them."""
     return {part: pair for part in parts if (pair := _equality(part, sides))}
+
+
+def with_computed_keys(
+    parts: list[Expression], left: Left, right: Input
+) -> tuple[list[Expression], Left, Input]:
+    """Equalities of what Spark computes of one side, as equalities of columns of that side."""
+    nodes, names = [left.node, right.node], (left.name, str(right.name))
+    scopes = [left.scope, right.scope]
+    found: list[Expression] = []
+    for part in parts:
+        args = [] if not _has_computed_sides(part) else list(part.children)
+        for place, arg in enumerate(args):
+            sides = (scopes[0].prefixed(names[0]), scopes[1].prefixed(names[1]))
+            side = _side_of(arg, sides)
+            if side is None or isinstance(arg, Ref):
+                continue
+            own = {qualified(names[side], c.name): Ref(c.name, c.type) for c in nodes[side].schema}
+            whole = arg if isinstance(arg, SparkCall) else _by_spark(arg)
+            added = computed_in(nodes[side], renamed(whole, own))
+            if added is None:
+                continue
+            nodes[side], ref = added
+            if not scopes[side].has(ref.name):
+                field = Field(ref.name, ref.type, ref.name, hidden=True)
+                scopes[side] = replace(scopes[side], fields=(*scopes[side].fields, field))
+            args[place] = Ref(qualified(names[side], ref.name), ref.type)
+        found.append(Call("=", tuple(args)) if args else part)
+    return (
+        found,
+        replace(left, node=nodes[0], scope=scopes[0]),
+        replace(right, node=nodes[1], scope=scopes[1]),
+    )
+
+
+def _has_computed_sides(part: Expression) -> bool:
+    is_equality = isinstance(part, Call) and part.function == "="
+    return is_equality and any(outermost(part))
+
+
+def _by_spark(expression: Expression) -> SparkCall:
+    """What the kernel would compute, left to Spark."""
+    return SparkCall(("", ""), (expression,), expression.type, str(expression.type))
 
 
 def as_progressing(scope: Scope, node: Node) -> Scope:

@@ -24,6 +24,7 @@ from penstock.sql.bind.join.parts import (
     divided,
     equalities_of,
     filtered,
+    with_computed_keys,
 )
 from penstock.sql.parse.syntax import StreamJoin
 
@@ -58,6 +59,9 @@ def bind_table_join(
     names = (left.name, str(right.name))
     sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
     below, parts = divided(join, extra, sides, context)
+    parts, left, right = with_computed_keys(parts, left, right)
+    sides = (left.scope.prefixed(names[0]), right.scope.prefixed(names[1]))
+    assert isinstance(right.node, Table)
     equalities = equalities_of(parts, sides)
     in_table = ExpressionBinder(context, sides[1])
     node = TableJoin(

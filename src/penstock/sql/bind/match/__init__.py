@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: names, types and what cannot be run."""

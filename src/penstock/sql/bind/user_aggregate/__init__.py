@@ -1,0 +1,1 @@
+"""Aggregates that are written in SQL."""
