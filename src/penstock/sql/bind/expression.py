@@ -219,9 +219,7 @@ class ExpressionBinder:
         call, [place] = node.this, node.expressions
         is_split = isinstance(call, exp.Anonymous) and call.name.lower() == "split"
         if not is_split or len(call.expressions) < 2 or not place.is_int:
-            return (
-                "for strings there is substring(text, position, count); on Spark, arrays are read"
-            )
+            return "for strings there is substring(text, position, count)"
         text, separator = map(self.context.written, call.expressions[:2])
         # Spark's split takes a pattern, in which a dot must be escaped.
         separator = separator.replace("\\", "").replace("[.]", ".")
