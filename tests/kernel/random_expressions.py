@@ -6,6 +6,7 @@ type, with arguments grown for what it takes. So a new function of the model is 
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Re
 from penstock.model.functions import FUNCTIONS, LONGEST_TEXT
 from penstock.model.signatures import ScalarFunction, Signature
 from penstock.model.timestamps import DAY, HOUR
-from penstock.model.types import Type, castable, common_type
+from penstock.model.types import DecimalType, Type, castable, common_type
 
 #: Their last digit depends on the mathematics library, which a comparison inside could blow up.
 APPROXIMATE = ("exp", "ln", "log10", "log2", "power")
@@ -26,10 +27,13 @@ UNCOMPARED = (
     (Type.STRING, Type.BINARY),
     (Type.STRING, Type.DATE),
     (Type.STRING, Type.TIMESTAMP),
+    (Type.STRING, Type.TIMESTAMP_NTZ),
     (Type.TIMESTAMP, Type.FLOAT),
 )
 
-TYPES = tuple(type_ for type_ in Type if type_ is not Type.NULL)
+#: Decimals of few digits, of many behind the point, and of as many as there are.
+DECIMALS = (DecimalType(5, 2), DecimalType(20, 18), DecimalType(38, 3))
+TYPES = (*(type_ for type_ in Type if type_ is not Type.NULL), *DECIMALS)
 CONCRETE = {type_.name for type_ in Type}
 
 BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
@@ -49,6 +53,16 @@ def floats(width: Any) -> st.SearchStrategy[float]:
     )
 
 
+def decimals(of: DecimalType) -> st.SearchStrategy[Decimal]:
+    """Small ones mostly, halves, and those that are all nines."""
+    most = 10**of.precision - 1
+    unscaled = st.one_of(
+        st.integers(-300, 300), st.sampled_from([most, -most]), st.integers(-most, most)
+    )
+    exact = Context(prec=60)
+    return unscaled.map(lambda n: Decimal(n).scaleb(-of.scale, exact))
+
+
 TEXTS = st.one_of(
     st.text("ab%_ ñ\\", max_size=6),
     st.sampled_from(
@@ -65,6 +79,8 @@ VALUES: dict[Type, st.SearchStrategy[Any]] = {
     Type.BINARY: st.binary(max_size=4),
     Type.DATE: st.integers(-800, 20_000),
     Type.TIMESTAMP: st.one_of(st.integers(-DAY, DAY), st.integers(-900 * DAY, 20_000 * DAY)),
+    Type.TIMESTAMP_NTZ: st.integers(-DAY, DAY),
+    **{of: decimals(of) for of in DECIMALS},
     Type.INTERVAL: st.one_of(st.integers(-5, 5).map(lambda n: n * HOUR), st.integers(-DAY, DAY)),
 }
 
@@ -116,11 +132,27 @@ def _compound(type_: Type, depth: int) -> list[st.SearchStrategy[Expression]]:
         ),
     ]
     for function in FUNCTIONS.values():
-        if function.name not in APPROXIMATE:
+        if function.name not in APPROXIMATE and "<" not in str(function.signatures[0].parameters):
             found += [
                 calls(function, s, type_, depth) for s in function.signatures if _gives(s, type_)
             ]
     return found
+
+
+def decimal_calls(depth: int = 2) -> st.SearchStrategy[Expression]:
+    """Arithmetic of decimals with each other and with integers, which gives other decimals."""
+    exact = st.sampled_from((*DECIMALS, Type.INT, Type.BIGINT))
+    first = st.sampled_from(DECIMALS).flatmap(lambda of: expressions(of, depth))
+    other = exact.flatmap(lambda of: expressions(of, depth))
+    pairs = st.tuples(first, other) | st.tuples(other, first)
+    two = st.sampled_from(["+", "-", "*", "/", "%", "pmod", "div", "<", "="])
+    one = st.sampled_from(["negative", "abs", "ceil", "floor", "round"])
+    digits = st.builds(Literal, st.integers(-5, 20), st.just(Type.INT))
+    return st.one_of(
+        st.builds(Call, two, pairs),
+        st.builds(Call, one, st.tuples(first)),
+        st.builds(Call, st.just("round"), st.tuples(first, digits)),
+    )
 
 
 def _may_cast(given: Type, to: Type) -> bool:
@@ -145,11 +177,13 @@ def _cases(type_: Type, depth: int) -> st.SearchStrategy[Expression]:
 def _gives(signature: Signature, type_: Type) -> bool:
     match signature.result:
         case "NUMBER":
-            return type_.is_numeric
+            return type_.is_numeric and type_ in Type
         case "INTEGER":
             return type_.is_integer
-        case "SAME":
+        case "SAME" | "EQUAL" | "ORDERED":
             return True
+        case "DECIMAL":
+            return False  # `decimal_calls`
     return signature.result == type_.name
 
 
@@ -161,7 +195,7 @@ def calls(
     @st.composite
     def draw(take: Any) -> Expression:
         variable = type_
-        if signature.result not in ("NUMBER", "INTEGER", "SAME"):
+        if signature.result not in ("NUMBER", "INTEGER", "SAME", "EQUAL", "ORDERED"):
             variable = take(st.sampled_from([t for t in TYPES if _stands_for(signature, t)]))
         least = len(signature.parameters) - signature.optional
         count = take(
@@ -193,7 +227,7 @@ def _stands_for(signature: Signature, type_: Type) -> bool:
     if "INTERVAL" in signature.parameters and "NUMBER" in signature.parameters:
         return type_.is_integer  # the oracle multiplies exactly, a DOUBLE does not
     if "NUMBER" in signature.parameters:
-        return type_.is_numeric
+        return type_.is_numeric and type_ in Type
     if "INTEGER" in signature.parameters:
         return type_.is_integer
     return True

@@ -12,6 +12,7 @@ from penstock.model.timestamps import DAY, HOUR, MINUTE, SECOND
 from penstock.model.types import Type
 from penstock.oracle.casts import read_moment
 from penstock.oracle.expressions import LENIENT, STRICT, TYPED, value_of
+from penstock.oracle.nested import NESTED
 
 NULL = Literal(None, Type.NULL)
 NAN = math.nan
@@ -38,7 +39,7 @@ def moment(text):
 
 
 def test_every_function_of_the_model_is_known():
-    assert set(FUNCTIONS) == set(LENIENT) | set(STRICT) | set(TYPED)
+    assert set(FUNCTIONS) == set(LENIENT) | set(STRICT) | set(TYPED) | set(NESTED)
 
 
 TRUTH = [

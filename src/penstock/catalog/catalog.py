@@ -165,6 +165,10 @@ class Catalog:
         return [entry.name for entry in self._entries.values()]
 
     @property
+    def time_zone(self) -> str:
+        return self.settings.time_zone
+
+    @property
     def functions(self) -> list[UserDefined]:
         """What users have defined, in the order in which they have."""
         return list(self._functions.values())

@@ -7,7 +7,8 @@ cannot be honoured it is refused, with the reason; one that does nothing without
 when a query is declared, so that they may be set in any order. A query keeps the settings that it
 was declared with, except those that it has in common with all others (`of_engine`): of these the
 latest counts. Whatever can be set gives the same answers, in another order at most; algorithms that
-do not (`optimizer/lower_join.py` marks them) are for experiments, which build them.
+do not (`optimizer/lower_join.py` marks them) are for experiments, which build them. The one
+exception is the session's time zone, which says what calendar functions mean.
 
 A *parameter* is a length with a name, as in `[RANGE width]`: a duration, a number of rows, or an
 integer. It is declared (`DECLARE width = 3 SECONDS`), so that a misspelt setting never becomes a
@@ -25,6 +26,7 @@ from typing import Any, TypeAlias, TypeGuard
 from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import END, format_duration
+from penstock.model.zones import UTC, zone_named
 from penstock.optimizer.options import UNLIMITED, Options, setting
 
 
@@ -112,6 +114,8 @@ class Setting:
             found = _ETS.get(value.lower().replace("_", " ")) if isinstance(value, str) else value
             if isinstance(found, Ets):
                 return found
+        elif self.name == "time_zone" and isinstance(value, str):
+            return zone_named(value.strip("'\""))
         elif isinstance(value, str) and value.lower() in self.words:
             return None if value.lower() == UNLIMITED else value.lower()
         elif self.number is int and isinstance(value, int) and 1 <= value <= MOST:
@@ -137,6 +141,13 @@ class Settings(Options):
         "periodic 1 SECOND",
         "none",
         of_engine=True,
+    )
+    time_zone: str = setting(
+        UTC,
+        "where clocks show what calendar functions, dates and text say of a TIMESTAMP; also "
+        "written SET TIME ZONE 'Europe/Zurich'",
+        UTC,
+        "Europe/Zurich",
     )
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
@@ -244,7 +255,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
 
 
 #: Those that each query has for itself.
-OWN = tuple(each for each in SETTINGS.values() if not each.of_engine)
+OWN = tuple(SETTINGS[each.name] for each in fields(Options) if not SETTINGS[each.name].of_engine)
 
 
 def own_changes(options: Options) -> dict[str, str]:

@@ -18,9 +18,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.json
 
-from penstock.kernel.conform import Rows
+from penstock.kernel.conform import Rows, WrittenFloat
+from penstock.kernel.types import arrow_type
 from penstock.model.schema import Column
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, StructType, Type
 
 #: Bytes that are read at a time, at least.
 LEAST = 1 << 16
@@ -44,8 +45,9 @@ def read_json(
                 yield part, ()
             continue
         lines = data.split(b"\n")
+        exact = any(_has_decimals(column.type) for column in columns)
         for start in range(0, len(lines), rows_per_block):
-            yield _line_by_line(lines[start : start + rows_per_block])
+            yield _line_by_line(lines[start : start + rows_per_block], exact)
 
 
 def _blocks(file: Path, size: int) -> Iterator[bytes]:
@@ -60,8 +62,8 @@ def _lacks_one(rows: pl.DataFrame) -> bool:
     return any(column.null_count() == rows.height for column in rows)
 
 
-def _line_by_line(lines: Sequence[bytes]) -> tuple[Rows, tuple[str, ...]]:
-    objects = {place: _object(line) for place, line in enumerate(lines) if line.strip()}
+def _line_by_line(lines: Sequence[bytes], exact: bool) -> tuple[Rows, tuple[str, ...]]:
+    objects = {place: _object(line, exact) for place, line in enumerate(lines) if line.strip()}
     bad = [lines[place] for place, value in objects.items() if value is None]
     return (
         [value for value in objects.values() if value is not None],
@@ -69,9 +71,9 @@ def _line_by_line(lines: Sequence[bytes]) -> tuple[Rows, tuple[str, ...]]:
     )
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _object(line: bytes, exact: bool) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=WrittenFloat) if exact else json.loads(line)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -82,7 +84,9 @@ def read_at_once(data: bytes, columns: Sequence[Column]) -> pl.DataFrame | None:
     data = data.strip()
     if not data or not columns or not _is_plain(data):
         return None
-    has_times = any(column.type is Type.TIMESTAMP for column in columns)
+    if any(column.type.has_map for column in columns):
+        return None  # which Arrow does not read from JSON
+    has_times = any(_has_times(column.type) for column in columns)
     for times in _TIMES if has_times else _TIMES[:1]:
         fields = [(column.name, _arrow_type(column.type, times)) for column in columns]
         table = _parsed(data, pa.schema(fields))
@@ -94,6 +98,14 @@ def read_at_once(data: bytes, columns: Sequence[Column]) -> pl.DataFrame | None:
     rows = pl.DataFrame(table.select([column.name for column in columns]))
     is_exact = rows.select((pl.col(pl.Float64).abs().max() < _EXACT).fill_null(True))
     return rows if not is_exact.width or all(is_exact.row(0)) else None
+
+
+def _has_times(of: Type) -> bool:
+    return of.is_time or any(map(_has_times, of.parts))
+
+
+def _has_decimals(of: Type) -> bool:
+    return isinstance(of, DecimalType) or any(map(_has_decimals, of.parts))
 
 
 def _is_plain(data: bytes) -> bool:
@@ -122,8 +134,14 @@ def _arrow_type(of: Type, times: pa.DataType) -> pa.DataType:
     """As what a column is read: what does not fit its type is seen later."""
     if of is Type.BOOLEAN:
         return pa.bool_()
-    if of is Type.TIMESTAMP:
+    if of.is_time:
         return times
+    if isinstance(of, DecimalType):
+        return arrow_type(of)
+    if isinstance(of, ArrayType):
+        return pa.list_(_arrow_type(of.element, times))
+    if isinstance(of, StructType):
+        return pa.struct([(name, _arrow_type(part, times)) for name, part in of.fields])
     if of.is_integer:
         return pa.int64()
     return pa.float64() if of in (Type.FLOAT, Type.DOUBLE) else pa.string()

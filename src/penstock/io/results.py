@@ -19,15 +19,15 @@ from uuid import uuid4
 import polars as pl
 import pyarrow.parquet
 
+from penstock.errors import NotExecutable
 from penstock.io.joined_parquet import join_parquet
 from penstock.io.storage.sealed import or_removed, whole
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
 from penstock.kernel.readable import is_within_time, within_time
 from penstock.kernel.readable import readable as readable
-from penstock.kernel.types import polars_type
+from penstock.kernel.types import is_shown_otherwise, polars_type, shown_type
 from penstock.model.schema import Column, Schema
-from penstock.model.types import Type
 
 SINK_FORMATS = ("parquet", "csv", "json")
 #: Rows up to which a parquet file is written by Arrow.
@@ -37,24 +37,33 @@ STAGED = ".part-staged-"
 
 _REMEDY = "free some space or name another directory"
 
-_SHOWN = {Type.TIMESTAMP: pl.Datetime("us"), Type.INTERVAL: pl.Duration("us")}
-
 
 def presented(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Rows with ticks turned into datetimes and durations."""
     shown = {
-        column.name: _value(column, rows.get_column(column.name)).cast(_SHOWN[column.type])
+        column.name: _value(column, rows.get_column(column.name)).cast(shown_type(column.type))
         for column in schema
-        if column.type in _SHOWN
+        if is_shown_otherwise(column.type)
     }
     # Not `with_columns`, which hands even this to another thread.
     return pl.DataFrame([shown.get(column.name, column) for column in rows.get_columns()])
 
 
 def _value(column: Column, ticks: pl.Series) -> pl.Series:
-    if column.type is not Type.TIMESTAMP or is_within_time(ticks):
+    if not column.type.is_time or is_within_time(ticks):
         return ticks
     return pl.select(within_time(pl.lit(ticks)).alias(column.name)).to_series()
+
+
+def check_format(format: str, schema: Schema) -> None:
+    """Refuse columns that a file of the format has no place for."""
+    nested = [column for column in schema if column.type.is_nested]
+    if format == "csv" and nested:
+        raise NotExecutable(
+            f"INTO csv has no place for `{nested[0].name}`, which is {nested[0].type}",
+            hint="write INTO parquet or json; or select its parts, such as "
+            f"{nested[0].name}.field or {nested[0].name}[0]",
+        )
 
 
 def no_rows(schema: Schema) -> pl.DataFrame:

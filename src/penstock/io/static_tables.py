@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from penstock.errors import MalformedRow, NotExecutable
 from penstock.io.files import files_of, read_blocks
@@ -20,7 +21,7 @@ from penstock.io.results import SINK_FORMATS
 from penstock.io.storage.storage_path import at_hand
 from penstock.kernel.conform import Rows, conform
 from penstock.kernel.state import to_ipc
-from penstock.kernel.types import polars_type
+from penstock.kernel.types import polars_type, type_of_arrow
 from penstock.model.schema import Column
 from penstock.model.streams import Origin, Stream
 from penstock.model.tables import StaticTable
@@ -89,15 +90,8 @@ def columns_of(name: str, frame: pl.DataFrame) -> list[Column]:
 
 
 def _type_of(given: pl.DataType) -> Type | None:
-    if isinstance(given, pl.Datetime):
-        return Type.TIMESTAMP
-    if isinstance(given, pl.Duration):
-        return Type.INTERVAL
-    if isinstance(given, pl.Categorical | pl.Enum):
-        return Type.STRING
-    if given.is_unsigned_integer():
-        return Type.BIGINT
-    return next((of for of in Type if polars_type(of) == given and of is not Type.NULL), None)
+    arrow = pl.Series([], dtype=given).to_arrow().type
+    return None if pa.types.is_null(arrow) else type_of_arrow(arrow)
 
 
 def _known(name: str, columns: Iterable[Column] | None) -> Iterable[Column]:

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from penstock.errors import MalformedRow
+from penstock.kernel.conform_parts import conform_decimals, conform_nested, conform_parts
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.plain_text import from_plain_text
 from penstock.kernel.readable import as_dicts
@@ -29,9 +30,20 @@ from penstock.model.expressions import Cast, Ref
 from penstock.model.schema import Column, suggest
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END, to_ticks
-from penstock.model.types import Type, castable
+from penstock.model.types import DecimalType, Type, castable
 
 Rows: TypeAlias = pl.DataFrame | Sequence[Mapping[str, Any]]
+
+
+class WrittenFloat(float):
+    """A floating-point number that knows the text it was read from, where decimals are wanted."""
+
+    text: str
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
 
 
 @dataclass(frozen=True)
@@ -163,6 +175,10 @@ def conform_values(values: pl.Series | Sequence[Any], type_: Type) -> pl.Series:
     """
     if isinstance(values, pl.Series):
         return conform_column(values, type_)
+    if type_.is_nested:
+        return conform_nested(values, type_, conform_values)
+    if isinstance(type_, DecimalType):
+        values = [each.text if isinstance(each, WrittenFloat) else each for each in values]
     conformed: list[Any] = [None] * len(values)
     alike: dict[type, list[int]] = {}
     for place, value in enumerate(values):
@@ -190,6 +206,8 @@ def conform_values(values: pl.Series | Sequence[Any], type_: Type) -> pl.Series:
 def _series(values: list[Any]) -> pl.Series:
     if isinstance(values[0], datetime):
         return pl.Series([to_ticks(value) for value in values], dtype=pl.Datetime("us"))
+    if isinstance(values[0], WrittenFloat):
+        return pl.Series([float(value) for value in values])
     if isinstance(values[0], np.generic):
         return pl.Series([value.item() for value in values])
     return pl.Series(values)
@@ -201,6 +219,10 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
     conformed: pl.Series
     if given in (target, pl.Null()):
         conformed = values.cast(target)
+    elif type_.is_nested:
+        conformed = conform_parts(values, type_, conform_values)
+    elif isinstance(type_, DecimalType):
+        conformed = conform_decimals(values, type_)
     elif isinstance(given, pl.Categorical | pl.Enum):
         conformed = conform_column(values.cast(pl.String()), type_)
     elif given == pl.String() and (plain := from_plain_text(values, type_)) is not None:
@@ -210,7 +232,7 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
         conformed = values.to_frame("value").select(read).to_series()
         if type_.is_integer:
             conformed = conformed.set(~_is_whole(values), None)
-    elif type_ is Type.TIMESTAMP and isinstance(given, pl.Datetime | pl.Date):
+    elif type_.is_time and isinstance(given, pl.Datetime | pl.Date):
         conformed = values.dt.epoch("us")
     elif type_ is Type.INTERVAL and isinstance(given, pl.Duration):
         conformed = values.dt.total_microseconds()
@@ -218,7 +240,7 @@ def conform_column(values: pl.Series, type_: Type) -> pl.Series:
         conformed = values.cast(target, strict=False)
         conformed = conformed.set(conformed.cast(given) != values, None)
     elif (given.is_numeric() and type_.is_numeric) or (
-        given.is_integer() and type_ in (Type.TIMESTAMP, Type.INTERVAL)
+        given.is_integer() and (type_.is_time or type_ is Type.INTERVAL)
     ):
         conformed = values.cast(target, strict=False)
     else:

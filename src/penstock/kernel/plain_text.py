@@ -27,7 +27,7 @@ def from_plain_text(texts: pl.Series, to: Type) -> pl.Series | None:
     >>> from_plain_text(pl.Series(["1970-01-01 00:00:01.5"]), Type.TIMESTAMP).to_list()
     [1500000]
     """
-    if to is Type.TIMESTAMP:
+    if to.is_time:
         return _ticks(texts)
     if to.is_integer:
         numbers = texts.cast(polars_type(to), strict=False)

@@ -10,7 +10,7 @@ import polars as pl
 from penstock.errors import NotExecutable
 from penstock.io.console import CONSOLE, ConsoleSink, check_console
 from penstock.io.files import FileSink, check_unused
-from penstock.io.results import SINK_FORMATS
+from penstock.io.results import SINK_FORMATS, check_format
 from penstock.io.sinks.registry import SINKS
 from penstock.io.sinks.sink_kind import SinkWriter, Target
 from penstock.model.schema import Schema
@@ -47,6 +47,7 @@ def check_sink(sink: Sink, schema: Schema) -> None:
     elif sink.format == CONSOLE:
         check_console(sink)
     elif sink.format in SINK_FORMATS and sink.path is not None:
+        check_format(sink.format, schema)
         check_unused(sink.path)
     else:
         raise NotExecutable(

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.errors import TypeMismatch
-from penstock.model.types import Type
+from penstock.model.decimals import avg_type, sum_type
+from penstock.model.types import DecimalType, Type
 
 
 class Takes(Enum):
@@ -22,7 +23,9 @@ class Takes(Enum):
     ANY = "anything"
     NUMBER = "a number"
     CONDITION = "a condition"
-    PRINTABLE = "anything but BINARY"
+    ORDERED = "anything that has an order"
+    EQUAL = "anything but maps"
+    PRINTABLE = "anything but BINARY and what has parts"
 
     def check(self, function: str, argument: object, given: Type) -> None:
         """Refuse an argument that is none of these."""
@@ -38,6 +41,16 @@ class Takes(Enum):
                 f"{function} needs a condition, and `{argument}` is {given}",
                 hint=f"write a comparison: {function}({argument} = …)",
             )
+        if given.is_nested and self in (Takes.ORDERED, Takes.PRINTABLE):
+            raise TypeMismatch(
+                f"{function} needs values that have an order, and `{argument}` is {given}",
+                hint=f"take a part of it: {function}({argument}.name) or {function}({argument}[0])",
+            )
+        if self is Takes.EQUAL and given.has_map:
+            raise TypeMismatch(
+                f"{function} compares values, and maps are not compared: `{argument}` is {given}",
+                hint=f"compare what is in them: {function}({argument}['key'])",
+            )
         if self is Takes.PRINTABLE and given is Type.BINARY:
             raise TypeMismatch(
                 f"{function} cannot write `{argument}`, which is {given}, as text",
@@ -50,7 +63,8 @@ class Gives(Enum):
 
     COUNT = "BIGINT"
     DOUBLE = "DOUBLE"
-    SUM = "BIGINT of integers, else DOUBLE"
+    SUM = "BIGINT of integers, DECIMAL of decimals, else DOUBLE"
+    AVERAGE = "DECIMAL of decimals, else DOUBLE"
     SAME = "the type of x"
     TEXT = "STRING"  # columns have no list type: several values are JSON text
 
@@ -62,6 +76,10 @@ class Gives(Enum):
         """
         if self is Gives.SAME:
             return given
+        if isinstance(given, DecimalType) and self in (Gives.SUM, Gives.AVERAGE):
+            return sum_type(given) if self is Gives.SUM else avg_type(given)
+        if self is Gives.AVERAGE:
+            return Type.DOUBLE
         if self is Gives.SUM:
             return Type.BIGINT if given.is_integer else Type.DOUBLE
         return Type[self.value]
@@ -134,30 +152,30 @@ class AggregateFunction:
 _TABLE = """
 count                  ANY -> COUNT       -                  the number of rows (`count(*)`), or of
                                                              rows where x is not NULL
-count_distinct         ANY -> COUNT       holistic, set      the number of different values
-approx_count_distinct  ANY -> COUNT       sketch             the same within some 2 %, from a sketch
+count_distinct         EQUAL -> COUNT     holistic, set      the number of different values
+approx_count_distinct  EQUAL -> COUNT     sketch             the same within some 2 %, from a sketch
                                                              (natively from Spark's own)
 sum                    NUMBER -> SUM      -                  the sum
 sum_distinct           NUMBER -> SUM      holistic, set      the sum of the different values
-avg                    NUMBER -> DOUBLE   -                  the average
-avg_distinct           NUMBER -> DOUBLE   holistic, set      the average of the different values
+avg                    NUMBER -> AVERAGE  -                  the average
+avg_distinct           NUMBER -> AVERAGE  holistic, set      the average of the different values
 var_samp               NUMBER -> DOUBLE   -                  the variance, as an estimate from a
                                                              sample
 var_pop                NUMBER -> DOUBLE   -                  the variance
 stddev_samp            NUMBER -> DOUBLE   -                  the standard deviation, as an estimate
                                                              from a sample
 stddev_pop             NUMBER -> DOUBLE   -                  the standard deviation
-min                    ANY -> SAME        -                  the least
-max                    ANY -> SAME        -                  the greatest
+min                    ORDERED -> SAME    -                  the least
+max                    ORDERED -> SAME    -                  the greatest
 percentile             NUMBER -> DOUBLE   holistic           the value below which that fraction of
                                                              the values lies (median: 0.5),
                                                              interpolated
 approx_percentile      NUMBER -> DOUBLE   sketch             the same within 1 % of the value
-min_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
+min_by                 ORDERED -> SAME    ordered            x where y, or the window's attribute,
                                                              is least
-max_by                 ANY -> SAME        ordered            x where y, or the window's attribute,
+max_by                 ORDERED -> SAME    ordered            x where y, or the window's attribute,
                                                              is greatest
-mode                   ANY -> SAME        holistic, set      the most frequent value; among equals,
+mode                   ORDERED -> SAME    holistic, set      the most frequent value; among equals,
                                                              the least
 bool_and               CONDITION -> SAME  -                  whether x is true in all rows
 bool_or                CONDITION -> SAME  -                  whether x is true in some row

@@ -18,7 +18,7 @@ from penstock.model.aggregate_functions import (
 )
 from penstock.model.expressions import Expression
 from penstock.model.schema import suggest
-from penstock.model.types import Type
+from penstock.model.types import DecimalType, Type
 from penstock.model.user_defined import UserAggregate, check_call
 
 
@@ -88,7 +88,11 @@ class Aggregate:
         """Whether rows can be taken away again, exactly."""
         if self.user is not None:
             return self.user.merges and self.user.subtracts
-        return self.argument is None or self.argument.type in self.definition.invertible_of
+        if self.argument is None or self.function == "count":
+            return True
+        of = self.argument.type
+        is_exact = isinstance(of, DecimalType) and self.function in ("sum", "avg")
+        return is_exact or of in self.definition.invertible_of
 
     @property
     def refs(self) -> frozenset[str]:

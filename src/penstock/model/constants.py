@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.errors import TypeMismatch, UnknownName
 from penstock.model.schema import suggest
+from penstock.model.zones import zone_named
 
 #: Units of `date_trunc`, as written -> as computed.
 TRUNC_UNITS = {
@@ -25,6 +26,9 @@ TRUNC_UNITS = {
 def check_constant(function: str, position: int, value: Any) -> None:
     """Refuse a value that means nothing; NULL always means NULL."""
     if value is None:
+        return
+    if function == "date_trunc" and position == 2:
+        zone_named(value)
         return
     if function == "date_trunc" and value.lower() not in TRUNC_UNITS:
         raise UnknownName(

@@ -17,11 +17,22 @@ from functools import cached_property, reduce
 from math import isfinite
 from typing import Any
 
-from penstock.errors import TypeMismatch
+from penstock.errors import TypeMismatch, UnknownName
 from penstock.model.constants import check_constant
-from penstock.model.functions import lookup, result_type
+from penstock.model.decimals import rounded_type
+from penstock.model.functions import lookup
+from penstock.model.schema import suggest
+from penstock.model.signatures import SignatureMatch
 from penstock.model.timestamps import DAY, format_duration, time_text
-from penstock.model.types import Type, castable, common_type
+from penstock.model.types import (
+    DecimalType,
+    StructType,
+    Type,
+    castable,
+    common_type,
+    quoted,
+)
+from penstock.model.zones import UTC
 
 
 @dataclass(frozen=True)
@@ -89,8 +100,10 @@ class Literal(Expression):
                 return f"X'{self.value.hex()}'"
             case Type.INTERVAL:
                 return f"INTERVAL {format_duration(self.value)}"
-            case Type.TIMESTAMP:
-                return f"TIMESTAMP '{time_text(self.value)}'"
+            case Type.TIMESTAMP | Type.TIMESTAMP_NTZ:
+                return f"{self.of} '{time_text(self.value)}'"
+            case DecimalType():
+                return f"{self.value:f}BD"
             case Type.DATE:
                 return f"DATE '{time_text(self.value * DAY).split()[0]}'"
             case Type.BOOLEAN:
@@ -132,8 +145,20 @@ class Call(Expression):
                 check_constant(function.name, position, value)
 
     @cached_property
+    def match(self) -> SignatureMatch:
+        """What its arguments are brought to, and what it gives: of some, by a constant's value."""
+        found = lookup(self.function).match(tuple(arg.type for arg in self.args))
+        given = self.args[0].type if self.args else Type.NULL
+        if isinstance(given, DecimalType) and self.function == "round" and len(self.args) == 2:
+            digits = constant(self.args[1], self.function) or 0
+            return replace(found, result=rounded_type(given, digits))
+        if isinstance(given, StructType) and self.function == "get_field":
+            return replace(found, result=_field(self.args[0], given, self.args[1])[1])
+        return found
+
+    @property
     def type(self) -> Type:
-        return result_type(self.function, tuple(arg.type for arg in self.args))
+        return self.match.result
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -147,9 +172,24 @@ class Call(Expression):
                 return text if len(args) == 2 else f"{text} ESCAPE {args[2]}"
             case name if name in _WRAPPED:
                 return _WRAPPED[name].format(_nested(args[0]))
+            case "get":
+                return f"{_nested(args[0])}[{args[1]}]"
+            case "get_field":
+                return f"{_nested(args[0])}.{quoted(constant(args[1], self.function))}"
             case "in":
                 return f"{_nested(args[0])} IN ({', '.join(map(str, args[1:]))})"
         return f"{self.function}({', '.join(map(str, args))})"
+
+
+def _field(struct: Expression, of: StructType, name: Expression) -> tuple[str, Type]:
+    """The field of a struct that is asked for."""
+    wanted = str(constant(name, "get_field"))
+    found = of.field(wanted)
+    if found is None:
+        raise UnknownName(
+            f"`{struct}` has no field `{wanted}`", hint=suggest(wanted, [n for n, _ in of.fields])
+        )
+    return found
 
 
 def constant(expression: Expression, user: str) -> Any:
@@ -175,10 +215,14 @@ def _nested(expression: Expression) -> str:
 
 @dataclass(frozen=True)
 class Cast(Expression):
-    """The value as another type; NULL where it cannot be read as one."""
+    """The value as another type; NULL where it cannot be read as one.
+
+    `zone` is where clocks show what becomes, or was, a point in time.
+    """
 
     input: Expression
     to: Type
+    zone: str = UTC
 
     def __post_init__(self) -> None:
         if not castable(self.input.type, self.to):
@@ -196,7 +240,8 @@ class Cast(Expression):
         return (self.input,)
 
     def __str__(self) -> str:
-        return f"CAST({self.input} AS {self.to})"
+        where = "" if self.zone == UTC else f" AT TIME ZONE '{self.zone}'"
+        return f"CAST({self.input} AS {self.to}{where})"
 
 
 def _other_than_cast(given: Type) -> str:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from penstock.errors import UnknownName
-from penstock.model.signatures import ScalarFunction, Signature
+from penstock.model.decimals import DECIMAL_FUNCTIONS, match_decimals
+from penstock.model.nested_functions import NESTED, match_nested
+from penstock.model.signatures import ScalarFunction, Signature, SignatureMatch
 from penstock.model.types import Type
 
 #: Characters of the longest text that a function makes; where it would be longer, it is NULL.
@@ -22,18 +25,24 @@ LONGEST_TEXT = 1 << 20
 #: Name, what it takes and gives (one of these), what it is. A line that is indented goes on.
 _ARITHMETIC = r"""
 +         NUMBER, NUMBER -> NUMBER          the sum; a time moved later
+          DECIMAL, DECIMAL -> DECIMAL
           TIMESTAMP, INTERVAL -> TIMESTAMP
           INTERVAL, TIMESTAMP -> TIMESTAMP
           INTERVAL, INTERVAL -> INTERVAL
+          TIMESTAMP_NTZ, INTERVAL -> TIMESTAMP_NTZ
 -         NUMBER, NUMBER -> NUMBER          the difference; a time moved earlier; the time between
           TIMESTAMP, INTERVAL -> TIMESTAMP
           TIMESTAMP, TIMESTAMP -> INTERVAL
           INTERVAL, INTERVAL -> INTERVAL
+          TIMESTAMP_NTZ, INTERVAL -> TIMESTAMP_NTZ
+          DECIMAL, DECIMAL -> DECIMAL
 *         NUMBER, NUMBER -> NUMBER          the product
           INTERVAL, NUMBER -> INTERVAL
           NUMBER, INTERVAL -> INTERVAL
+          DECIMAL, DECIMAL -> DECIMAL
 /         DOUBLE, DOUBLE -> DOUBLE          the quotient, never an integer one; NULL when dividing
           INTERVAL, NUMBER -> INTERVAL      by zero
+          DECIMAL, DECIMAL -> DECIMAL
 %         NUMBER, NUMBER -> NUMBER          the remainder, with the sign of the dividend; NULL when
                                             dividing by zero
 div       BIGINT, BIGINT -> BIGINT          the integer quotient, cut towards zero; NULL when
@@ -63,24 +72,24 @@ isnan     DOUBLE -> BOOLEAN                 whether it is NaN; FALSE for NULL
 """
 
 _LOGIC = r"""
-=            SAME, SAME -> BOOLEAN        equal; NaN equals NaN
-<>           SAME, SAME -> BOOLEAN        not equal
-<            SAME, SAME -> BOOLEAN        less; NaN is greater than every other number
-<=           SAME, SAME -> BOOLEAN        less or equal
->            SAME, SAME -> BOOLEAN        greater
->=           SAME, SAME -> BOOLEAN        greater or equal
-<=>          SAME, SAME -> BOOLEAN        equal, where NULL equals NULL; never NULL
-in           SAME, SAME... -> BOOLEAN     whether the first equals one of the others
-and          BOOLEAN, BOOLEAN -> BOOLEAN  both hold; NULL where that is not known
-or           BOOLEAN, BOOLEAN -> BOOLEAN  one holds; NULL where that is not known
-not          BOOLEAN -> BOOLEAN           it does not hold
-is_null      ANY -> BOOLEAN               whether it is NULL
-is_not_null  ANY -> BOOLEAN               whether it is not NULL
-coalesce     SAME... -> SAME              the first that is not NULL
-nullif       SAME, SAME -> SAME           the first, or NULL where both are equal
-if           BOOLEAN, SAME, SAME -> SAME  the second where the first holds, else the third
-greatest     SAME, SAME... -> SAME        the greatest that is not NULL
-least        SAME, SAME... -> SAME        the least that is not NULL
+=            EQUAL, EQUAL -> BOOLEAN         equal; NaN equals NaN
+<>           EQUAL, EQUAL -> BOOLEAN         not equal
+<            ORDERED, ORDERED -> BOOLEAN     less; NaN is greater than every other number
+<=           ORDERED, ORDERED -> BOOLEAN     less or equal
+>            ORDERED, ORDERED -> BOOLEAN     greater
+>=           ORDERED, ORDERED -> BOOLEAN     greater or equal
+<=>          EQUAL, EQUAL -> BOOLEAN         equal, where NULL equals NULL; never NULL
+in           EQUAL, EQUAL... -> BOOLEAN      whether the first equals one of the others
+and          BOOLEAN, BOOLEAN -> BOOLEAN     both hold; NULL where that is not known
+or           BOOLEAN, BOOLEAN -> BOOLEAN     one holds; NULL where that is not known
+not          BOOLEAN -> BOOLEAN              it does not hold
+is_null      ANY -> BOOLEAN                  whether it is NULL
+is_not_null  ANY -> BOOLEAN                  whether it is not NULL
+coalesce     SAME... -> SAME                 the first that is not NULL
+nullif       EQUAL, EQUAL -> EQUAL           the first, or NULL where both are equal
+if           BOOLEAN, SAME, SAME -> SAME     the second where the first holds, else the third
+greatest     ORDERED, ORDERED... -> ORDERED  the greatest that is not NULL
+least        ORDERED, ORDERED... -> ORDERED  the least that is not NULL
 """
 
 _TEXT = r"""
@@ -129,8 +138,10 @@ weekday            TIMESTAMP -> INT                the day of the week: Monday i
 hour               TIMESTAMP -> INT                the hour, 0 to 23
 minute             TIMESTAMP -> INT                the minute, 0 to 59
 second             TIMESTAMP -> INT                the second, 0 to 59
-date_trunc         STRING, TIMESTAMP -> TIMESTAMP  cut down to a unit: year, quarter, month, week
-                                                   (from Monday), day, hour, … microsecond
+date_trunc         STRING, TIMESTAMP[, STRING] -> TIMESTAMP  cut down to a unit: year, quarter,
+                                                   month, week (from Monday), day, hour, …
+                                                   microsecond, in the session's time zone, or in
+                                                   that of the third
 unix_seconds       TIMESTAMP -> BIGINT             whole seconds since 1970
 unix_millis        TIMESTAMP -> BIGINT             whole milliseconds since 1970
 unix_micros        TIMESTAMP -> BIGINT             microseconds since 1970
@@ -145,7 +156,14 @@ to_timestamp       STRING -> TIMESTAMP             the timestamp; NULL where the
 """
 
 #: Arguments that must be constants, by their positions.
-_CONSTANTS = {"round": {1}, "like": {1, 2}, "ilike": {1, 2}, "rlike": {1}, "date_trunc": {0}}
+_CONSTANTS = {
+    "round": {1},
+    "like": {1, 2},
+    "ilike": {1, 2},
+    "rlike": {1},
+    "date_trunc": {0, 2},
+    "get_field": {1},
+}
 
 
 def _functions(table: str) -> Iterator[ScalarFunction]:
@@ -155,14 +173,24 @@ def _functions(table: str) -> Iterator[ScalarFunction]:
         signatures = [Signature.parse(cell) for cell in cells if " -> " in cell]
         description = " ".join(cell for cell in cells if " -> " not in cell)
         yield ScalarFunction(
-            name, description, tuple(signatures), frozenset(_CONSTANTS.get(name, ()))
+            name,
+            description,
+            tuple(signatures),
+            frozenset(_CONSTANTS.get(name, ())),
+            _special(name, table),
         )
+
+
+def _special(name: str, table: str) -> Callable[[tuple[Type, ...]], SignatureMatch | None] | None:
+    if table is NESTED:
+        return partial(match_nested, name)
+    return partial(match_decimals, name) if name in DECIMAL_FUNCTIONS else None
 
 
 #: Every function by its canonical name.
 FUNCTIONS: dict[str, ScalarFunction] = {
     function.name: function
-    for table in (_ARITHMETIC, _LOGIC, _TEXT, _TIME)
+    for table in (_ARITHMETIC, _LOGIC, _TEXT, _TIME, NESTED)
     for function in _functions(table)
 }
 
@@ -190,6 +218,7 @@ ALIASES = {
     "day": "dayofmonth",
     "unix_timestamp": "unix_seconds",
     "date": "to_date",
+    "cardinality": "size",
 }
 
 

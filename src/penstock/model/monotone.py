@@ -37,7 +37,6 @@ from typing import Any
 from penstock.model.constants import TRUNC_UNITS
 from penstock.model.expressions import Call, Cast, Expression, Named, Ref, constant
 from penstock.model.folding import LIMITS, folded
-from penstock.model.functions import lookup
 from penstock.model.punctuation import columns_of, is_latest, latest_of
 from penstock.model.signatures import SignatureMatch
 from penstock.model.timestamps import (
@@ -50,13 +49,14 @@ from penstock.model.timestamps import (
     truncated,
 )
 from penstock.model.types import Type
+from penstock.model.zones import UTC, truncated_in, zone_named
 
 #: What times are moved by at the most, so that many such steps behind each other fit in 64 bits.
 _FURTHEST = 1 << 56
 #: Between these lie the values of columns that progress, moved or not.
 _TIMES = (2 * BEGINNING + (1 << 60), 2 * END - (1 << 60))
 #: Types of 64 bits, and what fits in these.
-_WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.INTERVAL})
+_WIDE = frozenset({Type.BIGINT, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INTERVAL})
 _WIDEST = (-(1 << 63), (1 << 63) - 1)
 
 Bounds = Mapping[str, int]
@@ -125,7 +125,10 @@ _STEPS: dict[str, Callable[[int, Any], int]] = {
     "ceil": lambda value, by: math.ceil(value / by),
     "divide": operator.floordiv,
     "div": lambda value, by: value // by if value >= 0 else -(-value // by),  # towards zero
-    "truncate": lambda value, unit: truncated(unit, value),  # to the beginning of a unit of time
+    # To the beginning of a unit of time, in UTC or in a zone.
+    "truncate": lambda value, by: (
+        truncated(by, value) if isinstance(by, str) else truncated_in(by[0], by[1], value)
+    ),
 }
 
 
@@ -257,11 +260,12 @@ def monotone(expression: Expression, nullable: Iterable[str] = ()) -> Monotone |
         case Ref() if expression.type.can_progress or expression.type is Type.DATE:
             limits = LIMITS.get(expression.type, _TIMES)
             return Passed(limits, expression.name in nullable, expression.name)
+        case Cast() if expression.zone != UTC:
+            return None  # clocks are put back now and then
         case Cast():
             return _brought(expression.input, expression.to, nullable)
         case Call():
-            match = lookup(expression.function).match(tuple(a.type for a in expression.args))
-            return _call(expression, match, nullable)
+            return _call(expression, expression.match, nullable)
     return None
 
 
@@ -286,8 +290,11 @@ def _call(call: Call, match: SignatureMatch, nullable: Iterable[str]) -> Monoton
     if name in ("greatest", "least"):
         return _extreme_of(call, match, nullable)
     if name == "date_trunc":
-        unit = constant(args[0], name)
-        step = None if unit is None else MonotoneStep("truncate", TRUNC_UNITS[unit.lower()])
+        unit, zone = constant(args[0], name), constant(args[2], name) if len(args) > 2 else UTC
+        if unit is None or zone is None:
+            return None
+        whole = TRUNC_UNITS[unit.lower()]
+        step = MonotoneStep("truncate", whole if zone == UTC else (whole, zone_named(zone)))
         return _stepped(_brought(args[1], wanted[1], nullable), step, match.result)
     if name in ("floor", "ceil") and isinstance(args[0], Call) and args[0].function == "/":
         return _rounded(args[0], name, nullable)
@@ -335,7 +342,7 @@ def _rounded(quotient: Call, how: str, nullable: Iterable[str]) -> Monotone | No
 def _constant(expression: Expression, to: Type) -> int | None:
     """The value of a constant that is a number of ticks, days or units."""
     value = folded(expression)
-    if not isinstance(value, int) or not (to.is_integer or to in (Type.INTERVAL, Type.TIMESTAMP)):
+    if not isinstance(value, int) or not (to.is_integer or to.is_time or to is Type.INTERVAL):
         return None
     return value * DAY if expression.type is Type.DATE else value
 
@@ -346,9 +353,11 @@ def _brought(expression: Expression, to: Type, nullable: Iterable[str]) -> Monot
     if given is to:
         return found
     match given, to:
-        case Type.TIMESTAMP, Type.DATE:
+        case _ if given.is_time and to.is_time:
+            step = _SAME
+        case ((Type.TIMESTAMP | Type.TIMESTAMP_NTZ), Type.DATE):
             step = MonotoneStep("divide", DAY)
-        case Type.DATE, Type.TIMESTAMP:
+        case Type.DATE, (Type.TIMESTAMP | Type.TIMESTAMP_NTZ):
             step = MonotoneStep("times", DAY)
         case Type.TIMESTAMP, _ if to.is_integer:
             step = MonotoneStep("divide", SECOND)

@@ -7,8 +7,10 @@
     TEXT... -> STRING                 whatever can be printed, left as it is
     STRING[, STRING] -> STRING        the second may be left out
 
-NUMBER, INTEGER and SAME are variables: wherever one of them stands in a signature it means the same
-type. NULL fits everywhere. The text is the rule, the documentation and the error message at once.
+NUMBER, INTEGER, SAME, EQUAL and ORDERED are variables: wherever one of them stands in a signature
+it means the same type; maps are not EQUAL, and nothing with parts is ORDERED. NUMBER is no DECIMAL:
+what these give in computations has its own rules (`decimals`). NULL fits everywhere. The text is
+the rule, the documentation and the error message at once.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from penstock.model.types import Type, castable, common_type
 
 #: Variable -> which types it may stand for, and what it is where every argument is a bare NULL.
 _VARIABLES: dict[str, tuple[Callable[[Type], bool], Type]] = {
-    "NUMBER": (lambda type_: type_.is_numeric, Type.DOUBLE),
+    "NUMBER": (lambda type_: type_.is_numeric and type_ in Type, Type.DOUBLE),
     "INTEGER": (lambda type_: type_.is_integer, Type.INT),
     "SAME": (lambda type_: True, Type.NULL),
+    "EQUAL": (lambda type_: not type_.has_map, Type.NULL),
+    "ORDERED": (lambda type_: not type_.is_nested, Type.NULL),
 }
 
 #: Parameters that take an argument without changing its type.
@@ -68,13 +72,19 @@ class Signature:
         most = len(self.parameters)
         return count >= most - self.optional and (self.repeats or count <= most)
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is made of names of types and variables."""
+        known = {*(each.name for each in Type), *_VARIABLES, *_AS_IT_IS}
+        return known.issuperset((*self.parameters, self.result))
+
     def match(self, types: tuple[Type, ...]) -> SignatureMatch | None:
         """How arguments of these types fit, or None.
 
         >>> Signature.parse("NUMBER, NUMBER -> NUMBER").match((Type.INT, Type.BIGINT)).result
         <Type.BIGINT: 'BIGINT'>
         """
-        if not self.takes(len(types)):
+        if not self.takes(len(types)) or not self._is_plain:
             return None
         repeated = max(0, len(types) - len(self.parameters))
         wanted = (self.parameters + self.parameters[-1:] * repeated)[: len(types)]
@@ -112,17 +122,21 @@ def _unify(variable: str, types: list[Type]) -> Type | None:
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """A function or operator; `constants` are the positions of arguments that must be constants."""
+    """A function or operator; `constants` are the positions of arguments that must be constants.
+
+    `special` knows types that no signature can tell: of decimals, and of what has parts.
+    """
 
     name: str
     description: str
     signatures: tuple[Signature, ...]
     constants: frozenset[int] = frozenset()
+    special: Callable[[tuple[Type, ...]], SignatureMatch | None] | None = None
 
     def match(self, types: tuple[Type, ...]) -> SignatureMatch:
         """How a call with arguments of these types fits; TypeMismatch if it does not."""
-        for signature in self.signatures:
-            found = signature.match(types)
+        for form in (self.special, *(signature.match for signature in self.signatures)):
+            found = form(types) if form is not None else None
             if found is not None:
                 return found
         accepted = "; ".join(map(str, self.signatures))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import MILLISECOND, SECOND, format_duration
-from penstock.model.types import Type
 
 
 def suggested_slack(stream: Stream, lateness: int) -> str | None:
@@ -46,4 +45,4 @@ def lateness_in_words(stream: Stream, lateness: int) -> str:
 
 
 def _is_time(stream: Stream) -> bool:
-    return stream.schema[str(stream.timestamp)].type is Type.TIMESTAMP
+    return stream.schema[str(stream.timestamp)].type.is_time

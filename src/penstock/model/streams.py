@@ -184,7 +184,7 @@ class Stream:
                 "apply",
                 hint="declare it with TIMESTAMP BY",
             )
-        is_time = Schema(self.columns)[self.timestamp].type is Type.TIMESTAMP
+        is_time = Schema(self.columns)[self.timestamp].type.is_time
         if given and not is_time:
             raise CannotWindow(
                 f"stream `{name}`: {' and '.join(given)} compare `{self.timestamp}` with the "
@@ -273,5 +273,5 @@ class Stream:
     def _slack(self, column: str, slack: int) -> str:
         if slack == 0:
             return "ordered"
-        is_time = self.schema[column].type is Type.TIMESTAMP
+        is_time = self.schema[column].type.is_time
         return f"slack {format_duration(slack) if is_time else slack}"

@@ -12,7 +12,6 @@ from penstock.kernel.progress.grain import UNUSED, Grain
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import Stream
 from penstock.model.timestamps import format_duration
-from penstock.model.types import Type
 from penstock.optimizer.build import build
 from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.specs import NativeSpec, SourceSpec
@@ -45,7 +44,7 @@ def _attributes(stream: Stream) -> list[str]:
 def _line(stream: Stream, on: str, grain: Grain) -> str:
     if grain is None:
         return f"all on {on}"
-    is_time = stream.schema[on].type is Type.TIMESTAMP
+    is_time = stream.schema[on].type.is_time
     steps = sorted({grid.step for grid in grain})
     lengths = (format_duration(step) if is_time else str(step) for step in steps)
     return f"on {on} every {' and '.join(lengths)}"

@@ -3,7 +3,9 @@
     dataclass    {"is": its name, field: value, …}; fields that have their default are left out, so
                  one that is added later changes nothing that was written before
     enum         {"is": its name, "value": …}
-    tuple        a list;  frozenset, bytes, nan, inf: {"is": "set" | "bytes" | "float", "value": …}
+    type         {"is": "Type", "value": its text}
+    tuple        a list;  frozenset, bytes, Decimal, nan, inf:
+                 {"is": "set" | "bytes" | "decimal" | "float", "value": …}
 
 Only what is registered here passes, in both directions: expressions, windows, nodes of plans, specs
 of operators, and what they are made of. What does not count for equality (the rows of a static
@@ -16,6 +18,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -65,7 +68,7 @@ _OTHERS = (
     *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
     *(UserAggregate, UserFunction),
 )
-_ENUMS = (JoinKind, TimestampKind, Type)
+_ENUMS = (JoinKind, TimestampKind)
 
 _IS, _VALUE = "is", "value"
 
@@ -97,6 +100,10 @@ def encode(value: Any) -> Any:
         return {_IS: "set", _VALUE: sorted(map(encode, value), key=_text)}
     if isinstance(value, bytes):
         return {_IS: "bytes", _VALUE: value.hex()}
+    if isinstance(value, Decimal):
+        return {_IS: "decimal", _VALUE: str(value)}
+    if isinstance(value, Type):
+        return {_IS: "Type", _VALUE: str(value)}
     name = type(value).__name__
     if _known().get(name) is not type(value):
         raise PenstockBug(f"{name} is not part of a plan that can be written down")
@@ -119,6 +126,10 @@ def decode(data: Any) -> Any:
             return frozenset(map(decode, data[_VALUE]))
         case "bytes":
             return bytes.fromhex(data[_VALUE])
+        case "decimal":
+            return Decimal(data[_VALUE])
+        case "Type":
+            return Type(data[_VALUE])
         case name:
             cls = _known().get(name)
     if cls is None:

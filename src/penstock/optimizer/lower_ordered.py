@@ -104,4 +104,4 @@ def _of_window(node: nodes.Node, on: str) -> bool:
 
 
 def _length(ticks: int, of: Type) -> str:
-    return format_duration(ticks) if of is Type.TIMESTAMP else str(ticks)
+    return format_duration(ticks) if of.is_time else str(ticks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -71,11 +72,24 @@ def reader(argument: Expression | None) -> Value | None:
 def total(values: list[Any]) -> Any:
     if not values:
         return None
+    if isinstance(values[0], Decimal):
+        return sum(map(Fraction, values))
     return math.fsum(values) if is_finite_float(values) else sum(values)
 
 
-def average(values: list[Any]) -> float | None:
-    return total(values) / len(values) if values else None
+def average(values: list[Any]) -> Any:
+    if not values:
+        return None
+    found = total(values)
+    if isinstance(found, Fraction) and abs(found) * 10 ** -exponent(values[0]) >= 10**38:
+        return None  # the sum has more digits than there are
+    return found / len(values)
+
+
+def exponent(value: Decimal) -> int:
+    found = value.as_tuple().exponent
+    assert isinstance(found, int)
+    return found
 
 
 def variance(values: list[Any], *, sample: bool) -> float | None:
@@ -128,7 +142,7 @@ def heavy_hitters(values: list[Any], share: float) -> str:
 
 
 def text(values: list[Any]) -> str:
-    return json.dumps(values, separators=(",", ":"))
+    return json.dumps(values, separators=(",", ":"), default=str)
 
 
 def is_finite_float(values: list[Any]) -> bool:

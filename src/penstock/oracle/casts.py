@@ -23,32 +23,51 @@ from penstock.model.timestamps import (
     from_ticks,
     to_ticks,
 )
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, Type
+from penstock.oracle import decimals
+from penstock.oracle.zones import clock_in, instant_in
 
 BITS = {Type.TINYINT: 8, Type.SMALLINT: 16, Type.INT: 32, Type.BIGINT: 64}
 FIRST_DAY = date(1970, 1, 1)
+#: What is read off a clock.
+BY_CLOCK = (Type.TIMESTAMP_NTZ, Type.DATE, Type.STRING)
 
 
-def cast(value: Any, given: Type, to: Type) -> Any:
-    """The value as another type, NULL where it cannot be read as one."""
+def cast(value: Any, given: Type, to: Type, zone: str = "UTC") -> Any:
+    """The value as another type, NULL where it cannot be read as one; in a zone's time."""
     if value is None or given is to:
         return value
+    if zone != "UTC" and given is Type.TIMESTAMP and to in BY_CLOCK:
+        return cast(clock_in(value, zone), Type.TIMESTAMP_NTZ, to)
+    if zone != "UTC" and to is Type.TIMESTAMP and given in BY_CLOCK:
+        found = cast(value, given, Type.TIMESTAMP_NTZ)
+        says_zone = given is Type.STRING and re.search(r"[ T].*(Z|UTC|[+-][0-9:]+)$", value.strip())
+        return found if found is None or says_zone else instant_in(found, zone)
+    if isinstance(given, ArrayType) and isinstance(to, ArrayType):
+        return [cast(part, given.element, to.element) for part in value]
     if to is Type.STRING:
         return as_text(value, given)
     if given is Type.STRING:
         return from_text(value, to)
     if to is Type.BOOLEAN:
         return value != 0
-    if to is Type.TIMESTAMP:
+    if isinstance(to, DecimalType):
+        text = repr(value) if is_float(value) else str(Decimal(value))
+        return decimals.from_text(text, to)
+    if isinstance(given, DecimalType):
+        return fit(int(value) if to.is_integer else float(value), to)
+    if to.is_time and given.is_time:
+        return value
+    if to.is_time:
         if given is Type.DATE:
             return value * DAY
         if is_float(value):
             return to_bigint(value * SECOND) if math.isfinite(value) else None
         return fit(int(value) * SECOND, to)
     if to is Type.DATE:
-        is_day = given is Type.TIMESTAMP and BEGINNING <= value <= END
+        is_day = given.is_time and BEGINNING <= value <= END
         return value // DAY if is_day else None
-    if given is Type.TIMESTAMP:
+    if given.is_time:
         return fit(value // SECOND, to) if to.is_integer else value / SECOND
     if to.is_integer:
         return narrow(value, to)
@@ -69,7 +88,7 @@ def fit(value: Any, to: Type) -> Any:
     """A computed value as its type holds it: integers wrap around, FLOAT has 32 bits."""
     if value is None:
         return None
-    if to in BITS or to in (Type.TIMESTAMP, Type.INTERVAL):
+    if to in BITS or to.is_time or to is Type.INTERVAL:
         bits = BITS.get(to, 64)
         return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
     if to is Type.FLOAT:
@@ -99,7 +118,9 @@ def is_float(value: Any) -> bool:
 def as_text(value: Any, given: Type) -> str:
     if given is Type.BOOLEAN:
         return "true" if value else "false"
-    if given is Type.TIMESTAMP:
+    if isinstance(given, DecimalType):
+        return f"{value:f}"
+    if given.is_time:
         text = from_ticks(value).isoformat(sep=" ")
         return text.rstrip("0") if "." in text else text
     if given is Type.DATE:
@@ -137,12 +158,14 @@ def from_text(text: str, to: Type) -> Any:
         found = re.fullmatch(r"([+-]?\d+)(\.\d*)?", text, re.ASCII)
         number = int(found[1]) if found else None
         return number if number is not None and number == fit(number, to) else None
+    if isinstance(to, DecimalType):
+        return decimals.from_text(text, to)
     if to.is_numeric:
         try:
             return fit(float(text), to) if "_" not in text else None
         except ValueError:
             return None
-    if to is Type.TIMESTAMP:
+    if to.is_time:
         return read_moment(text)
     if to is Type.DATE:
         whole = re.match(r"(\d{4}-\d\d?-\d\d?)[ T].*\Z", text, re.ASCII)

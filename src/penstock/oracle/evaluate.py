@@ -25,9 +25,10 @@ import polars as pl
 from penstock.model.expressions import Call, Expression, Literal
 from penstock.model.joins import JoinKind, qualified
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
-from penstock.model.types import Type
+from penstock.model.types import DecimalType, Type
 from penstock.oracle.aggregates import AggregateCall, aggregate, call_of
 from penstock.oracle.casts import cast
+from penstock.oracle.decimals import to_type
 from penstock.oracle.expressions import value_of
 from penstock.oracle.matching import matches as matches_of
 from penstock.plan import nodes
@@ -65,7 +66,7 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
                 answer = evaluate_side_by_side(windows, rows, plan.groups, aggregates)
             else:
                 answer = evaluate_window_aggregate(plan.window, rows, plan.groups, aggregates)
-            answer = up_to_last_row(plan, answer, inputs)
+            answer = [exact_results(plan, row) for row in up_to_last_row(plan, answer, inputs)]
             # Revisions depend on when rows come; what stands in the end does not.
             return answer if plan.emit is None else [{**row, IS_FINAL: True} for row in answer]
         case nodes.Numbered():
@@ -118,12 +119,30 @@ def evaluate_window_aggregate(
         start, end = window.bounds(wid)
         members: dict[tuple[Any, ...], list[Row]] = {}
         for row in window.extent(wid, rows):
-            members.setdefault(tuple(row[name] for name in groups), []).append(row)
-        for key, group in members.items():
+            members.setdefault(tuple(hashable(row[name]) for name in groups), []).append(row)
+        for group in members.values():
             results = {name: aggregate(group, *call) for name, call in aggregates.items()}
-            keys = dict(zip(groups, key, strict=True))
+            keys = {name: group[0][name] for name in groups}
             answer.append({**keys, **results, WINDOW_START: start, WINDOW_END: end})
     return answer
+
+
+def hashable(value: Any) -> Any:
+    """A value that may have parts, as a key."""
+    if isinstance(value, dict):
+        return tuple((name, hashable(part)) for name, part in value.items())
+    return tuple(map(hashable, value)) if isinstance(value, list) else value
+
+
+def exact_results(plan: nodes.WindowAggregate, row: dict[str, Any]) -> dict[str, Any]:
+    """Sums and averages of decimals as their types hold them."""
+    types = {result.name: result.aggregate.type for result in plan.results}
+    return {
+        name: to_type(value, of)
+        if isinstance(of := types.get(name), DecimalType) and value is not None
+        else value
+        for name, value in row.items()
+    }
 
 
 def up_to_last_row(
@@ -153,7 +172,7 @@ def evaluate_side_by_side(
     answer: dict[tuple[Any, ...], dict[str, Any]] = {}
     for name, window in windows.items():
         for row in evaluate_window_aggregate(window, rows, groups, {name: aggregates[name]}):
-            key = (row[WINDOW_END], *(row[each] for each in groups))
+            key = (row[WINDOW_END], *(hashable(row[each]) for each in groups))
             begin = row[WINDOW_END] - longest.range
             answer.setdefault(key, {**row, **nothing, WINDOW_START: begin})[name] = row[name]
     return list(answer.values())

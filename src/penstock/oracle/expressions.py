@@ -17,13 +17,17 @@ from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from penstock.model.decimals import DECIMAL_FUNCTIONS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
 from penstock.model.functions import LONGEST_TEXT, lookup
 from penstock.model.timestamps import BEGINNING, DAY, END, MILLISECOND, SECOND, from_ticks, to_ticks
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, Type
 from penstock.model.user_calls import UserCall
+from penstock.oracle import decimals
 from penstock.oracle.casts import as_text, cast, fit, is_float, to_bigint
+from penstock.oracle.nested import NESTED
 from penstock.oracle.user_code import user_call
+from penstock.oracle.zones import clock_in, instant_in
 
 
 def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
@@ -42,7 +46,8 @@ def value_of(expression: Expression, row: Mapping[str, Any]) -> Any:
             otherwise = expression.otherwise
             return widen(value_of(otherwise, row), otherwise.type, expression.type)
         case Cast():
-            return cast(value_of(expression.input, row), expression.input.type, expression.to)
+            given = value_of(expression.input, row)
+            return cast(given, expression.input.type, expression.to, expression.zone)
         case Call():
             return call(expression, [value_of(arg, row) for arg in expression.args])
         case UserCall():
@@ -54,9 +59,10 @@ def call(expression: Call, given: list[Any]) -> Any:
     """A function applied to values: widen the arguments, compute, fit the result to its type."""
     function = lookup(expression.function)
     types = tuple(arg.type for arg in expression.args)
-    match = function.match(types)
+    match = expression.match
     args = [widen(*each) for each in zip(given, types, match.parameters, strict=True)]
-    if function.name in TYPED:
+    is_exact = bool(args) and isinstance(match.parameters[0], DecimalType)
+    if function.name in TYPED and not (is_exact and function.name in DECIMAL_FUNCTIONS):
         if None in args and function.name != "concat_ws":
             return None
         return TYPED[function.name](args, match.parameters)
@@ -64,6 +70,10 @@ def call(expression: Call, given: list[Any]) -> Any:
         return LENIENT[function.name](*args)
     if None in args:
         return None
+    if function.name in NESTED:
+        return NESTED[function.name](*args)
+    if is_exact and function.name in DECIMAL_FUNCTIONS:
+        return decimals.compute(function.name, args, match.result)
     return fit(STRICT[function.name](*args), match.result)
 
 
@@ -73,8 +83,12 @@ def widen(value: Any, given: Type, wanted: Type) -> Any:
         return value
     if wanted in (Type.FLOAT, Type.DOUBLE):
         return float(value)
-    if given is Type.DATE and wanted is Type.TIMESTAMP:
+    if isinstance(wanted, DecimalType):
+        return decimals.to_type(value, wanted)
+    if given is Type.DATE and wanted.is_time:
         return value * DAY
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return [widen(part, given.element, wanted.element) for part in value]
     return value
 
 
@@ -289,8 +303,14 @@ def field(read: Callable[[datetime], int]) -> Callable[[int], int]:
     return lambda ticks: read(from_ticks(ticks))
 
 
-def date_trunc(unit: str, ticks: int) -> int | None:
+def date_trunc(unit: str, ticks: int, zone: str = "UTC") -> int | None:
     unit = unit.lower()
+    if zone != "UTC":
+        local = clock_in(ticks, zone)
+        begin = date_trunc(unit, local)
+        if begin is None or unit in ("hour", "minute", "second", "millisecond", "microsecond"):
+            return None if begin is None else ticks - (local - begin)
+        return instant_in(begin, zone)
     steps = {"microsecond": 1, "millisecond": MILLISECOND, "second": SECOND, "day": DAY}
     steps |= {"minute": 60 * SECOND, "hour": 3600 * SECOND}
     if unit in steps:

@@ -18,7 +18,6 @@ from penstock.model.slack import lateness_in_words
 from penstock.model.streams import FurtherTime, Stream, TimestampKind
 from penstock.model.text_table import text_table
 from penstock.model.timestamps import BEGINNING, END, format_duration, format_ticks
-from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of
 from penstock.plan.waiting import waits
@@ -245,7 +244,7 @@ def bound_text(stream: Stream, bound: int) -> str:
 def _shown_on(stream: Stream, column: str, bound: int) -> str:
     if bound <= BEGINNING:
         return "nothing yet"
-    is_time = stream.schema[column].type is Type.TIMESTAMP
+    is_time = stream.schema[column].type.is_time
     return format_ticks(bound) if is_time or bound >= END else str(bound)
 
 
@@ -254,9 +253,7 @@ def _behind(stream: Stream, bound: int, high: int) -> str:
         return "-"
     if bound <= BEGINNING or high >= END:
         return "infinitely"
-    is_time = stream.timestamp is not None and (
-        stream.schema[stream.timestamp].type is Type.TIMESTAMP
-    )
+    is_time = stream.timestamp is not None and (stream.schema[stream.timestamp].type.is_time)
     return _age(high - bound) if is_time else str(high - bound)
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from penstock.catalog.catalog import Catalog, QueryEntry, StreamEntry
 from penstock.errors import NotExecutable, QueryError, positioned
+from penstock.io.inference import infer_columns, shown
 from penstock.io.late_rows import late_schema
 from penstock.io.results import SINK_FORMATS
 from penstock.io.static_tables import read_table, table_of
@@ -51,6 +52,7 @@ from penstock.sql.parse.statements import (
     DescribeStatement,
     Drop,
     Explain,
+    InferStream,
     SetStatement,
     ShowStatement,
     Sink,
@@ -276,6 +278,11 @@ class BaseEngine(Defining, Looking[Q]):
                 self._set(statement)
             case AlterQuery():
                 self._alter(statement)
+            case InferStream():
+                with positioned(statement.position):
+                    columns = infer_columns(statement.name, statement.origin)
+                self._execute(statement.declare(columns))
+                return f"stream `{statement.name}` has the columns {shown(columns)}"
             case CreateStream():
                 replaced = self.catalog.get(statement.name)
                 self._check_late(statement)

@@ -30,7 +30,7 @@ from penstock.errors import HostError, NotExecutable
 from penstock.io.console import CONSOLE, check_console
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.iterables import Supply
-from penstock.io.results import SINK_FORMATS
+from penstock.io.results import SINK_FORMATS, check_format
 from penstock.io.sinks.registry import SINKS
 from penstock.io.storage.hadoop_path import connect
 from penstock.io.storage.storage_path import StoragePath, storage_path
@@ -402,6 +402,8 @@ class Engine(BaseEngine[SparkQuery]):
             raise NotExecutable(
                 f"INTO {sink.format} needs a path", hint=f"INTO {sink.format} 'a/directory'"
             )
+        if sink.format in SINK_FORMATS:
+            check_format(sink.format, schema)
 
     def _query_declared(self, entry: QueryEntry, program: Program) -> SparkQuery:
         query = SparkQuery(self, entry.name, entry.plan, entry.sink)

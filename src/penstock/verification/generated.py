@@ -125,7 +125,7 @@ def _times(
     begin: int | None,
 ) -> list[int]:
     of = stream.schema[str(stream.timestamp)].type
-    is_time = of is Type.TIMESTAMP
+    is_time = of.is_time
     usual = [WindowGrid(SECOND)] if is_time else [WindowGrid(1), WindowGrid(5)]
     known = list(grids) or usual
     time = (FIRST if begin is None else begin) if is_time else 0

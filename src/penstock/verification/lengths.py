@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import gcd
 
 from penstock.model.streams import Stream
-from penstock.model.types import Type
 from penstock.plan import nodes
 from penstock.plan.graph import streams_of, walk
 from penstock.windows import Band, Cumulating, Landmark, Sliding, Window
@@ -69,7 +68,7 @@ def common(grids: Sequence[WindowGrid]) -> WindowGrid | None:
 def for_stream(stream: Stream, grids: Sequence[WindowGrid]) -> list[WindowGrid]:
     """Those that are measured as the stream's own time is."""
     on = stream.timestamp
-    is_time = on is None or stream.schema[on].type is Type.TIMESTAMP
+    is_time = on is None or stream.schema[on].type.is_time
     return [grid for grid in grids if grid.is_time == is_time]
 
 
@@ -98,7 +97,7 @@ def _grids(node: nodes.Node) -> Iterator[WindowGrid]:
 
 
 def _is_time(node: nodes.Node, column: str) -> bool:
-    return node.schema[column].type is Type.TIMESTAMP
+    return node.schema[column].type.is_time
 
 
 def longest_span(plans: Sequence[nodes.Node]) -> int | None:

@@ -144,7 +144,7 @@ def show(value: Any, of: Type) -> str:
     if value is None:
         return "NULL"
     try:
-        if of is Type.TIMESTAMP:
+        if of.is_time:
             return str(from_ticks(value))
         if of is Type.DATE:
             return str(from_ticks(value * DAY).date())

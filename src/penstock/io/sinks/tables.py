@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from penstock.errors import NotExecutable
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 
 
@@ -15,15 +15,23 @@ def check_types(schema: Schema, what: str, types: Mapping[Type, object]) -> None
     """Refuse columns for which a sink has no type."""
     for column in schema:
         if column.type not in types:
-            way = (
-                f"CAST(NULL AS INT) AS {column.name}"
-                if column.type is Type.NULL
-                else f"a number instead: unix_micros(b) - unix_micros(a) AS {column.name}"
-            )
+            way = _way_out(column)
             raise NotExecutable(
                 f"{what} has no type for the column `{column.name}`, which is {column.type}",
                 hint=f"write {way}",
             )
+
+
+def _way_out(column: Column) -> str:
+    name, of = column.name, column.type
+    if of is Type.NULL:
+        return f"CAST(NULL AS INT) AS {name}"
+    if of is Type.INTERVAL:
+        return f"a number instead: unix_micros(b) - unix_micros(a) AS {name}"
+    if of.is_nested:
+        return f"its parts instead, such as {name}.field, {name}[0] or {name}['key']"
+    to = "STRING" if of.is_numeric else "TIMESTAMP"
+    return f"CAST({name} AS {to}) AS {name}"
 
 
 def differences(

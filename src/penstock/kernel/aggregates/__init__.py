@@ -4,6 +4,7 @@ from penstock.kernel.aggregates.avg import Avg
 from penstock.kernel.aggregates.collect import CollectList
 from penstock.kernel.aggregates.count import Count
 from penstock.kernel.aggregates.dd_sketch import ApproxPercentile
+from penstock.kernel.aggregates.decimal_sum import DecimalAvg, DecimalSum
 from penstock.kernel.aggregates.distinct import AvgDistinct, CollectSet, CountDistinct, SumDistinct
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.frequencies import HeavyHitters, Mode
@@ -14,6 +15,7 @@ from penstock.kernel.aggregates.picks import MaxBy, MinBy
 from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.aggregates.top_k import TopK
 from penstock.kernel.aggregates.variance import StddevPop, StddevSamp, VarPop, VarSamp
+from penstock.model.types import DecimalType, Type
 
 #: How the functions of `model.aggregate_functions` are computed, in the same order.
 FUNCTIONS: dict[str, type[Function]] = {
@@ -42,3 +44,13 @@ FUNCTIONS: dict[str, type[Function]] = {
     "top_k": TopK,
     "heavy_hitters": HeavyHitters,
 }
+
+#: Those that are computed otherwise of decimals.
+_OF_DECIMALS: dict[str, type[Function]] = {"sum": DecimalSum, "avg": DecimalAvg}
+
+
+def function_of(name: str, of: Type | None) -> type[Function]:
+    """How a function of values of a type is computed."""
+    if isinstance(of, DecimalType) and name in _OF_DECIMALS:
+        return _OF_DECIMALS[name]
+    return FUNCTIONS[name]

@@ -8,10 +8,22 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from penstock.kernel.aggregates.decimal_sum import average, piece_of, pieces, whole
 from penstock.kernel.aggregates.function import OfParts
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take_values
 from penstock.kernel.aggregates.keys import MOST_CODES, Codes, code_column, code_integers, combine
-from penstock.kernel.aggregates.lists import GROUP, VALUE, Listed, as_json, lists_of, rows_of
+from penstock.kernel.aggregates.lists import (
+    GROUP,
+    VALUE,
+    Listed,
+    as_json,
+    lists_of,
+    rows_of,
+    unpack,
+)
+from penstock.kernel.decimals import of_units
+from penstock.model.decimals import sum_type
+from penstock.model.types import DecimalType
 
 
 class Set(Listed):
@@ -64,6 +76,8 @@ class SumDistinct(OfParts):
     keeps = (Set,)
 
     def read(self, values: pl.Series) -> pl.Series:
+        if isinstance(self.of, DecimalType):
+            return of_units(_totals(values, self.of), sum_type(self.of))
         integers = self.of is not None and self.of.is_integer
         found: pl.Series = values.cast(pl.List(pl.Int64() if integers else pl.Float64())).list.sum()
         return found
@@ -75,8 +89,21 @@ class AvgDistinct(OfParts):
     keeps = (Set,)
 
     def read(self, values: pl.Series) -> pl.Series:
+        if isinstance(self.of, DecimalType):
+            count = values.list.len().fill_null(0)
+            return average(_totals(values, self.of), count, self.of)
         found: pl.Series = values.cast(pl.List(pl.Float64())).list.mean()
         return found
+
+
+def _totals(sets: pl.Series, of: DecimalType) -> pl.Series:
+    """The sum of each set of decimals as a whole number; NULL of none."""
+    rows = unpack(sets, np.arange(len(sets)))
+    groups = Grouping(rows.get_column(GROUP).to_numpy(), len(sets))
+    count = pieces(of)
+    values = rows.get_column(VALUE)
+    total = whole([groups.sum(piece_of(values, piece, count)) for piece in range(count)])
+    return total.set(sets.is_null(), None)
 
 
 class CollectSet(OfParts):

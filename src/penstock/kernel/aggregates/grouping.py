@@ -47,13 +47,13 @@ class Grouping:
 
     def least(self, values: pl.Series) -> pl.Series:
         """The least value; NaN counts as greater than any number."""
-        if values.dtype.is_numeric():
+        if is_plain(values.dtype):
             return self._scatter(*smaller(values.dtype), values)
         return self._gathered(values, pl.col("value").min())
 
     def greatest(self, values: pl.Series) -> pl.Series:
         """The greatest value; NaN counts as greater than any number."""
-        if values.dtype.is_numeric():
+        if is_plain(values.dtype):
             return self._scatter(*greater(values.dtype), values)
         return self._gathered(values, pl.col("value").max())
 
@@ -78,6 +78,11 @@ class Grouping:
         """For types that NumPy does not know."""
         rows = pl.DataFrame({"group": self.ids, "value": values})
         return rows.group_by("group").agg(answer).sort("group").get_column("value")
+
+
+def is_plain(of: pl.DataType) -> bool:
+    """Whether NumPy knows the numbers of a type: no decimals, nor those of 128 bits."""
+    return of.is_float() or (of.is_integer() and of not in (pl.Int128, pl.UInt128))
 
 
 def smaller(of: pl.DataType) -> tuple[np.ufunc, Any]:
@@ -125,7 +130,7 @@ def narrowed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def take_values(column: pl.Series, index: Ids) -> pl.Series:
     # NumPy does it here and now; Polars hands it to a pool of threads, which costs more than the
     # work where there is little of it.
-    if column.dtype.is_numeric() and not column.null_count():
+    if is_plain(column.dtype) and not column.null_count():
         return pl.Series(column.to_numpy()[index])
     return take_rows(column.to_frame(), index).to_series()
 

@@ -105,6 +105,8 @@ def code_column(column: pl.Series) -> Codes:
     elif column.dtype.is_float():
         found, ids = np.unique(column.fill_null(0.0).to_numpy(), return_inverse=True)
         codes = Codes(ids, len(found))
+    elif column.dtype.is_nested():
+        codes = _code_nested(column)
     else:
         # Arrow's dictionary goes with the block; a categorical would keep every key for ever.
         encoded = column.to_arrow().dictionary_encode()
@@ -114,6 +116,18 @@ def code_column(column: pl.Series) -> Codes:
         return codes
     codes = codes.compact()
     return Codes(np.where(column.is_null().to_numpy(), codes.size, codes.codes), codes.size + 1)
+
+
+def _code_nested(column: pl.Series) -> Codes:
+    """Arrays and structs, which Arrow's dictionaries do not take."""
+    rows = column.to_frame("key").with_row_index("row")
+    groups = rows.group_by("key", maintain_order=True).agg("row")
+    lengths = groups.get_column("row").list.len().to_numpy()
+    codes = np.empty(len(column), dtype=np.int64)
+    codes[groups.get_column("row").explode().to_numpy()] = np.repeat(
+        np.arange(len(lengths)), lengths
+    )
+    return Codes(codes, max(len(lengths), 1))
 
 
 def combine(digits: Iterable[Codes], rows: int) -> Codes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from penstock.kernel.aggregates.function import OfParts
-from penstock.kernel.aggregates.lists import Listed
+from penstock.kernel.aggregates.grouping import Columns, Grouping
+from penstock.kernel.aggregates.lists import Listed, rows_of
 
 
 class Numbers(Listed):
@@ -17,6 +18,9 @@ class Numbers(Listed):
     kinds = ("numbers",)
 
     element = pl.Float64()
+
+    def elements(self, rows: Columns, groups: Grouping) -> pl.DataFrame:
+        return rows_of(self.values(rows).cast(pl.Float64), groups)
 
 
 class Percentile(OfParts):

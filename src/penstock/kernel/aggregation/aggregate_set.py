@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates import FUNCTIONS
+from penstock.kernel.aggregates import function_of
 from penstock.kernel.aggregates.function import Function, PartialAggregate
 from penstock.kernel.aggregates.grouping import Columns, Grouping, Ids, take
 from penstock.kernel.aggregates.keys import Codes, Groups, code_column, code_integers, combine
@@ -51,9 +51,10 @@ class AggregateSet:
         if aggregate.user is not None:
             columns = tuple(map(self._column, aggregate.arguments))
             return user_function(aggregate, columns, None if by is None else self._column(by))
-        return FUNCTIONS[aggregate.function](
+        of = None if argument is None else argument.type
+        return function_of(aggregate.function, of)(
             None if argument is None else self._column(argument),
-            None if argument is None else argument.type,
+            of,
             None if by is None else self._column(by),
             aggregate.parameters,
         )

@@ -10,19 +10,20 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import PenstockBug
-from penstock.kernel.expressions import arithmetic, logic, text, times
+from penstock.kernel.expressions import arithmetic, logic, nested, text, times
 from penstock.kernel.expressions.casts import cast
+from penstock.kernel.expressions.decimals import DECIMAL_FORMS
 from penstock.kernel.expressions.once import apply
 from penstock.kernel.expressions.user_calls import user_call
 from penstock.kernel.types import polars_type
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref, constant
 from penstock.model.functions import lookup
-from penstock.model.types import Type
+from penstock.model.types import DecimalType, Type
 from penstock.model.user_calls import UserCall
 
 Form = Callable[..., pl.Expr]
 
-_FAMILIES = (arithmetic, logic, text, times)
+_FAMILIES = (arithmetic, logic, text, times, nested)
 FORMS: dict[str, Form] = reduce(or_, (family.FORMS for family in _FAMILIES))
 BY_TYPE: dict[str, Form] = reduce(or_, (family.BY_TYPE for family in _FAMILIES))
 
@@ -47,7 +48,9 @@ def compile_expression(expression: Expression) -> pl.Expr:
             compiled = user_call(expression.function, arguments)
         case _:
             raise PenstockBug(f"no way to compute a {type(expression).__name__}")
-    return compiled if expression.refs else _fold(compiled, expression.type)
+    if expression.refs or expression.type.is_nested:
+        return compiled
+    return _fold(compiled, expression.type)
 
 
 def compile_columns(columns: Sequence[Named]) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -77,7 +80,7 @@ def _fold(compiled: pl.Expr, of: Type) -> pl.Expr:
 
 def _cast(expression: Cast) -> pl.Expr:
     given = expression.input
-    form = partial(cast, given=given.type, to=expression.to)
+    form = partial(cast, given=given.type, to=expression.to, zone=expression.zone)
     computed = [not isinstance(given, Ref)]
     return apply(form, [compile_expression(given)], computed, polars_type(expression.to))
 
@@ -94,8 +97,7 @@ def _case(case: Case) -> pl.Expr:
 
 
 def _call(call: Call) -> pl.Expr:
-    function = lookup(call.function)
-    match = function.match(tuple(arg.type for arg in call.args))
+    function, match = lookup(call.function), call.match
     arguments: list[Any] = []
     for position, (arg, wanted) in enumerate(zip(call.args, match.parameters, strict=True)):
         if position in function.constants:
@@ -109,8 +111,10 @@ def _call(call: Call) -> pl.Expr:
         constants = _constants(call.args[1:], match.parameters[0])
         if constants is not None:
             return logic.is_in_constants(arguments[0], constants)
-    if function.name in BY_TYPE:
-        form: Form = partial(BY_TYPE[function.name], match.parameters)
+    if function.name in DECIMAL_FORMS and isinstance(match.parameters[0], DecimalType):
+        form: Form = partial(DECIMAL_FORMS[function.name], match.parameters)
+    elif function.name in BY_TYPE:
+        form = partial(BY_TYPE[function.name], match.parameters)
     else:
         form = FORMS[function.name]
     computed = [not isinstance(arg, Ref) for arg in call.args]
@@ -118,7 +122,7 @@ def _call(call: Call) -> pl.Expr:
 
 
 #: Types whose constants are the same values in the model and in a block, and compare bit by bit.
-_PLAIN = frozenset({Type.STRING, Type.TIMESTAMP, Type.INTERVAL}) | {
+_PLAIN = frozenset({Type.STRING, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INTERVAL}) | {
     type_ for type_ in Type if type_.is_integer
 }
 

@@ -141,7 +141,7 @@ def _constant(expression: Expression, of: Ref) -> int | None:
     if not isinstance(expression, Literal) or expression.value is None:
         return None
     whole = expression.of in _WHOLE and of.type in _WHOLE
-    times = expression.of is of.type and of.type in (Type.TIMESTAMP, Type.DATE)
+    times = expression.of is of.type and (of.type.is_time or of.type is Type.DATE)
     return int(expression.value) if whole or times else None
 
 

@@ -15,7 +15,7 @@ def to_text(value: pl.Expr, given: Type) -> pl.Expr:
     match given:
         case Type.FLOAT | Type.DOUBLE:
             return _float(value)
-        case Type.TIMESTAMP:
+        case Type.TIMESTAMP | Type.TIMESTAMP_NTZ:
             return _without_zeros(calendar(value).dt.to_string("%Y-%m-%d %H:%M:%S.%6f"))
         case Type.DATE:
             return calendar(days_to_ticks(value)).dt.to_string("%Y-%m-%d")

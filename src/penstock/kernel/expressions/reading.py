@@ -35,7 +35,7 @@ def from_text(text: pl.Expr, to: Type) -> pl.Expr:
             return _boolean(text)
         case Type.DATE:
             return _date(text)
-        case Type.TIMESTAMP:
+        case Type.TIMESTAMP | Type.TIMESTAMP_NTZ:
             return _ticks(text)
     if to.is_integer:
         text = text.str.extract(_INTEGER)

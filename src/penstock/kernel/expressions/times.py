@@ -12,15 +12,23 @@ import polars as pl
 
 from penstock.kernel.expressions.calendar import calendar
 from penstock.kernel.expressions.casts import cast
+from penstock.kernel.expressions.zones import from_clock, to_clock
 from penstock.model.constants import TRUNC_UNITS
 from penstock.model.timestamps import DAY, END, EVEN_UNITS, HOUR, MILLISECOND, MINUTE, SECOND
 from penstock.model.types import Type
+from penstock.model.zones import UTC, zone_named
 
 _BY_CALENDAR = {"month": "1mo", "quarter": "1q", "year": "1y"}
 
 
-def date_trunc(unit: str, ticks: pl.Expr) -> pl.Expr:
-    unit = TRUNC_UNITS[unit.lower()]
+def date_trunc(unit: str, ticks: pl.Expr, zone: str = UTC) -> pl.Expr:
+    unit, zone = TRUNC_UNITS[unit.lower()], zone_named(zone)
+    if zone != UTC and unit not in ("second", "millisecond", "microsecond"):
+        local = to_clock(ticks, zone)
+        start = date_trunc(unit, local)
+        if unit in ("hour", "minute"):
+            return ticks - (local - start)  # which of two hours of that name it is stays so
+        return from_clock(start, zone)
     if unit in _BY_CALENDAR:
         return calendar(ticks).dt.truncate(_BY_CALENDAR[unit]).cast(pl.Int64)
     length, begin = EVEN_UNITS[unit]

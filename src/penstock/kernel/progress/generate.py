@@ -37,7 +37,6 @@ from penstock.model.punctuation import Punctuation, Where, from_json, to_json, w
 from penstock.model.schema import ROW_NUM
 from penstock.model.streams import FurtherTime, Stream, TimestampKind
 from penstock.model.timestamps import BEGINNING, END, format_ticks
-from penstock.model.types import Type
 
 _PATTERN = "a pattern has a value, or a pair of values for a range"
 
@@ -390,5 +389,5 @@ class Generator:
         return [Punctuation(self._on, bound)]
 
     def _show(self, bound: int) -> str:
-        is_time = self.stream.schema[str(self._on)].type is Type.TIMESTAMP
+        is_time = self.stream.schema[str(self._on)].type.is_time
         return format_ticks(bound) if is_time or not BEGINNING < bound < END else str(bound)

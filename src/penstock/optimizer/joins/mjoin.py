@@ -115,6 +115,6 @@ def _further(band: JoinBand, by: JoinBand, side: int, *, is_first: bool) -> Join
 
 def _within(left: Ref, right: Ref, band: Band) -> list[Expression]:
     """The band of two timestamps as conditions."""
-    of = Type.INTERVAL if left.type is Type.TIMESTAMP else Type.BIGINT
+    of = Type.INTERVAL if left.type.is_time else Type.BIGINT
     low, high = (Call("+", (left, Literal(end, of))) for end in (band.low, band.high))
     return [Call(">=", (right, low)), Call("<=", (right, high))]

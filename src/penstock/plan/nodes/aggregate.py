@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 
-from penstock.errors import CannotWindow
+from penstock.errors import CannotWindow, TypeMismatch
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.schema import IS_FINAL, WINDOW_END, WINDOW_START, Column, Schema
@@ -63,6 +63,13 @@ class WindowAggregate(Node):
                 self._check_own(result.window)
         for name in self._columns_read():
             _ = available[name]
+        for name in self.groups:
+            if available[name].type.has_map:
+                raise TypeMismatch(
+                    f"rows cannot be grouped by `{name}`, which is {available[name].type}: maps "
+                    "are not compared with each other",
+                    hint=f"group by what is in it: {name}['key'], or map_keys({name})",
+                )
         check_progress(self.input, self.window.on)
         if isinstance(self.window, (Partitioned, Session)):
             for name in self.window.partition:
@@ -126,7 +133,7 @@ class WindowAggregate(Node):
     @cached_property
     def schema(self) -> Schema:
         on = self.input.schema[self.window.on].type
-        bound_type = Type.TIMESTAMP if on is Type.TIMESTAMP else Type.BIGINT
+        bound_type = on if on.is_time else Type.BIGINT
         return Schema.of(
             (
                 *(self.input.schema[name] for name in self.groups),

@@ -13,7 +13,7 @@ from penstock.model.types import Type, common_type
 from penstock.plan.nodes.node import ChildColumn, Node, check_refs, passed_on
 
 #: Types of times that no step can wrap around in.
-_NEVER_WRAP = (Type.TIMESTAMP, Type.BIGINT)
+_NEVER_WRAP = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.BIGINT)
 
 
 @dataclass(frozen=True)

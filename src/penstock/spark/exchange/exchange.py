@@ -50,6 +50,7 @@ from penstock.kernel.conform import as_text
 from penstock.kernel.progress.late import is_ahead
 from penstock.kernel.readable import as_dicts
 from penstock.kernel.state import to_ipc
+from penstock.kernel.types import polars_type
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING, END
 from penstock.spark.control.told import TOLD, Told
@@ -220,7 +221,11 @@ class Packer:
         else:
             rows = pl.from_arrow(pa.Table.from_batches([batch]))
             assert isinstance(rows, pl.DataFrame)
-            rows = rows.drop(NOW, strict=False)
+            rows = rows.drop(NOW, strict=False).with_columns(
+                pl.col(column.name).cast(polars_type(column.type))
+                for column in self.stream.arriving
+                if column.type.is_nested and column.name in rows.columns
+            )
             good, bad = self._apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)
             yield self._not_ahead(good, bad, now)
 

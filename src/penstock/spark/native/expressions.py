@@ -19,11 +19,11 @@ from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal, Named, Ref
-from penstock.model.functions import LONGEST_TEXT, lookup
+from penstock.model.functions import LONGEST_TEXT
 from penstock.model.types import Type
 from penstock.model.user_calls import UserCall
 
-_TYPES = frozenset(Type) - {Type.INTERVAL, Type.BINARY, Type.DATE}
+_TYPES = frozenset(Type) - {Type.INTERVAL, Type.BINARY, Type.DATE, Type.TIMESTAMP_NTZ}
 
 
 def _concat(*texts: Column) -> Column:
@@ -129,7 +129,7 @@ def _case(case: Case) -> Column:
 
 
 def _call(call: Call) -> Column:
-    match = lookup(call.function).match(tuple(arg.type for arg in call.args))
+    match = call.match
     arguments = [_cast(arg, to) for arg, to in zip(call.args, match.parameters, strict=True)]
     form = _FORMS.get(call.function)
     if form is not None:

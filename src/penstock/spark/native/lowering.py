@@ -33,7 +33,7 @@ from penstock.spark.sources.sources import in_ticks
 from penstock.windows import Sliding
 
 #: Types that leave a query as they are, or as ticks.
-_SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY}
+_SHOWN = frozenset(Type) - {Type.INTERVAL, Type.NULL, Type.BINARY, Type.TIMESTAMP_NTZ}
 
 
 def objection(plan: nodes.Node) -> str | None:

@@ -17,11 +17,11 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.errors import MalformedRow
+from penstock.errors import MalformedRow, TypeMismatch
 from penstock.kernel.rejected import NO_ROW
 from penstock.model.schema import suggest
 from penstock.model.streams import Stream
-from penstock.model.types import Type
+from penstock.model.types import DecimalType, Type, common_type
 
 MALFORMED_COLUMN = "penstock_malformed"
 
@@ -45,6 +45,7 @@ def conform(
     of ticks, because it was one before.
     """
     given = _given(frame, stream)
+    _check_parts(stream, given)
     doubtful = [
         place
         for place, column in enumerate(stream.arriving)
@@ -108,11 +109,33 @@ def _always_fits(given: str, wanted: Type) -> bool:
     target = wanted.value.lower()
     if given == target or (given == "timestamp_ntz" and wanted is Type.TIMESTAMP):
         return True
+    if wanted.is_nested or isinstance(wanted, DecimalType):
+        return is_type(given) and common_type(Type(given), wanted) is wanted
     if given in _WHOLE:
         return target in _FRACTIONS or (
             target in _WHOLE and _WHOLE.index(target) >= _WHOLE.index(given)
         )
     return (given, target) in {("float", "double"), ("date", "timestamp"), ("string", "binary")}
+
+
+def is_type(text: str) -> bool:
+    """Whether one of Spark's types is one of ours."""
+    try:
+        return bool(str(Type(text)))
+    except TypeMismatch:
+        return False
+
+
+def _check_parts(stream: Stream, given: Sequence[tuple[str, str]]) -> None:
+    """Refuse columns with parts that Spark brings as something else: what is lost would be NULL."""
+    for column, (_, of) in zip(stream.arriving, given, strict=True):
+        if column.type.is_nested and not _always_fits(of, column.type):
+            raise MalformedRow(
+                stream.name,
+                f"stream `{stream.name}` declares `{column.name}` as {column.type}, and Spark "
+                f"reads it as {of}",
+                hint="declare the type that it has; JSON is read with its parts from files",
+            )
 
 
 def _fitted(
@@ -129,10 +152,14 @@ def _fitted(
         number = raw.try_cast("double")
         whole = F.when(number == F.floor(number), number.try_cast(target))
         return whole if given in _FRACTIONS else F.coalesce(raw.try_cast(target), whole)
-    if wanted is Type.TIMESTAMP and given in _WHOLE:
-        return _ticks(raw)
-    if wanted is Type.TIMESTAMP and given == "string" and ticks:
-        return F.coalesce(raw.try_cast(target), _ticks(raw))
+    if isinstance(wanted, DecimalType) and (given in _FRACTIONS or given == "string"):
+        # Digits that the type has no room for must not be lost.
+        value = raw.try_cast(target)
+        return F.when(value.cast("double") == raw.try_cast("double"), value)
+    if wanted.is_time and given in _WHOLE:
+        return _ticks(raw).cast(target)
+    if wanted.is_time and given == "string" and ticks:
+        return F.coalesce(raw.try_cast(target), _ticks(raw).cast(target))
     if wanted is Type.STRING and given not in ("date", "timestamp", "timestamp_ntz", "binary"):
         return raw.cast("string")
     return raw.try_cast(target)

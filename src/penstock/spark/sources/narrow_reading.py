@@ -27,7 +27,7 @@ from penstock.plan import nodes
 from penstock.plan.graph import columns_used
 
 #: Their values are converted, and may turn out to be none.
-_CONVERTED = (Type.TIMESTAMP, Type.INTERVAL)
+_CONVERTED = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INTERVAL)
 
 
 def columns_needed(program: Program) -> dict[str, frozenset[str] | None]:
@@ -101,7 +101,7 @@ class Needed:
 
 def _is_exact(type_: pa.DataType, column: Column) -> bool:
     """Whether values of a file's column are all of the declared type."""
-    if column.type is Type.TIMESTAMP and pa.types.is_timestamp(type_):
+    if column.type.is_time and pa.types.is_timestamp(type_):
         return bool(type_.unit == "us")  # others may not fit
     read = pl.Series(pa.array([], type=type_))
     return column.type not in _CONVERTED and read.dtype == polars_type(column.type)

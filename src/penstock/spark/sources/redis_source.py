@@ -54,7 +54,7 @@ class RedisSource(DataSource):
         options = dict(self.options)
         name, address = options.pop(_STREAM), options.pop(_ADDRESS)
         columns = tuple(
-            Column(field.name, Type[field.dataType.simpleString().upper()])
+            Column(field.name, Type(field.dataType.simpleString()))
             for field in schema.fields
             if field.name != MALFORMED_COLUMN
         )

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import HostError, MalformedRow
+from penstock.errors import HostError, MalformedRow, TypeMismatch
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.schema import Column as Declared
@@ -119,22 +119,18 @@ def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
     return reader.option("workload", str(origin.path)).load()
 
 
-#: Spark's type names -> ours.
-_SPARK_TYPES = {of.value.lower(): of for of in Type} | {"timestamp_ntz": Type.TIMESTAMP}
-
-
 def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
     """The columns of a DataFrame in our types."""
     columns = []
     for column, spark_type in frame.dtypes:
-        found = _SPARK_TYPES.get(spark_type)
-        if found is None:
+        try:
+            columns.append(Declared(column, Type(spark_type)))
+        except TypeMismatch:
             raise MalformedRow(
                 name,
                 f"column `{column}` of `{name}` is {spark_type}, which no query can use",
                 hint=f"leave it out: frame.drop('{column}'), or cast it",
-            )
-        columns.append(Declared(column, found))
+            ) from None
     return tuple(columns)
 
 
@@ -168,4 +164,8 @@ def _batch_time() -> Column:
 def in_ticks(column: Declared) -> Column:
     """A column as it crosses to Python."""
     value = F.col(f"`{column.name}`")
-    return (F.unix_micros(value) if column.type is Type.TIMESTAMP else value).alias(column.name)
+    if column.type is Type.TIMESTAMP_NTZ:
+        # What a clock shows, counted as if it stood in UTC, whatever the session's zone is.
+        value = F.convert_timezone(F.lit("UTC"), F.current_timezone(), value).cast("timestamp")
+    is_time = column.type.is_time
+    return (F.unix_micros(value) if is_time else value).alias(column.name)

@@ -36,6 +36,7 @@ from penstock.io.storage.manifest import Manifest
 from penstock.io.storage.sealed import FAILURES, read_sealed, write_sealed, written
 from penstock.io.storage.storage_path import StoragePath, along, way_from
 from penstock.kernel.conform import Rows, conform, lines_as_text
+from penstock.kernel.types import is_shown_otherwise, shown_type
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
@@ -219,8 +220,10 @@ def spoolable(stream: Stream, taken: Sequence[Rows], no_rows: Sequence[str] = ()
     """
     conformed = [conform(stream, rows) for rows in _put_together(taken)]
     times = [c.name for c in stream.arriving if c.type is Type.TIMESTAMP]
+    others = [c for c in stream.arriving if c.name not in times and is_shown_otherwise(c.type)]
     good = pl.concat([part.rows for part in conformed]).with_columns(
         pl.col(times).cast(pl.Datetime("us", "UTC")),
+        *(pl.col(c.name).cast(shown_type(c.type)) for c in others),
         pl.lit(None, dtype=pl.String()).alias(MALFORMED_COLUMN),
     )
     texts = [part.rejected for part in conformed if part.rejected is not None]

@@ -36,6 +36,10 @@ class Names(Protocol):
         """What DECLARE has given a name, in lower case."""
 
     @property
+    def time_zone(self) -> str:
+        """Where clocks show what calendar functions say."""
+
+    @property
     def host(self) -> HostFunctions | None:
         """What the host can compute beside the kernel; None: nothing."""
 

@@ -12,14 +12,15 @@ from typing import NoReturn, TypeGuard
 
 from sqlglot import exp
 
-from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch
+from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch, UnknownName
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
 from penstock.model.user_calls import UserCall, brought, typed
 from penstock.model.user_defined import UserAggregate, UserFunction
 from penstock.sql.bind import literal as bind_literal
 from penstock.sql.bind.context import Context, Names
+from penstock.sql.bind.localize import localized
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.spark_call import (
     MOMENTS,
@@ -31,6 +32,7 @@ from penstock.sql.bind.spark_call import (
     spark_call,
 )
 from penstock.sql.bind.types import NAMED, bind_type
+from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import Windowed
 
 _UNARY: dict[type[exp.Expr], str] = {exp.Not: "not", exp.BitwiseNot: "~"}
@@ -73,7 +75,7 @@ OTHER_AGGREGATES = frozenset({
 })
 # fmt: on
 
-#: Shapes that only Spark can compute: elements and fields.
+#: Shapes that only Spark can compute, unless they are of types of ours: elements and fields.
 _OF_SPARK = (exp.Bracket, exp.Dot)
 
 #: `row-num` reads as a subtraction; these are the names it can be.
@@ -99,7 +101,7 @@ class ExpressionBinder:
                 handler = _HANDLERS.get(type(node))
                 if handler is None:
                     self._refuse(node)
-                return handler(self, node)
+                return localized(handler(self, node), self.context.names.time_zone)
             except OnlySpark as only:
                 if host is None:
                     raise only.cause from None
@@ -115,6 +117,71 @@ class ExpressionBinder:
             return self.aggregate(part)
         is_call = isinstance(part, exp.Anonymous)
         return self.bind(part) if is_call and self.context.names.function(part.name) else None
+
+    def _named(self, node: exp.Column) -> Expression:
+        """A column, or a field of one."""
+        with_fields = self.with_fields(node)
+        return self.column(node) if with_fields is node else self.bind(with_fields)
+
+    def with_fields(self, node: exp.Expr) -> exp.Expr:
+        """`a.b.c` as fields of a column, where it is not the column of an input."""
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            return node
+        names = [part for part in node.parts if isinstance(part, exp.Identifier)]
+        if len(names) < 2 or (len(names) == 2 and self.scope.has(names[1].name, names[0].name)):
+            return node
+        known = 2 if self.scope.has(names[1].name, names[0].name) else 1
+        if known == 1 and not self._is_struct(names[0].name):
+            return node
+        table = names[0] if known == 2 else None
+        found: exp.Expr = exp.Column(this=names[known - 1], table=table)
+        span = span_of(node)
+        for name in names[known:]:
+            found = exp.Dot(this=found, expression=name)
+        for part in (found, *found.find_all(exp.Dot, exp.Column)):
+            if span is not None:
+                cover(part, span)
+        return found
+
+    def _is_struct(self, name: str) -> bool:
+        fields = [field for field in self.scope.fields if field.name.lower() == name.lower()]
+        return bool(fields) and all(isinstance(field.type, StructType) for field in fields)
+
+    def _field(self, node: exp.Dot) -> Expression:
+        """`s.name`, where `s` is anything that is a struct."""
+        value = self.bind(node.this)
+        if not isinstance(value.type, StructType):
+            self._refuse(node)
+        return Call("get_field", (value, Literal(node.expression.name, Type.STRING)))
+
+    def _element(self, node: exp.Bracket) -> Expression:
+        """`a[0]` and `m['k']`."""
+        self.context.only(node, "this", "expressions")
+        [place] = node.expressions
+        try:
+            value = self.bind(node.this)
+        except UnknownName:
+            if not isinstance(node.this, exp.Anonymous):
+                raise
+            self._refuse(node)  # the function that is missing gives arrays elsewhere
+        if not isinstance(value.type, ArrayType | MapType):
+            self._refuse(node)
+        return Call("get", (value, self.bind(place)))
+
+    def values(self, *nodes: exp.Expr) -> list[Expression]:
+        """Values that are computed with each other.
+
+        Among decimals, `1.50` is a decimal: as a DOUBLE it would make doubles of the others.
+        """
+        found = [self.bind(node) for node in nodes]
+        if not any(isinstance(value.type, DecimalType) for value in found):
+            return found
+        return [
+            bind_literal.decimal(self.context.written(node)) or value
+            if isinstance(value, Literal) and value.of is Type.DOUBLE
+            else value
+            for node, value in zip(nodes, found, strict=True)
+        ]
 
     def column(self, node: exp.Column) -> Expression:
         """A column by its name."""
@@ -152,9 +219,7 @@ class ExpressionBinder:
         call, [place] = node.this, node.expressions
         is_split = isinstance(call, exp.Anonymous) and call.name.lower() == "split"
         if not is_split or len(call.expressions) < 2 or not place.is_int:
-            return (
-                "for strings there is substring(text, position, count); on Spark, arrays are read"
-            )
+            return "for strings there is substring(text, position, count)"
         text, separator = map(self.context.written, call.expressions[:2])
         # Spark's split takes a pattern, in which a dot must be escaped.
         separator = separator.replace("\\", "").replace("[.]", ".")
@@ -181,7 +246,7 @@ class ExpressionBinder:
 
     def _binary(self, node: exp.Binary) -> Expression:
         self.context.only(node, "this", "expression")
-        left, right = self.bind(node.this), self.bind(node.expression)
+        left, right = self.values(node.this, node.expression)
         if isinstance(node, exp.Add) and _is_interval(left) and _is_interval(right):
             # INTERVAL 1 HOUR 30 MINUTES comes as a sum.
             return Literal(left.value + right.value, Type.INTERVAL)
@@ -191,7 +256,7 @@ class ExpressionBinder:
         name = hyphenated(node, self.scope)
         if name is not None:
             return self.column(name)
-        return Call("-", (self.bind(node.this), self.bind(node.expression)))
+        return Call("-", tuple(self.values(node.this, node.expression)))
 
     def _negative(self, node: exp.Neg) -> Expression:
         inner = node.this
@@ -236,12 +301,11 @@ class ExpressionBinder:
         self.context.only(node, "this", "expressions")
         if not node.expressions:
             raise SyntaxFault("IN needs at least one value", hint="write x IN (1, 2)")
-        return Call("in", (self.bind(node.this), *(self.bind(e) for e in node.expressions)))
+        return Call("in", tuple(self.values(node.this, *node.expressions)))
 
     def _between(self, node: exp.Between) -> Expression:
         self.context.only(node, "this", "low", "high")
-        value = self.bind(node.this)
-        low, high = self.bind(node.args["low"]), self.bind(node.args["high"])
+        value, low, high = self.values(node.this, node.args["low"], node.args["high"])
         return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
 
     def _case(self, node: exp.Case) -> Expression:
@@ -266,7 +330,11 @@ class ExpressionBinder:
         except TypeMismatch as refused:
             raise OnlySpark(refused) from None
         if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
-            return bind_literal.typed(node.this.this, to)
+            return bind_literal.typed(node.this.this, to, self.context.names.time_zone)
+        if self.context.written(node).upper().endswith("BD"):
+            exact = bind_literal.decimal(str(node.this.this))
+            if exact is not None:
+                return exact
         return Cast(self.bind(node.this), to)
 
     def _adjacent(self, node: exp.Concat) -> Expression:
@@ -293,7 +361,7 @@ class ExpressionBinder:
         is_ours = is_cast or user is not None or not is_unknown(name, len(node.expressions))
         if not is_ours and self.context.names.host is not None:
             raise OnlySpark(no_function(name))
-        args = [self.bind(argument) for argument in node.expressions]
+        args = self.values(*node.expressions)
         if isinstance(user, UserFunction):
             user = typed(user, args)
             return UserCall(user, brought(user, args))
@@ -343,7 +411,9 @@ def hyphenated(node: exp.Sub, scope: Scope) -> exp.Column | None:
 _B = ExpressionBinder
 
 _HANDLERS: dict[type[exp.Expr], Callable[..., Expression]] = {
-    exp.Column: lambda binder, node: binder.column(node),
+    exp.Column: _B._named,
+    exp.Dot: _B._field,
+    exp.Bracket: _B._element,
     exp.Anonymous: _B._function,
     Windowed: lambda binder, node: binder.aggregate(node),
     exp.Filter: lambda binder, node: binder.aggregate(node),
@@ -395,5 +465,5 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Alias: ("named arguments are not allowed here", None),
     exp.Placeholder: ("placeholders are not part of the dialect", "write the value"),
     exp.Tuple: ("a list is not allowed here", None),
-    exp.Bracket: ("there are no arrays, so elements cannot be accessed", None),
+    exp.Bracket: ("only arrays and maps have elements", None),
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from decimal import Decimal
 
 from sqlglot import exp
 
 from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch
 from penstock.model.expressions import Literal
 from penstock.model.timestamps import from_ticks, to_ticks
-from penstock.model.types import Type
+from penstock.model.types import MOST_DIGITS, DecimalType, Type
+from penstock.model.zones import UTC, time_of_clock
 from penstock.sql.parse import units
 
 _INTEGER = re.compile(r"\d{1,30}")
@@ -39,6 +41,23 @@ def number(text: str) -> Literal:
     raise TypeMismatch(f"`{text[:40]}` is out of range", hint="integers have up to 64 bits")
 
 
+def decimal(text: str) -> Literal | None:
+    """A number with a point as a DECIMAL of as many digits as it is written with.
+
+    >>> decimal("-1.50").of, decimal("1e3")
+    (<DECIMAL(3, 2)>, None)
+    """
+    text = text.replace(" ", "").upper().removesuffix("BD")
+    size = text.removeprefix("-")
+    if not _DECIMAL.fullmatch(size) or "E" in size:
+        return None
+    whole, _, fraction = size.partition(".")
+    digits = len(whole.lstrip("0")) + len(fraction)
+    if max(digits, len(fraction)) > MOST_DIGITS:
+        return None
+    return Literal(Decimal(text), DecimalType(max(digits, len(fraction), 1), len(fraction)))
+
+
 def negated(literal: Literal) -> Literal:
     """The constant with its sign turned; -2147483648 is an INT, though 2147483648 is none."""
     value = -literal.value
@@ -53,23 +72,27 @@ def check_range(literal: Literal) -> Literal:
     return literal
 
 
-def typed(text: str, of: Type) -> Literal:
+def typed(text: str, of: Type, zone: str = UTC) -> Literal:
     """`TIMESTAMP '2024-05-01 10:00:00'` and `DATE '2024-05-01'`.
 
     >>> typed("1970-01-01 00:00:01.5", Type.TIMESTAMP).value, typed("1970-01-02", Type.DATE).value
     (1500000, 1)
     """
-    if of not in (Type.TIMESTAMP, Type.DATE):
+    if not of.is_time and of is not Type.DATE:
         raise SyntaxFault(f"{of} '{text}' is not a constant", hint=f"write CAST('{text}' AS {of})")
     try:
         moment = _moment(text.strip())
     except (ValueError, OverflowError):
         moment = None
     if moment is None or (of is Type.DATE and len(text.strip()) > len("2024-05-01")):
-        example = "2024-05-01 10:00:00" if of is Type.TIMESTAMP else "2024-05-01"
+        example = "2024-05-01 10:00:00" if of.is_time else "2024-05-01"
         raise TypeMismatch(f"'{text}' is not a valid {of}", hint=f"write {of} '{example}'")
-    if of is Type.TIMESTAMP:
-        return Literal(to_ticks(moment), of)
+    if of.is_time:
+        ticks = to_ticks(moment)
+        has_zone = _MOMENT.fullmatch(text.strip())
+        if of is Type.TIMESTAMP and has_zone is not None and has_zone[4] is None:
+            ticks = time_of_clock(ticks, zone)
+        return Literal(ticks, of)
     return Literal((moment.date() - date(1970, 1, 1)).days, of)
 
 

@@ -79,7 +79,10 @@ def default_name(tree: exp.Expr, scope: Scope) -> str:
         known = scope.has(tree.name, tree.table or None)
         return scope.resolve(tree.name, tree.table or None).name if known else tree.name
     if isinstance(tree, exp.Dot):
-        return WINDOW_FIELDS.get(tree.expression.name.lower(), "")
+        of_window = isinstance(tree.this, exp.Anonymous)
+        return WINDOW_FIELDS.get(tree.expression.name.lower(), "" if of_window else tree.name)
+    if isinstance(tree, exp.Bracket):
+        return default_name(tree.this, scope)
     if isinstance(tree, Windowed):
         return default_name(tree.this, scope)
     if is_aggregate(tree):

@@ -170,9 +170,9 @@ def _arrival_column(name: str, columns: tuple[Column, ...]) -> tuple[str, tuple[
 def _slack_of(stream: Stream, column: str, slack: Length) -> int:
     """How late rows may be, in a column's own unit."""
     of = stream.schema[column].type
-    fits = slack.unit == ("time" if of is Type.TIMESTAMP else "number")
+    fits = slack.unit == ("time" if of.is_time else "number")
     if not fits and slack.value:
-        example = "SLACK 5 SECONDS" if of is Type.TIMESTAMP else "SLACK 5"
+        example = "SLACK 5 SECONDS" if of.is_time else "SLACK 5"
         raise CannotWindow(
             f"stream `{stream.name}`: SLACK {slack} cannot measure `{column}`, which is {of}",
             hint=f"write a length in its unit, such as {example}",

@@ -25,6 +25,13 @@ class SettingParser(StreamParser):
     """Reads what is set, and to which values."""
 
     def set_statement(self, start: Token) -> SetStatement:
+        if self._match_text_seq("TIME", "ZONE"):
+            zone = self.string()
+            if zone is None:
+                self.refuse(
+                    f"expected a time zone, not {self.found()}", hint="write 'Europe/Zurich'"
+                )
+            return SetStatement(self.position_since(start), "time_zone", zone)
         name = self._setting_name("a setting")
         self.expect("=")
         value = self._value_for(name)
@@ -124,6 +131,8 @@ class SettingParser(StreamParser):
 
     def _value_of(self, setting: Setting) -> Value | None:
         """A value that only some settings have: a word of the language (`drop`), two words."""
+        if setting.name == "time_zone" and (zone := self.string()) is not None:
+            return zone
         if setting.name == "ets" and (found := self._ets()):
             return found
         if self._curr and self._curr.text.lower() in setting.words:

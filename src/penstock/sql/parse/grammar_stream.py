@@ -1,6 +1,6 @@
 """CREATE STREAM: columns, where rows come from, and how their time works; and CREATE TABLE.
 
-CREATE [OR REPLACE] STREAM name (column TYPE, … [, WATERMARK FOR column AS column - length])
+CREATE [OR REPLACE] STREAM name [(column TYPE, … [, WATERMARK FOR column AS column - length])]
   [FROM format ['path']] [OPTIONS (key 'value', …)]
   [TIMESTAMP BY column [SLACK length | ORDERED | PUNCTUATED [BY column]] [clock …]
                 [, column [SLACK length | ORDERED]] … [, INTERNAL [AS column]]
@@ -14,7 +14,7 @@ CREATE [OR REPLACE] TABLE name (column TYPE, …) FROM format 'path'
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -30,7 +30,7 @@ from penstock.sql.parse.durations import declared_length
 from penstock.sql.parse.grammar_expression import STATEMENT_STARTS, semicolon
 from penstock.sql.parse.grammar_from import FromParser
 from penstock.sql.parse.positions import located
-from penstock.sql.parse.statements import CreateStream, CreateTable, Sink
+from penstock.sql.parse.statements import CreateStream, CreateTable, InferStream, Sink
 from penstock.sql.parse.syntax import Length, Span
 
 
@@ -84,26 +84,13 @@ class StreamParser(FromParser):
             self.refuse(f"expected a value for `{key}`, not {found}", hint=f"write {key} 'value'")
         return self._prev.text
 
-    def create_stream(self, start: Token, replace: bool) -> CreateStream:
+    def create_stream(self, start: Token, replace: bool) -> CreateStream | InferStream:
         name = self.word("a name for the stream")
-        self.expect("(")
+        inferred = self._match_text_seq("FROM", advance=False)
         columns: list[tuple[Column, Span]] = []
         time: TimeDeclaration | None = None
-        while not self._match(TokenType.R_PAREN, advance=False):
-            if self._match_text_seq("WATERMARK", "FOR", advance=False):
-                mark = self._watermark()
-                more = (mark.column, mark.slack)
-                if time is None:
-                    time = mark
-                else:
-                    time = dataclasses.replace(time, further=(*time.further, more))
-            else:
-                columns.append(self._column())
-            if not self._match(TokenType.COMMA):
-                break
-            if self._match(TokenType.R_PAREN, advance=False):
-                self.refuse("a column is missing after `,`", self._prev)
-        self._close()
+        if not inferred:
+            time = self._declared_columns(columns)
         place: tuple[str, str | None] | None = None
         options: tuple[tuple[str, str], ...] | None = None
         timing: dict[str, Length] = {}
@@ -129,9 +116,39 @@ class StreamParser(FromParser):
                     "TIMESTAMP BY column [SLACK …], LATE INTO format 'path'",
                 )
         origin = Origin(*(place or ("push", None)), options or ())
-        with located(self.sql, self.span_since(start)):
-            stream = declare_stream(self.sql, name, columns, time, origin, timing)
-        return CreateStream(self.position_since(start), stream, replace, late)
+        position, span, text = self.position_since(start), self.span_since(start), self.sql
+
+        def declared(columns: Sequence[tuple[Column, Span]]) -> CreateStream:
+            with located(text, span):
+                stream = declare_stream(text, name, columns, time, origin, timing)
+            return CreateStream(position, stream, replace, late)
+
+        if not inferred:
+            return declared(columns)
+        return InferStream(
+            position, name, origin, lambda found: declared([(column, span) for column in found])
+        )
+
+    def _declared_columns(self, columns: list[tuple[Column, Span]]) -> TimeDeclaration | None:
+        """The columns in parentheses, and the time that they declare."""
+        time: TimeDeclaration | None = None
+        self.expect("(")
+        while not self._match(TokenType.R_PAREN, advance=False):
+            if self._match_text_seq("WATERMARK", "FOR", advance=False):
+                mark = self._watermark()
+                more = (mark.column, mark.slack)
+                if time is None:
+                    time = mark
+                else:
+                    time = dataclasses.replace(time, further=(*time.further, more))
+            else:
+                columns.append(self._column())
+            if not self._match(TokenType.COMMA):
+                break
+            if self._match(TokenType.R_PAREN, advance=False):
+                self.refuse("a column is missing after `,`", self._prev)
+        self._close()
+        return time
 
     def create_table(self, start: Token, replace: bool) -> CreateTable:
         name = self.word("a name for the table")

@@ -45,8 +45,7 @@ class WindowParser(ExpressionParser):
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         this = super()._parse_window(this, alias)
-        is_bracket = this is not None and self._match(TokenType.L_BRACKET, advance=False)
-        if this is not None and is_bracket and not self._at_index():
+        if this is not None and self._at_clause():
             return self._windowed(this)
         return this
 
@@ -54,13 +53,6 @@ class WindowParser(ExpressionParser):
         if this is not None and self._at_clause():
             return self._windowed(this)
         return super()._parse_bracket(this)
-
-    def _at_index(self) -> bool:
-        """Whether the current bracket holds a number or a key."""
-        return self._curr.token_type == TokenType.L_BRACKET and self._next.token_type in (
-            TokenType.NUMBER,
-            TokenType.STRING,
-        )
 
     def _windowed(self, this: exp.Expr) -> exp.Expr:
         if isinstance(this, Windowed):
@@ -72,7 +64,9 @@ class WindowParser(ExpressionParser):
 
     def _at_clause(self) -> bool:
         """Whether the current bracket begins a window clause."""
-        return self._curr.token_type == TokenType.L_BRACKET and self._next.text.upper() in KEYWORDS
+        return self._curr.token_type == TokenType.L_BRACKET and (
+            self._next.text.upper() in KEYWORDS or self._next.token_type == TokenType.R_BRACKET
+        )
 
     def window_clause(self) -> WindowClause:
         """The clause whose `[` is the current token."""

@@ -8,14 +8,16 @@
     DROP            Drop                SELECT …         BareSelect
     ALTER QUERY     AlterQuery
 
+CREATE STREAM without columns is an InferStream, until somebody has looked at the files.
+
 A query stays a syntax tree until somebody binds it to a catalog; it keeps the whole text it came
 from, so that errors can show the place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from sqlglot import exp
@@ -25,7 +27,7 @@ from penstock.errors import Position
 from penstock.model.begin import Begin
 from penstock.model.schema import Column
 from penstock.model.sql_aggregates import LocalTable
-from penstock.model.streams import Place, Stream
+from penstock.model.streams import Origin, Place, Stream
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.sql.parse.syntax import EmitClause, Span
@@ -61,6 +63,15 @@ class Statement:
     def sql(self) -> str:
         """The statement as it was written."""
         return self.position.text[self.position.start : self.position.end]
+
+
+@dataclass(frozen=True)
+class InferStream(Statement):
+    """Declare a stream whose columns are those of its files; `declare` makes it of them."""
+
+    name: str
+    origin: Origin
+    declare: Callable[[tuple[Column, ...]], CreateStream] = field(compare=False)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from penstock.kernel.aggregates.count import Count
 from penstock.kernel.aggregates.extremes import Max, Min
 from penstock.kernel.aggregates.function import PartialAggregate
-from penstock.kernel.aggregates.grouping import Ids, greater, smaller
+from penstock.kernel.aggregates.grouping import Ids, greater, is_plain, smaller
 from penstock.kernel.aggregates.sum import Sum
 from penstock.kernel.types import polars_type
 
@@ -117,7 +117,7 @@ def range_aggregate_of(part: PartialAggregate) -> RangeAggregate | None:
         return AlignedBlocks(np.add, 0.0, np.float64)
     if isinstance(part, Min | Max) and part.of is not None:
         type_ = polars_type(part.of)
-        if type_.is_numeric():
+        if is_plain(type_):
             combine, neutral = (smaller if isinstance(part, Min) else greater)(type_)
             return AlignedBlocks(combine, neutral, str(type_).lower())
     return None

@@ -134,7 +134,7 @@ def _window_of_key(key: Expression, node: Node, scope: Scope) -> tuple[Node, Win
     is_day = key.type is Type.DATE
     measured = Cast(key, Type.TIMESTAMP) if is_day else key
     name = unique("key", [*ENDS, *node.schema.names])
-    is_time = measured.type is Type.TIMESTAMP
+    is_time = measured.type.is_time
     window = tumbling(name, DAY if is_day else 1, unit="time" if is_time else "number")
     return _with_column(node, Named(name, measured)), window
 
@@ -169,7 +169,7 @@ def _way_to_end(written: str, progressing: list[Field], scope: Scope) -> str:
         )
     if not progressing:
         return "there is no timestamp here to window on: aggregate where the streams are read"
-    has_time = any(field.type is Type.TIMESTAMP for field in progressing)
+    has_time = any(field.type.is_time for field in progressing)
     length = "10 MINUTES, SLIDE 1 MINUTE" if has_time else "1000 ROWS, SLIDE 100 ROWS"
     if not has_time and all(field.name != ROW_NUM for field in progressing):
         length = f"1000, WA {progressing[0]}"

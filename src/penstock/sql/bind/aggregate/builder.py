@@ -33,7 +33,7 @@ class AggregateBuilder:
     def end(self, name: str) -> Ref:
         """One of the window's ends."""
         on = self.input.schema[self.window.on].type
-        return Ref(name, Type.TIMESTAMP if on is Type.TIMESTAMP else Type.BIGINT)
+        return Ref(name, on if on.is_time else Type.BIGINT)
 
     def key(self, expression: Expression) -> Expression | None:
         """The output column of a group key; None if it is none."""

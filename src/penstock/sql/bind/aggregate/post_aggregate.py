@@ -51,6 +51,7 @@ class PostAggregateBinder(ExpressionBinder):
         return value
 
     def bind(self, node: exp.Expr) -> Expression:
+        node = self.with_fields(node)
         computed = self._computed_key(node)
         if computed is not None:
             return computed

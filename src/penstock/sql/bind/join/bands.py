@@ -159,7 +159,7 @@ class _Finder:
         right = self.both.resolve(mine.name, mine.qualifier)
         lefts = [self.both.resolve(field.name, field.qualifier) for field, _ in bands]
         for left in lefts:
-            if (left.type is Type.TIMESTAMP) != (right.type is Type.TIMESTAMP):
+            if left.type.is_time != right.type.is_time:
                 raise CannotJoin(
                     f"cannot join on `{left}` ({left.type}) and `{right}` ({right.type})",
                     hint="the windows of both inputs must be on columns of the same kind",
@@ -212,7 +212,7 @@ def _conditions(left: Field, right: Field, band: JoinBand, absent: bool) -> list
 
 
 def _moved(column: Ref, distance: int) -> Expression:
-    of = Type.INTERVAL if column.of is Type.TIMESTAMP else Type.BIGINT
+    of = Type.INTERVAL if column.of.is_time else Type.BIGINT
     if distance == 0:
         return column
     return Call("-" if distance < 0 else "+", (column, Literal(abs(distance), of)))

@@ -281,7 +281,7 @@ def check_unit(length: Length, on: Field, context: Context) -> None:
 def _measures(unit: Unit, on: Field) -> bool:
     if on.name == ROW_NUM:
         return unit in ("rows", "number")
-    if on.type in (Type.TIMESTAMP, Type.DATE):
+    if on.type.is_time or on.type is Type.DATE:
         return unit == "time"
     return unit == "number" and on.type.is_integer
 
@@ -290,4 +290,4 @@ def counted_in(on: Field) -> Unit:
     """What a window on the attribute counts."""
     if on.name == ROW_NUM:
         return "rows"
-    return "time" if on.type in (Type.TIMESTAMP, Type.DATE) else "number"
+    return "time" if (on.type.is_time or on.type is Type.DATE) else "number"

@@ -1,0 +1,154 @@
+"""The columns of a stream that declares none, as its first files have them.
+
+    parquet   the schema of the first file that has one
+    csv       the names in the first file's header; types by its first rows
+    json      the fields of the first objects of the first files, with their parts
+
+What a file's values say is BIGINT, DOUBLE, BOOLEAN, DATE or TIMESTAMP if all of them do, else
+STRING; nothing but NULLs is STRING, too. Later files are held to these columns like to any that are
+declared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from penstock.errors import MalformedRow
+from penstock.io.csv_files import read_csv, style_of
+from penstock.io.files import files_of
+from penstock.io.storage.hidden_files import is_empty
+from penstock.io.storage.storage_path import at_hand
+from penstock.kernel.types import type_of_arrow
+from penstock.model.schema import Column
+from penstock.model.streams import Origin
+from penstock.model.types import ArrayType, StructType, Type, common_type
+
+#: Rows that are looked at of a file of text, and files.
+ROWS, FILES = 1000, 3
+
+_WORDS = {
+    Type.BIGINT: re.compile(r"[+-]?[0-9]{1,18}"),
+    Type.DOUBLE: re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-?Infinity"),
+    Type.BOOLEAN: re.compile("true|false", re.IGNORECASE),
+    Type.DATE: re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    Type.TIMESTAMP: re.compile(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+        r"(Z|UTC|[+-][0-9]{2}(:[0-9]{2})?)?"
+    ),
+}
+
+
+def infer_columns(name: str, origin: Origin) -> tuple[Column, ...]:
+    """The columns that the files of a stream have; MalformedRow if they cannot be told."""
+    if origin.format not in ("parquet", "csv", "json") or origin.path is None:
+        raise MalformedRow(
+            name,
+            f"the columns of `{name}` are not known: FROM {origin.format} does not tell them",
+            hint=f"declare them: CREATE STREAM {name} (ts TIMESTAMP, …) FROM {origin.format}",
+        )
+    with at_hand(origin.path) as place:
+        files = [file for file in files_of(place, origin.format) if not is_empty(file)]
+        found = _columns(name, files, origin) if files else ()
+    if not found:
+        raise MalformedRow(
+            name,
+            f"the columns of `{name}` are not known: `{origin.path}` has no rows of "
+            f"{origin.format} yet",
+            hint=f"declare them: CREATE STREAM {name} (ts TIMESTAMP, …), or begin when there are",
+        )
+    return found
+
+
+def _columns(name: str, files: Sequence[Path], origin: Origin) -> tuple[Column, ...]:
+    match origin.format:
+        case "parquet":
+            return _of_parquet(name, files[0])
+        case "csv":
+            options = {key.lower(): value for key, value in origin.options}
+            if options.get("header", "true").lower() != "true":
+                raise MalformedRow(
+                    name,
+                    f"the columns of `{name}` are not known: its files have no header",
+                    hint="declare them in the order in which they stand there",
+                )
+            rows, _ = next(iter(read_csv(files[0], ROWS, style_of(options, ()))), (None, ()))
+            if rows is None:
+                return ()
+            return tuple(Column(each.name, of_texts(each.to_list())) for each in rows)
+    objects = [value for file in files[:FILES] for value in _objects(file)]
+    of = of_values(objects)
+    return tuple(Column(*field) for field in of.fields) if isinstance(of, StructType) else ()
+
+
+def _of_parquet(name: str, file: Path) -> tuple[Column, ...]:
+    columns = []
+    for field in pa.parquet.read_schema(file):
+        of = type_of_arrow(field.type)
+        if of is None or of is Type.NULL:
+            raise MalformedRow(
+                name,
+                f"column `{field.name}` of `{file}` is {field.type}, which no query can use",
+                hint="declare the columns that are to be read, without this one",
+            )
+        columns.append(Column(field.name, of))
+    return tuple(columns)
+
+
+def _objects(file: Path) -> Iterable[dict[str, Any]]:
+    with pa.input_stream(file) as data:
+        lines = islice((line for line in data.read().splitlines() if line.strip()), ROWS)
+        for line in lines:
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue  # it will be malformed when it is read
+            if isinstance(value, dict):
+                yield value
+
+
+def of_texts(texts: Iterable[str | None]) -> Type:
+    """The type that all texts can be read as.
+
+    >>> of_texts(["1", None, "22"]), of_texts(["1", "2.5"]), of_texts(["2026-01-01", "x"])
+    (<Type.BIGINT: 'BIGINT'>, <Type.DOUBLE: 'DOUBLE'>, <Type.STRING: 'STRING'>)
+    """
+    known = [text.strip() for text in texts if text is not None]
+    fits = (of for of, word in _WORDS.items() if all(map(word.fullmatch, known)))
+    return next(fits, Type.STRING) if known else Type.STRING
+
+
+def of_values(values: Sequence[Any]) -> Type:
+    """The type of values of JSON.
+
+    >>> of_values([{"a": 1}, {"a": 2.5, "b": ["x", None]}])
+    <STRUCT<a: DOUBLE, b: ARRAY<STRING>>>
+    """
+    known = [value for value in values if value is not None]
+    kinds = {type(value) for value in known}
+    if kinds == {dict}:
+        names = list(dict.fromkeys(name for value in known for name in value))
+        parts = [(name, of_values([value.get(name) for value in known])) for name in names]
+        return StructType(tuple(parts)) if parts else Type.STRING
+    if kinds == {list}:
+        return ArrayType(of_values([part for value in known for part in value]))
+    if kinds == {str}:
+        found = of_texts(known)
+        return found if found in (Type.DATE, Type.TIMESTAMP) else Type.STRING
+    scalars = {bool: Type.BOOLEAN, int: Type.BIGINT, float: Type.DOUBLE}
+    of: Type | None = Type.NULL
+    for kind in kinds:
+        of = None if of is None else common_type(of, scalars.get(kind, Type.STRING))
+    return Type.STRING if of in (None, Type.NULL) else of or Type.STRING
+
+
+def shown(columns: Iterable[Column]) -> str:
+    """Columns as they would be declared."""
+    return "(" + ", ".join(map(str, columns)) + ")"

@@ -1,0 +1,104 @@
+"""Columns of DECIMAL, and the whole numbers behind them.
+
+A decimal is a whole number of its last digit's units: 1.25 of DECIMAL(10, 2) is 125 units. Units
+are computed with as integers of 128 bits, which hold 38 digits. A result that has more digits than
+its type is NULL.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from penstock.model.types import DecimalType
+
+#: Every number of 128 bits is below this, with its sign.
+BEYOND_128_BITS = 1 << 127
+
+
+def units(values: pl.Series) -> pl.Series:
+    """The whole numbers behind a column of decimals.
+
+    >>> from decimal import Decimal
+    >>> units(pl.Series([Decimal("1.25")], dtype=pl.Decimal(10, 2))).to_list()
+    [125]
+    """
+    return values.to_physical()
+
+
+def of_units(numbers: pl.Series, of: DecimalType) -> pl.Series:
+    """Decimals of these units; NULL where one has too many digits.
+
+    >>> of_units(pl.Series([125, 10**6], dtype=pl.Int128), DecimalType(5, 2)).to_list()
+    [Decimal('1.25'), None]
+    """
+    most = 10**of.precision - 1
+    wide = numbers.cast(pl.Int128)
+    if not wide.is_between(-most, most).all():
+        keep = wide.is_between(-most, most)
+        wide = pl.select(pl.when(keep).then(wide)).to_series()
+    # The same bytes, with the point elsewhere.
+    whole = wide.rechunk().cast(pl.Decimal(38, 0)).to_arrow()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.combine_chunks()
+    type_ = pa.decimal128(of.precision, of.scale)
+    moved = pa.Array.from_buffers(
+        type_, len(whole), whole.buffers(), whole.null_count, whole.offset
+    )
+    return pl.Series(numbers.name, moved, dtype=pl.Decimal(of.precision, of.scale))
+
+
+def largest(numbers: pl.Series) -> int:
+    """The size of the largest number of a column."""
+    high, low = numbers.max(), numbers.min()
+    ends = [abs(end) for end in (high, low) if isinstance(end, int)]
+    return max(ends, default=0)
+
+
+def divided(numbers: pl.Expr, by: pl.Expr | int) -> pl.Expr:
+    """The nearest whole quotient, halves away from zero."""
+    divisor = pl.lit(by, dtype=pl.Int128) if isinstance(by, int) else by
+    size, length = numbers.abs(), divisor.abs()
+    nearest = size // length + (size % length * 2 >= length).cast(pl.Int128)
+    is_negative = (numbers < 0) != (divisor < 0)
+    return pl.when(is_negative).then(0 - nearest).otherwise(nearest)
+
+
+def nearest(number: int, by: int) -> int:
+    """The same of Python's integers.
+
+    >>> nearest(25, 10), nearest(-25, 10), nearest(24, 10)
+    (3, -3, 2)
+    """
+    size = (2 * abs(number) + abs(by)) // (2 * abs(by))
+    return -size if (number < 0) != (by < 0) else size
+
+
+def times(numbers: pl.Series, by: int) -> pl.Series:
+    """Every number multiplied by a constant, which leaves 128 bits nowhere."""
+    if by == 1:
+        return numbers
+    return numbers.to_frame("n").select(pl.col("n") * pl.lit(by, dtype=pl.Int128)).to_series()
+
+
+def rescaled(values: pl.Series, given: DecimalType, to: DecimalType) -> pl.Series:
+    """Decimals as those of another type, rounded halves away from zero."""
+    numbers, shift = units(values), to.scale - given.scale
+    if shift < 0:
+        found = numbers.to_frame("n").select(divided(pl.col("n"), 10**-shift)).to_series()
+    elif largest(numbers) * 10**shift < BEYOND_128_BITS:
+        found = times(numbers, 10**shift)
+    else:
+        found = pl.Series(
+            [_or_none(n if n is None else n * 10**shift) for n in numbers], dtype=pl.Int128
+        )
+    return of_units(found.alias(values.name), to)
+
+
+def _or_none(number: int | None) -> int | None:
+    return None if number is None or abs(number) >= BEYOND_128_BITS else number
+
+
+def fitting(numbers: list[int | None]) -> pl.Series:
+    """Python's integers as a column; NULL where one has more than 128 bits."""
+    return pl.Series([_or_none(number) for number in numbers], dtype=pl.Int128)

@@ -1,0 +1,66 @@
+"""Arrays, maps, structs and decimals from nested JSON through every kind of operator, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.errors import NotExecutable, TypeMismatch, UnknownName
+from penstock.local.engine import LocalEngine
+from tests.engine import nested_log
+
+
+def test_a_nested_log_through_filter_window_and_join_to_parquet_and_back(tmp_path: Path) -> None:
+    engine = LocalEngine()
+    engine.sql(nested_log.declarations(tmp_path))
+    for name, select in nested_log.QUERIES.items():
+        engine.sql(f"CREATE QUERY {name} INTO parquet '{tmp_path}/out_{name}' AS {select}")
+    engine.finish()
+    again = LocalEngine()
+    for name in nested_log.QUERIES:
+        plan = engine.query(name).plan
+        files = sorted((tmp_path / f"out_{name}").glob("*.parquet"))
+        nested_log.check(plan, pl.concat([pl.read_parquet(file) for file in files]))
+        columns = ", ".join(f"`{c.name}` {c.type}" for c in plan.schema)
+        again.sql(
+            f"CREATE STREAM {name} ({columns}) FROM parquet '{tmp_path}/out_{name}'; "
+            f"CREATE QUERY back_{name} AS SELECT * FROM {name}"
+        )
+    again.finish()
+    for name in nested_log.QUERIES:
+        nested_log.check(engine.query(name).plan, again.query(f"back_{name}").results())
+
+
+@pytest.mark.parametrize("aggregation", ["wid", "paned", "adapt", "two_level", "buffering"])
+def test_decimal_sums_are_exact_under_every_algorithm(tmp_path: Path, aggregation: str) -> None:
+    engine = LocalEngine()
+    engine.sql(f"SET aggregation = {aggregation}; {nested_log.declarations(tmp_path)}")
+    query = engine.sql(nested_log.QUERIES["windows"])
+    engine.finish()
+    nested_log.check(query.plan, query.results())
+
+
+@pytest.mark.parametrize(
+    ("select", "error", "message"),
+    [
+        ("SELECT count(*) FROM log [RANGE 1 SECOND] GROUP BY prices", TypeMismatch, "maps"),
+        ("SELECT max(tags) FROM log [RANGE 1 SECOND]", TypeMismatch, "have an order"),
+        ("SELECT user.nme FROM log", UnknownName, "no field `nme`"),
+        ("SELECT id FROM log WHERE prices = prices", TypeMismatch, "cannot take MAP"),
+        ("SELECT id FROM log WHERE tags < tags", TypeMismatch, "cannot take ARRAY"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(select: str, error: type[Exception], message: str) -> None:
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM log ({nested_log.COLUMNS}) TIMESTAMP BY ts")
+    with pytest.raises(error, match=message):
+        engine.sql(select)
+
+
+def test_a_csv_file_has_no_place_for_parts(tmp_path: Path) -> None:
+    engine = LocalEngine()
+    engine.sql(f"CREATE STREAM log ({nested_log.COLUMNS}) TIMESTAMP BY ts")
+    with pytest.raises(NotExecutable, match="INTO csv has no place for `tags`"):
+        engine.sql(f"CREATE QUERY q INTO csv '{tmp_path}/out' AS SELECT id, tags FROM log")

@@ -1,0 +1,51 @@
+"""Streams that declare no columns have those of their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.errors import MalformedRow
+from penstock.local.engine import LocalEngine
+
+OBJECT = '{"k": 1, "u": {"n": "x", "tags": ["a"]}, "d": 1.5, "ts": "2026-01-01T00:00:00Z"}\n'
+
+
+def test_the_columns_of_json_are_those_of_its_objects(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(OBJECT + '{"k": 2, "u": null, "ok": true}\n')
+    engine = LocalEngine()
+    said = engine.sql(f"CREATE STREAM s FROM json '{tmp_path}' TIMESTAMP BY ts")
+    assert said == (
+        "stream `s` has the columns (k BIGINT, u STRUCT<n: STRING, tags: ARRAY<STRING>>, "
+        "d DOUBLE, ts TIMESTAMP, ok BOOLEAN)"
+    )
+    query = engine.sql("SELECT k, u.tags[0] AS tag FROM s")
+    engine.finish()
+    assert query.results().rows() == [(1, "a")]  # the other has no time
+
+
+def test_the_columns_of_csv_are_those_of_its_header(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("k,v,day,ts,name\n1,2.5,2026-01-01,2026-01-01 00:00:00,x\n")
+    said = LocalEngine().sql(f"CREATE STREAM s FROM csv '{tmp_path}' TIMESTAMP BY ts")
+    assert said == (
+        "stream `s` has the columns (k BIGINT, v DOUBLE, day DATE, ts TIMESTAMP, name STRING)"
+    )
+
+
+def test_the_columns_of_parquet_are_those_of_its_schema(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"k": [1], "m": [{"a": 1}], "l": [[1.5]]}).cast({"k": pl.Decimal(9, 2)})
+    rows.write_parquet(tmp_path / "1.parquet")
+    said = LocalEngine().sql(f"CREATE STREAM s FROM parquet '{tmp_path}'")
+    assert said == (
+        "stream `s` has the columns (k DECIMAL(9, 2), m STRUCT<a: BIGINT>, l ARRAY<DOUBLE>)"
+    )
+
+
+def test_without_files_or_a_schema_the_columns_must_be_declared(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text("")
+    with pytest.raises(MalformedRow, match="has no rows of json yet"):
+        LocalEngine().sql(f"CREATE STREAM s FROM json '{tmp_path}'")
+    with pytest.raises(MalformedRow, match="FROM kafka does not tell them"):
+        LocalEngine().sql("CREATE STREAM s FROM kafka")
