@@ -37,6 +37,7 @@ from tests.engine.random_queries import (
     row_queries,
     window_queries,
 )
+from tests.engine.random_sequences import aggregated_sequences, sequence_queries
 from tests.engine.random_streams import NAMES, UNITS, Declared, arrivals, declarations
 from tests.engine.running import feed, how, started
 
@@ -181,6 +182,9 @@ SHAPES = {
     "several windows": law(several_windows),
     "matches": law(usable(match_queries)),
     "what waits for matches": law(usable(timed_match_queries)),
+    "sequences": law(sequence_queries),
+    "sequences in order": law(sequence_queries, "mode = iop"),
+    "aggregates over sequences": law(aggregated_sequences),
 }
 
 

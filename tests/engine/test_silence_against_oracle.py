@@ -65,6 +65,16 @@ QUERIES = {
         "stamped [RANGE 2 SECONDS, WA ts] WHERE busy.k = stamped.k",
         False,
     ),
+    "latest before": (
+        "SELECT l.k AS k, l.ts AS t, busy.ts AS window_end "
+        "FROM SEQ(lulled AS l, busy) MODE RECENT PARTITION BY k",
+        True,
+    ),
+    "in turn": (
+        "SELECT l.k AS k, l.ts AS t, busy.ts AS window_end "
+        "FROM SEQ((lulled UNION silent UNION stamped) AS l, busy) MODE CHRONICLE PARTITION BY k",
+        True,
+    ),
 }
 
 WAYS = (

@@ -30,6 +30,8 @@ from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLand
 from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.joins.baselines.global_order import GlobalOrder
 from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
+from penstock.kernel.joins.sequences.sequence import SequenceJoin
+from penstock.kernel.joins.sequences.spec import SequenceSpec
 from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.joins.table_join import TableJoin, TableJoinSpec
 from penstock.kernel.joins.tactics.adaptive import Adaptive
@@ -54,6 +56,7 @@ from penstock.model.emit import Emit
 from penstock.model.expressions import Call, Literal, Named, Ref
 from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
+from penstock.model.sequences import SequenceMode
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
 from penstock.windows import (
@@ -146,6 +149,8 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
             return [UpToLastRow(Sliding("row_num", options["range"], options["slide"], 0, "rows"))]
         case "mjoin":
             return [_mjoin(Band(*options["band"]), TACTICS[options.get("tactic", "oa_join")]())]
+        case "sequence":
+            return [_sequence(options)]
         case "table_join":
             return [_table_join(options)]
     raise KeyError(name)
@@ -189,6 +194,12 @@ SLIDING: dict[str, Callable[..., list[Operator]]] = {
     "two_level": _two_levels,
     "emit": _revising,
 }
+
+
+def _sequence(options: dict[str, Any]) -> SequenceJoin:
+    sides = spec(Band(0, 0), "k").sides
+    mode, within = SequenceMode(options["mode"]), options.get("within")
+    return SequenceJoin(SequenceSpec(sides, ("l.ts", "r.ts"), mode, within, (("k", "k"),)))
 
 
 def _mjoin(band: Band, tactic: Tactic) -> WindowJoin:

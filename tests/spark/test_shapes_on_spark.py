@@ -53,6 +53,10 @@ def test_every_shape_of_input_has_its_answer(spark: SparkSession, tmp_path: Path
         "CREATE QUERY nothing AS SELECT k, v FROM none;"
         "CREATE QUERY beside AS SELECT k, count(*) [RANGE 2 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, "
         "sum(v) [RANGE 6 SECONDS, SLIDE 2 SECONDS, WA ts] AS t FROM hot GROUP BY k;"
+        "CREATE QUERY recent AS SELECT m.v AS m, h.v AS h, h.ts FROM SEQ(many AS m, hot AS h) "
+        "MODE RECENT PARTITION BY k WITHIN 4 SECONDS;"
+        "CREATE QUERY in_turn AS SELECT m.v AS m, h.v AS h, h.ts FROM SEQ(many AS m, hot AS h) "
+        "MODE CHRONICLE PARTITION BY k;"
         "CREATE QUERY early AS SELECT k, count(*) AS n FROM hot [RANGE 8 SECONDS] GROUP BY k "
         "EMIT EVERY 2 SECONDS"
     )

@@ -28,6 +28,11 @@ EVERYTHING = """
     CREATE QUERY rows AS SELECT sum(v) AS s FROM l [RANGE 4 ROWS SLIDE 2 ROWS];
     CREATE QUERY kept AS SELECT a.k, b.v AS w FROM a LEFT JOIN b ON a.k = b.k WITHIN 4 SECONDS;
     CREATE QUERY lonely AS SELECT a.k, a.v FROM a LEFT ANTI JOIN z ON a.k = z.k WITHIN 2 SECONDS;
+    CREATE QUERY latest AS SELECT a.k, a.v, b.v AS w FROM SEQ(a, b) MODE RECENT PARTITION BY k;
+    CREATE QUERY in_turn AS SELECT a.k, a.d, z.ts FROM SEQ(a, b, z) MODE CHRONICLE PARTITION BY k
+      WITHIN 8 SECONDS;
+    CREATE QUERY followed AS SELECT b.v, a.v AS w, a.ts FROM SEQ(b, a) WITHIN 3 SECONDS
+      WHERE b.k = a.k AND b.v <= a.v;
     CREATE QUERY sorted AS SELECT k, ts FROM a UNION ALL SELECT k, ts FROM z ORDER BY ts;
     CREATE QUERY sessions AS
       SELECT k, count(*) AS n FROM a GROUP BY k, session_window(ts, '3 seconds');

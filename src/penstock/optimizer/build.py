@@ -31,6 +31,7 @@ from penstock.kernel.aggregation.wid.revisions import PeriodBucket, RevisingLand
 from penstock.kernel.aggregation.wid.wid import WidAggregate
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.joins.baselines.global_order import GlobalOrder
+from penstock.kernel.joins.sequences.sequence import SequenceJoin
 from penstock.kernel.joins.table_join import TableJoin
 from penstock.kernel.joins.tactics.adaptive import Adaptive
 from penstock.kernel.joins.tactics.filter_order import FilterOrder
@@ -103,6 +104,8 @@ def operator_of(spec: specs.Spec, inputs: Sequence[GraphNode]) -> Operator:
             return PanedWid(panes, spec.groups, spec.results, spec.window)
         case specs.WindowJoinSpec():
             return _join(spec)
+        case specs.SequenceJoinSpec():
+            return SequenceJoin(spec.sequence)
     if spec.name not in _PLAIN:
         raise PenstockBug(f"no operator for {type(spec).__name__}")
     operator: Operator = _PLAIN[spec.name](*(getattr(spec, each.name) for each in fields(spec)))

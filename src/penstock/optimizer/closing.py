@@ -151,6 +151,10 @@ class _Reached:
                 return self._lets_lone_rows_out(node) and self._lets_pairs_out(node)
             case nodes.MatchRecognize():
                 return self._lets_matches_out(node)
+            case nodes.Sequence():
+                last = self.latest(*node.timed[1])
+                waited = node.timed if node.mode.in_turn else node.timed[:1]
+                return last <= BEGINNING or all(self.bound(*each) > last for each in waited)
             case nodes.Ordered():
                 latest = self.latest(node.input, node.on)
                 return latest <= BEGINNING or self.bound(node.input, node.on) > latest
@@ -223,6 +227,10 @@ class _Reached:
         """The bound on a progressing column."""
         if isinstance(node, nodes.Join):
             return self._bound_of_join(node, on)
+        if isinstance(node, nodes.Sequence):
+            bound = min(self.bound(*each) for each in node.timed)
+            is_last = on == node.times[-1] or not BEGINNING < bound < END
+            return bound if is_last else bound - (node.within or 0)
         found = [(column, self.bound(child, column)) for child, column in _below(node, on)]
         bound = min((each for _, each in found), default=BEGINNING)
         match node:
@@ -293,7 +301,7 @@ def _below(node: nodes.Node, on: str) -> list[tuple[nodes.Node, str]]:
             return [(node.input, node.window.on)]
         case nodes.MatchRecognize():
             return [(node.input, node.match.on)]
-        case nodes.Join():
+        case nodes.Join() | nodes.Sequence():
             child, own = node.origin(on)
             return [(node.children[child], own)]
         case nodes.Project():

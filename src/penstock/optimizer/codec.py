@@ -26,6 +26,7 @@ from typing import Any
 from penstock.errors import PenstockBug
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.joins.mjoin import MEdge, MJoinSpec
+from penstock.kernel.joins.sequences.spec import SequenceSpec
 from penstock.kernel.joins.spec import CarriedSpec, JoinSpec, SideSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
@@ -36,6 +37,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.match import MatchDefinition, Skip, SortColumn
 from penstock.model.row_patterns import RowPattern
 from penstock.model.schema import Column, Schema
+from penstock.model.sequences import SequenceMode
 from penstock.model.streams import FurtherTime, Origin, Stream, TimestampKind, Timing
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
@@ -65,10 +67,11 @@ _OTHERS = (
     ),
     *(Band, Edge, OnResults, Panes, Result, TumblingBand),
     *(MatchDefinition, Skip, SortColumn),
-    *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SideSpec, TableJoinSpec, Options),
+    *(CarriedSpec, Flush, JoinSpec, MEdge, MJoinSpec, SequenceSpec, SideSpec, TableJoinSpec),
+    Options,
     *(UserAggregate, UserFunction),
 )
-_ENUMS = (JoinKind, TimestampKind)
+_ENUMS = (JoinKind, SequenceMode, TimestampKind)
 
 _IS, _VALUE = "is", "value"
 

@@ -70,6 +70,8 @@ def price(node: nodes.Node, on: str) -> Price | None:
             return None
         case nodes.Join():
             return _price_of_join(two_by_two(node), on)
+        case nodes.Sequence():
+            return _price_of_sequence(node, on)
     return _longest([price(*each) for each in below(node, on)])
 
 
@@ -85,6 +87,15 @@ def _price_of_join(node: nodes.Join, on: str) -> Price | None:
         sign = "-" if reach < 0 else ""
         theirs = theirs.further(reach, f"band {sign}{length} to {node.titles[1 - side]}")
     return _longest([mine, theirs])
+
+
+def _price_of_sequence(node: nodes.Sequence, on: str) -> Price | None:
+    """A row comes out when both inputs are past its last step, which may lie so much later."""
+    found = _longest([price(*each) for each in node.timed])
+    if found is None or on == node.times[-1] or node.within is None:
+        return found
+    length = _length(node.within, node.schema[on].type)
+    return found.further(node.within, f"within {length}")
 
 
 def _reach(band: JoinBand, side: int) -> int:

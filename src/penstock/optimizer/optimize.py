@@ -25,6 +25,7 @@ from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
 from penstock.optimizer.lower_row import lower_numbered, lower_project, lower_select
+from penstock.optimizer.lower_sequence import lower_sequence
 from penstock.optimizer.lower_table_join import lower_table_join
 from penstock.optimizer.lower_union import lower_union
 from penstock.optimizer.options import Options
@@ -207,6 +208,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_window_aggregate(node, options, statistics or Statistics())
         case nodes.Join():
             return lower_join(node, options)
+        case nodes.Sequence():
+            return lower_sequence(node)
         case nodes.TableJoin():
             return lower_table_join(node)
         case nodes.Numbered():

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.joins.mjoin import MJoinSpec
+from penstock.kernel.joins.sequences.spec import SequenceSpec
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
@@ -238,3 +239,14 @@ class StaticJoinSpec(Spec):
 @dataclass(frozen=True)
 class MatchRecognizeSpec(Spec):
     match: MatchDefinition
+
+
+@dataclass(frozen=True)
+class SequenceJoinSpec(Spec):
+    """A step of a sequence behind those before it."""
+
+    sequence: SequenceSpec
+
+    @property
+    def name(self) -> str:
+        return f"{self.sequence.mode.value.title()}Sequence"

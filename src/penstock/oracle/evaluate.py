@@ -22,15 +22,16 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from penstock.model.expressions import Call, Expression, Literal
-from penstock.model.joins import JoinKind, qualified
+from penstock.model.joins import JoinKind
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
 from penstock.model.types import DecimalType, Type
 from penstock.oracle.aggregates import AggregateCall, aggregate, call_of
+from penstock.oracle.belonging import equal, holds, prefixed
 from penstock.oracle.casts import cast
 from penstock.oracle.decimals import to_type
 from penstock.oracle.expressions import value_of
 from penstock.oracle.matching import matches as matches_of
+from penstock.oracle.sequences import sequence
 from penstock.plan import nodes
 from penstock.plan.nodes import Node
 from penstock.plan.row_windows import counted_rows
@@ -81,6 +82,8 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
             return join(plan, [evaluate(child, inputs) for child in plan.inputs])
         case nodes.MatchRecognize():
             return matches_of(plan.match, evaluate(plan.input, inputs))
+        case nodes.Sequence():
+            return sequence(plan, *(evaluate(child, inputs) for child in plan.inputs))
         case nodes.TableJoin():
             return table_join(plan, evaluate(plan.input, inputs))
     raise AssertionError(f"no such node: {plan!r}")
@@ -100,11 +103,6 @@ def adapted(
         {mine.name: cast(row[theirs.name], theirs.type, mine.type) for mine, theirs in pairs}
         for row in evaluate(part, inputs)
     ]
-
-
-def holds(predicate: Expression | None, row: Row) -> bool:
-    """Whether a condition is true: not false, not NULL."""
-    return predicate is None or value_of(predicate, row) is True
 
 
 # --- window aggregates --------------------------------------------------------------------------
@@ -259,14 +257,6 @@ def table_join(plan: nodes.TableJoin, rows: Sequence[Row]) -> list[dict[str, Any
             alone = [{**nothing, **mine}] if plan.kind.keeps_alone(0) else []
             answer += met or alone
     return answer
-
-
-def equal(mine: Any, my_type: Type, theirs: Any, their_type: Type) -> bool:
-    return value_of(Call("=", (Literal(mine, my_type), Literal(theirs, their_type))), {}) is True
-
-
-def prefixed(name: str, row: Row) -> dict[str, Any]:
-    return {qualified(name, column): value for column, value in row.items()}
 
 
 # --- comparing ----------------------------------------------------------------------------------

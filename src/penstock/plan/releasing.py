@@ -45,8 +45,8 @@ def next_window(plan: nodes.Node, bounds: Mapping[str, int]) -> Releases:
 
 
 def forgets(plan: nodes.Node) -> bool:
-    """Whether punctuation may let a join forget rows."""
-    return any(isinstance(node, nodes.Join) for node in walk(plan))
+    """Whether punctuation may let a join or a sequence forget rows."""
+    return any(isinstance(node, nodes.Join | nodes.Sequence) for node in walk(plan))
 
 
 def lets_out(plan: nodes.Node, low: int, raised: int, *, merges: bool = False) -> bool:
@@ -59,7 +59,9 @@ def _changes_bounds(node: nodes.Node) -> bool:
     """Whether bounds behind a node may be others than those of the streams."""
     if isinstance(node, nodes.Project):
         return any(not node.lineage(name) for name in node.progress)
-    return isinstance(node, nodes.Join | nodes.WindowAggregate | nodes.MatchRecognize)
+    return isinstance(
+        node, nodes.Join | nodes.Sequence | nodes.WindowAggregate | nodes.MatchRecognize
+    )
 
 
 def _lets_out(node: nodes.Node, low: int, raised: int, merges: bool) -> bool:

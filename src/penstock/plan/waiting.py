@@ -1,8 +1,8 @@
 """Which plans wait for time, and which let every row pass at once.
 
-Rows wait in windows, in joins of streams, where order is kept and where a union merges. A plan that
-only selects, computes columns, joins static tables and melds has nothing that a row could be late
-for: rows below their stream's bound pass there like all others.
+Rows wait in windows, in joins and sequences of streams, where order is kept and where a union
+merges. A plan that only selects, computes columns, joins static tables and melds has nothing that a
+row could be late for: rows below their stream's bound pass there like all others.
 Spec: timestamps 3; window-queries 1.2.
 """
 
@@ -24,7 +24,9 @@ def passes(node: nodes.Node, merges: bool) -> bool:
             return not merges
         case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
             return True
-        case nodes.WindowAggregate() | nodes.Join() | nodes.Ordered() | nodes.Numbered():
+        case nodes.WindowAggregate() | nodes.Join() | nodes.Sequence():
+            return False
+        case nodes.Ordered() | nodes.Numbered():
             return False
         case nodes.MatchRecognize():
             return False

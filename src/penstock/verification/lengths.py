@@ -92,6 +92,8 @@ def _grids(node: nodes.Node) -> Iterator[WindowGrid]:
                     yield WindowGrid(edge.band.width, edge.band.origin, is_time)
         case nodes.MatchRecognize():
             yield WindowGrid(node.match.within or 0, 0, _is_time(node.input, node.match.on))
+        case nodes.Sequence() if node.within is not None:
+            yield WindowGrid(node.within, 0, _is_time(node.inputs[1], node.on[1]))
         case nodes.Source() if node.stream.timestamp is not None:
             yield WindowGrid(node.stream.slack or 0, 0, _is_time(node, node.stream.timestamp))
 
@@ -117,7 +119,7 @@ def most_rows(plans: Sequence[nodes.Node], wanted: int) -> dict[str, int]:
     for plan in plans:
         most = wanted
         for node in walk(plan):
-            if isinstance(node, nodes.Join):
+            if isinstance(node, nodes.Join | nodes.Sequence):
                 inputs = sum(isinstance(below, nodes.Source) for below in _leaves(node))
                 most = min(most, int(MOST_PAIRS ** (1 / max(2, inputs))))
             if isinstance(node, nodes.WindowAggregate):

@@ -37,6 +37,11 @@ from tests.spark.placement.plans import bound, plan
             "SELECT * FROM a MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS t PATTERN (A B))",
             {"a": ()},
         ),
+        ("SELECT a.v FROM SEQ(a, b) MODE RECENT PARTITION BY k", {"a": ("k",), "b": ("k",)}),
+        ("SELECT a.v FROM SEQ(a, b) MODE RECENT WHERE a.k = b.j", {"a": ("k",), "b": ("j",)}),
+        ("SELECT a.v FROM SEQ(a, b, a AS c) PARTITION BY j, k", {"a": ("j", "k"), "b": ("j", "k")}),
+        ("SELECT a.v FROM SEQ(a, b, a AS c) WHERE a.k = b.k AND a.v = c.v", {"a": (), "b": ()}),
+        ("SELECT a.v FROM SEQ(a, b) MODE CHRONICLE", {"a": (), "b": ()}),
         # Rows of all keys decide which windows there are.
         ("SELECT k, count(*) AS n FROM a [RANGE ALL, SLIDE 1 SECOND] GROUP BY k", {"a": ()}),
         (

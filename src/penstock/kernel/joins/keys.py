@@ -19,6 +19,7 @@ import polars as pl
 
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.run import HASH_BITS, Codes
+from penstock.kernel.segments import Mask
 from penstock.model.expressions import Call, Cast, Expression, Ref
 from penstock.model.types import Type, common_type
 
@@ -52,12 +53,24 @@ class Keys:
 
     def hashes(self, rows: pl.DataFrame) -> Codes:
         """A hash of each row's keys, of as many bits as a code has room for."""
+        shortened: Codes = self.whole_hashes(rows) >> np.uint64(64 - HASH_BITS)
+        return shortened
+
+    def whole_hashes(self, rows: pl.DataFrame) -> Codes:
+        """A hash of each row's keys, of 64 bits; 0 where there are no keys."""
         if not self._exprs:
             return np.zeros(rows.height, np.uint64)
         keys = rows.select(self._exprs)
         hashed = keys.to_series().hash() if keys.width == 1 else keys.hash_rows()
-        hashes: Codes = hashed.to_numpy() >> np.uint64(64 - HASH_BITS)
+        hashes: Codes = hashed.to_numpy()
         return hashes
+
+    def same_as_before(self, rows: pl.DataFrame) -> Mask:
+        """Of every row but the first, whether its keys are those of the row before it."""
+        if not self._exprs:
+            return np.ones(rows.height - 1, np.bool_)
+        same = pl.all_horizontal([key == key.shift(1) for key in self._exprs])
+        return rows.select(same.alias("same")).to_series()[1:].fill_null(False).to_numpy()
 
 
 def computed_keys(
@@ -77,6 +90,11 @@ def computed_keys(
             if all(refs and refs <= side for refs, side in zip(on, sides, strict=True)):
                 found.append((first, second))
     return found
+
+
+def are_keys(residual: Expression | None, mine: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Whether a condition on pairs says nothing else than that."""
+    return len(computed_keys(residual, mine, theirs)) == sum(1 for _ in _conjuncts(residual))
 
 
 def _conjuncts(condition: Expression | None) -> Iterator[Expression]:

@@ -50,6 +50,8 @@ def _sorted(node: nodes.Node, wanted: str | None, options: Options) -> nodes.Nod
         return _by(node, wanted, options) if is_read else node
     read = zip(node.children, _read_by(node, wanted), strict=True)
     children = [(_sorted(child, on, options), on) for child, on in read]
+    if isinstance(node, nodes.Sequence):
+        return _in_sequence(node, children, options)
     if not isinstance(node, nodes.Join) or options.join != AUTO:
         return node.with_children([child for child, _ in children])
     if node.kind is not JoinKind.INNER:
@@ -59,6 +61,16 @@ def _sorted(node: nodes.Node, wanted: str | None, options: Options) -> nodes.Nod
     nullable = any(on in child.schema.nullable for child, on in children)
     by = [child if nullable else _by(child, on, options) for child, on in children]
     return node.with_children(by)
+
+
+def _in_sequence(
+    node: nodes.Sequence, children: list[tuple[nodes.Node, str | None]], options: Options
+) -> nodes.Node:
+    """A sequence whose steps come in order; its results then do, too."""
+    by = (
+        child if on in child.schema.nullable else _by(child, on, options) for child, on in children
+    )
+    return node.with_children(list(by))
 
 
 def _behind_join(join: nodes.Node, wanted: str | None, options: Options) -> nodes.Node:
@@ -113,7 +125,7 @@ def _read_by(node: nodes.Node, wanted: str | None) -> Iterator[str | None]:
                 yield node.match.on
             case nodes.Ordered():
                 yield node.on
-            case nodes.Join():
+            case nodes.Join() | nodes.Sequence():
                 yield node.on[number]
             case nodes.Project() if wanted in node.progress:
                 yield next(iter(sorted(node.progress[wanted].columns)))

@@ -27,7 +27,7 @@ def prune(queries: Queries, options: Options) -> Queries:
     used = columns_used(queries.values(), _reads)
 
     def rebuilt(node: nodes.Node, children: tuple[nodes.Node, ...]) -> nodes.Node:
-        if isinstance(node, nodes.Join):
+        if isinstance(node, nodes.Join | nodes.Sequence):
             children = tuple(map(_only, children, node.reads(used[node])))
         if isinstance(node, nodes.Project):
             # What nobody reads may not be there to compute it from.

@@ -7,6 +7,7 @@
     Union            those of all inputs
     WindowAggregate  one per group and window
     Join             one per rows of all inputs that match, within bands of time
+    Sequence         one per row of a step and rows of the steps before it, in the order of time
     TableJoin        one per row of a stream and row of a static table that match
     MatchRecognize   one per match of a pattern of rows
     Ordered          the same, in the order of a column
@@ -21,6 +22,7 @@ from penstock.plan.nodes.joins import Edge, Join
 from penstock.plan.nodes.match import MatchRecognize
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, unknown
 from penstock.plan.nodes.rows import Numbered, Ordered, Project, Select, Union
+from penstock.plan.nodes.sequence import Sequence
 from penstock.plan.nodes.source import Source
 from penstock.plan.nodes.table import Table, TableJoin
 
@@ -35,6 +37,7 @@ __all__ = [
     "Project",
     "Result",
     "Select",
+    "Sequence",
     "Source",
     "Table",
     "TableJoin",

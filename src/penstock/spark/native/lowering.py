@@ -77,6 +77,8 @@ def _objection_to(node: nodes.Node) -> str | None:
             return "MATCH_RECOGNIZE runs in the kernel"
         case nodes.Join() | nodes.TableJoin():
             return "joins run in the kernel"
+        case nodes.Sequence():
+            return "sequences run in the kernel"
     raise nodes.unknown(node)
 
 

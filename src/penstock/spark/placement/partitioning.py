@@ -130,7 +130,7 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 keys = [_trace(node.input, column) for column in node.match.partition]
             case nodes.Numbered():
                 keys = []  # only one group can count them all
-            case nodes.Join():
+            case nodes.Join() | nodes.Sequence():
                 keys = [_trace_key(node, group) for group in node.keys]
             case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
                 continue

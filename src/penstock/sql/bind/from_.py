@@ -19,6 +19,7 @@ from penstock.sql.bind.window.function import bind_window_function
 from penstock.sql.parse.syntax import (
     MatchClause,
     Relation,
+    StreamSequence,
     StreamUnion,
     WindowClause,
     WindowFunction,
@@ -62,6 +63,12 @@ def _bind_this(this: exp.Expr, context: Context) -> Input:
         return bind_relation(this, context)
     if isinstance(this, StreamUnion):
         return _bind_union(this, context)
+    if isinstance(this, StreamSequence):
+        raise NotExecutable(
+            "a sequence must stand alone in FROM",
+            position=context.position(this),
+            hint="put it into a query of its own: (SELECT … FROM SEQ(…)) AS name",
+        )
     if isinstance(this, WindowFunction):
         data = bind_relation(this.args["data"], context)
         refuse_table(data, context)

@@ -13,10 +13,12 @@ from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.from_ import Input, bind_relation, refuse_table
 from penstock.sql.bind.join.join import bind_joins
 from penstock.sql.bind.join.parts import filtered, split
+from penstock.sql.bind.join.sequence import bind_sequence, sequence_of
 from penstock.sql.bind.join.table_join import only_stream
 from penstock.sql.bind.output_names import Item, select_items
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.window.find import aggregate_calls
+from penstock.sql.parse.syntax import StreamJoin
 
 
 def bind_select(select: exp.Select, context: Context) -> Node:
@@ -29,11 +31,18 @@ def bind_select(select: exp.Select, context: Context) -> Node:
             "SELECT needs columns and a stream to take them from",
             hint="write SELECT * FROM stream",
         )
-    first = bind_relation(select.args["from_"].this, context)
-    joins = [(join, bind_relation(join.this, context)) for join in select.args.get("joins") or []]
+    relation, joined = select.args["from_"].this, select.args.get("joins") or []
     where = select.args.get("where")
     condition = where.this if where else None
-    if joins:
+    sequence = sequence_of(relation)
+    joins: list[tuple[StreamJoin, Input]] = []
+    if sequence is None:
+        first = bind_relation(relation, context)
+        joins = [(join, bind_relation(join.this, context)) for join in joined]
+    if sequence is not None:
+        node, first = bind_sequence(relation, sequence, joined, condition, context)
+        scope = first.scope
+    elif joins:
         node, scope = bind_joins(first, joins, condition, context)
     else:
         refuse_table(first, context)

@@ -6,6 +6,7 @@
     FROM TUMBLE(TABLE packets, DESCRIPTOR(ts), INTERVAL '10' MINUTE)
     FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS
     FROM packets MATCH_RECOGNIZE (…) AS m                matches of a pattern: `grammar_match.py`
+    FROM SEQ(a, b) MODE RECENT WITHIN 5 SECONDS          see grammar_sequence
     FROM packets ORDERED                                 ORDER BY the one column that it can be
 
 A name and a window belong to the whole union before them. UNION followed by SELECT, bare or in
@@ -22,7 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.joins import JoinKind
 from penstock.model.schema import suggest
-from penstock.sql.parse.grammar_match import MatchParser
+from penstock.sql.parse.grammar_sequence import SEQUENCE, SequenceParser
 from penstock.sql.parse.positions import cover
 from penstock.sql.parse.syntax import (
     AnyLength,
@@ -69,11 +70,11 @@ def _noted(read: Callable[[Any], tuple[str, Any]]) -> Callable[[Any], tuple[str,
     return read_and_note
 
 
-class FromParser(MatchParser):
+class FromParser(SequenceParser):
     """Reads FROM; sqlglot reads the rest of the SELECT around it."""
 
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
-        token: _noted(read) for token, read in MatchParser.QUERY_MODIFIER_PARSERS.items()
+        token: _noted(read) for token, read in SequenceParser.QUERY_MODIFIER_PARSERS.items()
     }
 
     def _parse_table(self, *others: Any, joins: bool = False, **more: Any) -> exp.Expr | None:
@@ -158,7 +159,8 @@ class FromParser(MatchParser):
             self._close()
             return function
         if self._next.token_type == TokenType.L_PAREN and start.token_type in self.ID_VAR_TOKENS:
-            return self._window_function()
+            is_sequence = start.text.upper() == SEQUENCE
+            return self.sequence() if is_sequence else self._window_function()
         name = self.word("a stream")
         if self._match(TokenType.DOT, advance=False):
             self.refuse(
@@ -234,7 +236,7 @@ class FromParser(MatchParser):
             self.refuse(
                 f"no table function `{start.text}`",
                 start,
-                hint=suggest(function, WINDOW_FUNCTIONS),
+                hint=suggest(function, [*WINDOW_FUNCTIONS, SEQUENCE]),
             )
         self._advance()
         if not self._match(TokenType.L_PAREN):

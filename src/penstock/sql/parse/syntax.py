@@ -182,6 +182,17 @@ class WindowFunction(exp.Expression):
     }
 
 
+class StreamSequence(exp.Expression):
+    """`SEQ(a, b, …) MODE … PARTITION BY … WITHIN …`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "expressions": True,  # Relation
+        "mode": True,  # SequenceMode
+        "partition": True,  # Attribute
+        "within": False,  # AnyLength
+    }
+
+
 class StreamJoin(exp.Join):
     """`[kind] JOIN this [WITHIN d] [ON condition]`, or a comma."""
 

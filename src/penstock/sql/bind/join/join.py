@@ -54,7 +54,7 @@ def bind_joins(
     _check_inputs(inputs, context)
     streams = [input_ for input_ in inputs if not is_table(input_)]
     kinds = {join.args["kind"] for join, _ in joins}
-    waiting = _Waiting(split(where), inputs, context)
+    waiting = WaitingConditions(split(where), inputs, context)
     left = Left(first.node, first.scope, str(first.name), (first,))
     if kinds <= {JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}:
         left = replace(left, node=filtered(first.node, first.scope, waiting.alone(0), context))
@@ -72,7 +72,7 @@ def bind_joins(
     return filtered(left.node, left.scope, waiting.trees, context), scope
 
 
-class _Waiting:
+class WaitingConditions:
     """Conditions of WHERE that are not yet in the plan."""
 
     def __init__(self, trees: list[exp.Expr], inputs: list[Input], context: Context) -> None:
@@ -178,7 +178,6 @@ def _begun(left: Left, kind: JoinKind, trees: list[exp.Expr], context: Context) 
 
 
 def _check_inputs(inputs: list[Input], context: Context) -> None:
-    seen: set[str] = set()
     for input_ in inputs:
         position = context.position(input_.place)
         if input_.window is not None:
@@ -187,9 +186,17 @@ def _check_inputs(inputs: list[Input], context: Context) -> None:
                 position=position,
                 hint="join the streams in windows: a, b [RANGE TUMBLING 10 MINUTES]",
             )
+    check_names(inputs, context, "input of a join")
+
+
+def check_names(inputs: list[Input], context: Context, what: str) -> None:
+    """Refuse inputs that have no name, or have it twice; `what` they are."""
+    seen: set[str] = set()
+    for input_ in inputs:
+        position = context.position(input_.place)
         if input_.name is None:
             raise CannotJoin(
-                "every input of a join needs a name", position=position, hint="write (…) AS name"
+                f"every {what} needs a name", position=position, hint="write (…) AS name"
             )
         if input_.name.lower() in seen:
             raise CannotJoin(
