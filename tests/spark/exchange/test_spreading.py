@@ -57,3 +57,17 @@ def test_every_group_gets_its_share(step: int) -> None:
     rows = pl.DataFrame({"k": [n * step for n in range(8000)]})
     shares = spread(rows, ["k"], 8).value_counts()["count"].to_list()
     assert len(shares) == 8 and min(shares) > 850
+
+
+def test_decimals_and_values_with_parts_have_groups_of_their_own() -> None:
+    rows = pl.DataFrame(
+        {
+            "tags": [["a"], ["a"], None, []],
+            "user": [{"x": 1}, {"x": 1}, None, {"x": None}],
+            "price": pl.Series(["1.5", "1.50", None, "9" * 36]).cast(pl.Decimal(38, 2)),
+        }
+    )
+    for key in rows.columns:
+        first, second, *others = spread(rows, [key], 1 << 20).to_list()
+        assert first == second
+        assert first not in others

@@ -3,7 +3,8 @@
 A number is made of the key's values and the group found by its remainder. State lies with its
 group, so the number must come out the same for ever: in another process, on another machine, after
 an update of every library. Hashes of dataframe libraries do not guarantee that, so this one is
-plain arithmetic on 64 bits, and CRC-32 for text, taken once per distinct value.
+plain arithmetic on 64 bits, and CRC-32 for text, taken once per distinct value. Decimals count by
+their digits, arrays and structs by their JSON.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ def _numbers(column: pl.Series) -> _Numbers:
     dtype = column.dtype
     if dtype == pl.String() or dtype == pl.Binary():
         return _of_distinct(column)
+    if dtype.is_decimal():
+        return _of_distinct(column.cast(pl.String))  # all digits, however many
+    if dtype.is_nested():
+        text = pl.struct(column.alias("x")).struct.json_encode()
+        return _of_distinct(pl.select(text).to_series())
     if dtype.is_float():
         numbers = column.cast(pl.Float64).fill_null(0.0).to_numpy()
         # Both zeros are equal (adding 0 makes -0 a 0), and all that is not a number is.
