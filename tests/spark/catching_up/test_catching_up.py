@@ -231,7 +231,7 @@ def test_queries_from_start_give_the_answer_over_all_rows(
     pipeline.come(TEXTS)
     for _ in range(3):
         pipeline.batch()
-    for _ in range(30):
+    for _ in range(60):
         if pipeline.program.catching_up:
             pipeline.batch()
     assert pipeline.program.catching_up == (), "it comes to an end while rows come"

@@ -22,7 +22,7 @@ from penstock.optimizer.specs import SourceSpec
 from penstock.spark.catching_up.can_read_again import why_gone
 from penstock.spark.catching_up.history import History
 from penstock.spark.catching_up.slice_log import Ends, SliceLog
-from penstock.spark.catching_up.slices import SliceSize, next_slice
+from penstock.spark.catching_up.slices import AHEAD, SliceSize, next_slice
 from penstock.spark.state.spark_files import log_offsets
 
 #: Of Spark's sources the first is the control stream; then come those of the program.
@@ -116,7 +116,7 @@ class CatchUp:
             left[name] = entries[before.get(name, -1) + 1 :]
             coming += sum(each.bytes for each in entries[new[name] + 1 :])
         start = {name: before.get(name, -1) for name in streams}
-        return start | next_slice(left, max(self.size.most, 2 * coming))
+        return start | next_slice(left, max(self.size.most, AHEAD * coming))
 
     def _slice(
         self,

@@ -15,6 +15,8 @@ from penstock.spark.catching_up.history import HistoryEntry
 
 #: Bytes of files that the first slice takes, and the least of any other.
 LEAST = 4 << 20
+#: A slice may always have so many times the bytes that the batch itself brings.
+AHEAD = 3
 #: Seconds that a batch may take with its slice, if triggers do not come more slowly anyway.
 PATIENCE = 1.0
 
