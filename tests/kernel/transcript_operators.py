@@ -42,6 +42,7 @@ from penstock.kernel.joins.tactics.sync_filter import SyncFilter
 from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.joins.tsm_join import TSM, TSMJoin
 from penstock.kernel.joins.window_join import WindowJoin
+from penstock.kernel.matching.match_recognize import MatchRecognize
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
@@ -51,6 +52,7 @@ from penstock.kernel.operators.project import Project
 from penstock.kernel.operators.select import Select
 from penstock.kernel.operators.tag import Tag
 from penstock.kernel.state import to_ipc
+from penstock.local.engine import LocalEngine
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
 from penstock.model.expressions import Call, Literal, Named, Ref
@@ -59,6 +61,8 @@ from penstock.model.schema import Column
 from penstock.model.sequences import SequenceMode
 from penstock.model.tables import StaticTable
 from penstock.model.types import Type
+from penstock.plan import nodes
+from penstock.plan.graph import walk
 from penstock.windows import (
     Band,
     Landmark,
@@ -151,6 +155,8 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
             return [_mjoin(Band(*options["band"]), TACTICS[options.get("tactic", "oa_join")]())]
         case "sequence":
             return [_sequence(options)]
+        case "match":
+            return [_match(options["clauses"])]
         case "table_join":
             return [_table_join(options)]
     raise KeyError(name)
@@ -194,6 +200,16 @@ SLIDING: dict[str, Callable[..., list[Operator]]] = {
     "two_level": _two_levels,
     "emit": _revising,
 }
+
+
+def _match(clauses: str) -> MatchRecognize:
+    engine = LocalEngine()
+    engine.sql("CREATE STREAM s (k STRING, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED")
+    engine.sql(f"CREATE VIEW m AS SELECT * FROM s MATCH_RECOGNIZE ({clauses})")
+    plan = engine.catalog.relation("m")
+    assert plan is not None
+    [match] = [node.match for node in walk(plan) if isinstance(node, nodes.MatchRecognize)]
+    return MatchRecognize(match)
 
 
 def _sequence(options: dict[str, Any]) -> SequenceJoin:

@@ -30,6 +30,7 @@ VALUES: dict[Type, tuple[Any, Any]] = {
     Type.BINARY: (b"\x00\xff", b""),
     Type.DATE: (date(2026, 1, 1), date(1969, 12, 31)),
     Type.TIMESTAMP: (to_ticks(datetime(2026, 1, 1)), 0),
+    Type.TIMESTAMP_NTZ: (to_ticks(datetime(2026, 1, 1)), 0),
     Type.INTERVAL: (1, 2),
 }
 
