@@ -35,6 +35,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
         control=ControlStream(tmp_path / "control"),
         start=lambda interval: FakeSparkQuery(),
         epochs=None,
+        catch_up=None,
     )
     monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
     monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, program, frames: pipeline)

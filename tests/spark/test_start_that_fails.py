@@ -33,6 +33,7 @@ def test_an_engine_whose_second_pipeline_does_not_start_stops_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "RunningPipeline", FakeRunning)
+    monkeypatch.setattr(FakeRunning, "made", 0)
     engine = Engine()
     for name in "ab":
         engine.sql(f"CREATE STREAM {name} (v INT) FROM rate; SELECT v FROM {name}")

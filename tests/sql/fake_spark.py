@@ -35,7 +35,7 @@ class FakeSpark:
         found = name[0].lower() if name else ""
         if sql.endswith("]"):
             return HostType("STRING", Type.STRING)
-        if found in ("split", "array"):
+        if found in ("split", "array", "transform"):
             return HostType("array<string>", None)
         if found not in _GIVES:
             raise UnknownName(f"neither we nor Spark have a function of `{sql}`")

@@ -14,6 +14,7 @@ def suggested_slack(stream: Stream, lateness: int) -> str | None:
     """What to write behind SLACK; None: no slack would have helped, or none is missing.
 
     >>> from penstock.model.schema import Column
+    >>> from penstock.model.types import Type
     >>> columns = (Column("ts", Type.TIMESTAMP),)
     >>> suggested_slack(Stream("s", columns, TimestampKind.EXTERNAL, "ts"), 4_200_000)
     '5 SECONDS'
@@ -32,6 +33,7 @@ def lateness_in_words(stream: Stream, lateness: int) -> str:
     """How late the latest row was, and the SLACK that would have accepted all; empty: none was.
 
     >>> from penstock.model.schema import Column
+    >>> from penstock.model.types import Type
     >>> columns = (Column("seq", Type.BIGINT),)
     >>> print(lateness_in_words(Stream("s", columns, TimestampKind.EXTERNAL, "seq"), 7))
     up to 7 behind the newest before them: SLACK 7 would have accepted all of them

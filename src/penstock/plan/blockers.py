@@ -232,6 +232,7 @@ def bound_text(stream: Stream, bound: int) -> str:
     """How far a stream has come, as people read it; empty: it has no time.
 
     >>> from penstock.model.schema import Column
+    >>> from penstock.model.types import Type
     >>> steps = Stream("s", (Column("n", Type.BIGINT),), TimestampKind.EXTERNAL, "n")
     >>> bound_text(steps, 5), bound_text(steps, BEGINNING)
     ('5', 'nothing yet')

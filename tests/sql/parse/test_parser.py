@@ -123,7 +123,7 @@ def test_a_punctuated_stream_has_no_slack() -> None:
         ("BINARY", Type.BINARY),
         ("DATE", Type.DATE),
         ("TIMESTAMP", Type.TIMESTAMP),
-        ("TIMESTAMP_NTZ", Type.TIMESTAMP),
+        ("TIMESTAMP_NTZ", Type.TIMESTAMP_NTZ),
     ],
 )
 def test_types_have_their_spark_names(written: str, type_: Type) -> None:
