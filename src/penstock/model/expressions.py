@@ -366,6 +366,17 @@ def substituted(expression: Expression, change: Callable[[Expression], Expressio
     return expression
 
 
+def conjuncts(condition: Expression | None) -> Iterator[Expression]:
+    """The parts of a conjunction, however deeply it is nested; of None, none."""
+    waiting = [] if condition is None else [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Call) and part.function == "and":
+            waiting += reversed(part.args)
+        else:
+            yield part
+
+
 def conjunction(parts: Iterable[Expression]) -> Expression | None:
     """All of the parts as one condition; None where there are none."""
     found = list(parts)

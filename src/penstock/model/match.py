@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Call, Case, Cast, Expression, Named, Ref
+from penstock.model.expressions import Expression, Named, Ref, substituted
 from penstock.model.row_patterns import RowPattern
 from penstock.model.types import Type
-from penstock.model.user_calls import UserCall
 
 #: Aggregates that a condition can ask for: they are known row by row.
 RUNNING_AGGREGATES = ("count", "sum", "avg", "min", "max")
@@ -192,34 +191,12 @@ def leaves(expression: Expression) -> Iterator[Navigation | MatchAggregate | Cla
 
 def replaced(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """The expression with something else for each leaf that speaks of the match."""
-    match expression:
-        case Navigation() | MatchAggregate() | Classifier():
-            return change(expression)
-        case Call():
-            return Call(expression.function, tuple(replaced(a, change) for a in expression.args))
-        case UserCall():
-            args = tuple(replaced(arg, change) for arg in expression.args)
-            return UserCall(expression.function, args)
-        case Cast():
-            return Cast(replaced(expression.input, change), expression.to)
-        case Named():
-            return Named(expression.name, replaced(expression.value, change))
-        case Case():
-            branches = tuple(
-                (replaced(when, change), replaced(then, change))
-                for when, then in expression.branches
-            )
-            return Case(branches, replaced(expression.otherwise, change))
-    return expression
-
-
-def conjuncts(condition: Expression) -> Iterator[Expression]:
-    """The conditions that must all hold."""
-    if isinstance(condition, Call) and condition.function == "and":
-        for part in condition.args:
-            yield from conjuncts(part)
-    else:
-        yield condition
+    return substituted(
+        expression,
+        lambda part: (
+            change(part) if isinstance(part, Navigation | MatchAggregate | Classifier) else part
+        ),
+    )
 
 
 def is_of_rows(condition: Expression) -> bool:

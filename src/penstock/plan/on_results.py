@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from penstock.errors import NotExecutable
 from penstock.model.computed_column import ComputedColumn
 from penstock.model.expressions import (
-    Call,
     Expression,
     Literal,
     Named,
     Ref,
     SparkCall,
     conjunction,
+    conjuncts,
     substituted,
 )
 from penstock.model.spark_sql import spark_sql
@@ -97,7 +97,7 @@ def _taken_off(plan: Node) -> tuple[Node, tuple[Named, ...], list[Expression]]:
     conditions: list[Expression] = []
     for each in reversed(chain):
         if isinstance(each, Select):
-            conditions += _conjuncts(_over(each.predicate, values))
+            conditions += conjuncts(_over(each.predicate, values))
         elif isinstance(each, Project):
             values = {c.name: _over(c.value, values) for c in each.columns}
     return node, tuple(Named(name, value) for name, value in values.items()), conditions
@@ -160,12 +160,6 @@ def _over(expression: Expression, values: dict[str, Expression]) -> Expression:
     return substituted(
         expression, lambda part: values[part.name] if isinstance(part, Ref) else part
     )
-
-
-def _conjuncts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.function == "and":
-        return [part for arg in condition.args for part in _conjuncts(arg)]
-    return [condition]
 
 
 def without_results(queries: Mapping[str, Node]) -> tuple[dict[str, Node], dict[str, OnResults]]:

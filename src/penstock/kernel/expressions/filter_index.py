@@ -25,7 +25,7 @@ import polars as pl
 from penstock.kernel.aggregates.grouping import Ids, narrowed, take_rows
 from penstock.kernel.aggregation.panes.ranges import in_order
 from penstock.kernel.expressions import compile_expression
-from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction
+from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction, conjuncts
 from penstock.model.types import Type
 
 #: Filters that are evaluated in one pass, and how many make it worth while to put rows in order.
@@ -58,7 +58,7 @@ class Filter:
     def of(cls, condition: Expression) -> Filter:
         found: dict[str, tuple[Interval, ...]] = {}
         others = []
-        for each in _conjuncts(condition):
+        for each in conjuncts(condition):
             known = _held_against_constants(each)
             if known is None:
                 others.append(each)
@@ -87,14 +87,6 @@ class Condition:
     @cached_property
     def compiled(self) -> pl.Expr:
         return compile_expression(self.expression)
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, Call) and condition.function == "and":
-        for part in condition.args:
-            yield from _conjuncts(part)
-    else:
-        yield condition
 
 
 def _held_against_constants(condition: Expression) -> tuple[str, tuple[Interval, ...]] | None:

@@ -12,7 +12,7 @@ keeps `HASHED_BY` beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ import polars as pl
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.run import HASH_BITS, Codes
 from penstock.kernel.segments import Mask
-from penstock.model.expressions import Call, Cast, Expression, Ref
+from penstock.model.expressions import Call, Cast, Expression, Ref, conjuncts
 from penstock.model.types import Type, common_type
 
 #: What made the hashes.
@@ -82,7 +82,7 @@ def computed_keys(
     """
     sides = (frozenset(mine), frozenset(theirs))
     found = []
-    for part in _conjuncts(residual):
+    for part in conjuncts(residual):
         if not isinstance(part, Call) or part.function != "=":
             continue
         for first, second in (part.args, reversed(part.args)):
@@ -94,18 +94,7 @@ def computed_keys(
 
 def are_keys(residual: Expression | None, mine: Iterable[str], theirs: Iterable[str]) -> bool:
     """Whether a condition on pairs says nothing else than that."""
-    return len(computed_keys(residual, mine, theirs)) == sum(1 for _ in _conjuncts(residual))
-
-
-def _conjuncts(condition: Expression | None) -> Iterator[Expression]:
-    """The parts of a conjunction, however deeply it is nested."""
-    waiting = [] if condition is None else [condition]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Call) and part.function == "and":
-            waiting += reversed(part.args)
-        else:
-            yield part
+    return len(computed_keys(residual, mine, theirs)) == sum(1 for _ in conjuncts(residual))
 
 
 def _as(mine: Expression, theirs: Expression) -> Expression:

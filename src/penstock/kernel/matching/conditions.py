@@ -13,11 +13,10 @@ from penstock.kernel.expressions import compile_expression, project
 from penstock.kernel.matching.automaton import Automaton
 from penstock.kernel.matching.lazy_dfa import Ints
 from penstock.kernel.matching.sorted_rows import SortedRows
-from penstock.model.expressions import Expression, Ref, conjunction
+from penstock.model.expressions import Expression, Ref, conjunction, conjuncts
 from penstock.model.match import (
     MatchDefinition,
     Navigation,
-    conjuncts,
     is_of_rows,
     leaves,
     replaced,

@@ -14,18 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.expressions import Call, Expression, Literal, Ref
+from penstock.model.expressions import conjuncts as parts_of
 from penstock.model.types import Type
 
 _COMPARISONS = ("<", "<=", ">", ">=", "=")
 
 
 def conjuncts(condition: Expression) -> Iterator[Expression]:
-    """The parts of a conjunction."""
-    if isinstance(condition, Call) and condition.function == "and":
-        for part in condition.args:
-            yield from conjuncts(part)
-    elif not (isinstance(condition, Literal) and condition.value is True):
-        yield condition
+    """The parts of a conjunction, but for what is always true."""
+    for part in parts_of(condition):
+        if not (isinstance(part, Literal) and part.value is True):
+            yield part
 
 
 @dataclass(frozen=True)
