@@ -83,6 +83,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._statistics = Statistics(costs())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._program_of: dict[str, Program] = {}
+        self._host.queries_that_adapt = lambda: {
+            each.name for each in self.catalog.queries if each.options.adapts
+        }
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         #: How often queries have come to streams that had rows, and whether rows came since.
@@ -346,7 +349,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
             self._host.remove_query(entry.name)
             self._begin(entry.name, program)
             return
-        plans = alter(self._host, self._plans, entry.name, program.plans[entry.name])
+        wanted, how = program.plans[entry.name], entry.options.migration
+        self._host.retain()
+        plans = alter(self._host, self._plans, entry.name, wanted, how, "ALTER QUERY")
         self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
         self._rechoosing.follow(self._plans)
 

@@ -73,6 +73,7 @@ class GroupHost:
             by_batch=True,
             reopens=self._reopens,
         )
+        self._host.queries_that_adapt = lambda: _adapting(program)
         self._host.executor.table.set_strategy(strategy_named(options.strategy))
         self.graph = self._host.graph
         for stream in program.streams:
@@ -137,7 +138,9 @@ class GroupHost:
         for query in list(self._altering):
             with suppress(NotExecutable):
                 wanted, plans = self.program.plans[query], self._rechoosing.plans
-                self._rechoosing.follow(alter(self._host, plans, query, wanted))
+                how = self.program.options_of(query).migration
+                changed = alter(self._host, plans, query, wanted, how, "ALTER QUERY")
+                self._rechoosing.follow(changed)
                 del self._altering[query]
         self._note_changed()
 
@@ -263,6 +266,11 @@ class GroupHost:
             "changed": self.changed,
             "handed": self.handed,
         }
+
+
+def _adapting(program: Program) -> set[str]:
+    """The queries whose joins keep what others would need."""
+    return {name for name in program.queries if program.options_of(name).adapts}
 
 
 def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:

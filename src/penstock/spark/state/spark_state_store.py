@@ -37,7 +37,7 @@ from penstock.spark.faults import reach, step
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
-FORMAT = 5
+FORMAT = 6
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
