@@ -14,7 +14,7 @@ still open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -54,6 +54,7 @@ from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.rejected_buffers import MAX_REJECTED
@@ -274,6 +275,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         return self._host.operators()
+
+    def _migrations(self) -> Iterable[Migration]:
+        return self._host.migrations
 
     def _releases(self, query: str) -> Releases:
         return self._host.releases(query)

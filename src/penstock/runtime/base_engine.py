@@ -360,7 +360,10 @@ class BaseEngine(Defining, Looking[Q]):
         target = statement.target
         if isinstance(target, str) and statement.live:
             with positioned(statement.position):
-                return str(self.why(target))
+                told = [str(self.why(target))]
+                changes = self.migrations_of(self.query(target).name)
+                told += ["joins that have changed:"] if changes else []
+                return "\n".join([*told, *(f"  {each}" for each in changes)])
         if isinstance(target, str):
             with positioned(statement.position):
                 entry = self.catalog.entry(target)

@@ -181,6 +181,7 @@ class GraphHost:
         self._build_anew(change.plans)
         _restore(self.graph.states(), self.graph, directory, segments)
         if fill is not None:
+            self.retain()
             fill(before)
         self._rebuild()
         for stream in self.inputs.values():

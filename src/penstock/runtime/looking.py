@@ -17,6 +17,7 @@ from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.counts import RejectedRows, StreamCounts
+from penstock.runtime.migrations import Migration
 from penstock.runtime.query import Query
 from penstock.runtime.rejected_buffers import RejectedBuffers
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
@@ -60,7 +61,12 @@ class Looking(ABC, Generic[Q]):
             {q.name: self._status_of(q, streams, operators) for q in self.queries},
             streams,
             operators,
+            tuple(self._migrations()),
         )
+
+    def migrations_of(self, query: str) -> list[Migration]:
+        """The latest changes of a query's joins, oldest first."""
+        return [each for each in self._migrations() if each.query == query]
 
     def _query_status(self, query: Q) -> QueryStatus:
         """What one query has come to, also one that is not declared any more."""
@@ -137,6 +143,10 @@ class Looking(ABC, Generic[Q]):
     @abstractmethod
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         """What the operators that run have come to."""
+
+    @abstractmethod
+    def _migrations(self) -> Iterable[Migration]:
+        """The latest changes of joins, oldest first."""
 
     @abstractmethod
     def _releases(self, query: str) -> Releases | None:

@@ -9,7 +9,6 @@ joins, which is all the synchronisation there has to be.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,8 +36,6 @@ from penstock.runtime.migrations import MOVING_STATE, PARALLEL_TRACK, Migration
 
 #: The settings by which it is said how.
 MS, PT = "ms", "pt"
-
-_LOG = logging.getLogger("penstock")
 
 
 def migrate(
@@ -98,21 +95,21 @@ def migrate(
 
     host.change(change, fill)
     host.migrations.end(query, clock)  # one that had not ended
-    migration = Migration(
-        query,
-        MOVING_STATE if moves else PARALLEL_TRACK,
-        shape_of(first),
-        shape_of(then),
-        reason,
-        clock,
-        host.clock.now() if moves else None,
-        time.perf_counter() - begun,
-        found.by_reference,
-        found.sorted_again,
-        found.recomputed,
+    host.migrations.note(
+        Migration(
+            query,
+            MOVING_STATE if moves else PARALLEL_TRACK,
+            shape_of(first),
+            shape_of(then),
+            reason,
+            clock,
+            host.clock.now() if moves else None,
+            time.perf_counter() - begun,
+            found.by_reference,
+            found.sorted_again,
+            found.recomputed,
+        )
     )
-    host.migrations.begin(migration)
-    _LOG.info("%s: %s", query, migration)
     return change.plans
 
 

@@ -5,10 +5,12 @@ Status has the latest of them, the log has all, EXPLAIN LIVE shows those of a qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+_LOG = logging.getLogger("penstock")
 #: How one set of joins gives way to another.
 MOVING_STATE, PARALLEL_TRACK = "moving state", "parallel track"
 #: So many are remembered.
@@ -45,7 +47,7 @@ class Migration:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Migration:
+    def from_json(cls, data: Mapping[str, Any]) -> Migration:
         return cls(**data)
 
     def __add__(self, other: Migration) -> Migration:
@@ -65,6 +67,13 @@ class Migration:
     @property
     def is_over(self) -> bool:
         return self.ended is not None
+
+    def becomes(self, other: Migration) -> bool:
+        """Whether the other is the same one, which has ended."""
+        mine, others = (
+            (each.query, each.how, each.before, each.after, each.began) for each in (self, other)
+        )
+        return mine == others and not self.is_over
 
     def __str__(self) -> str:
         """As EXPLAIN LIVE and the log tell it."""
@@ -86,14 +95,26 @@ class Migration:
         return "; ".join(each for each in told if each)
 
 
+def in_all_groups(migrations: Iterable[Migration]) -> tuple[Migration, ...]:
+    """Changes of the same query from the same joins to the same others as one."""
+    found: dict[tuple[object, ...], Migration] = {}
+    for each in migrations:
+        key = each.query, each.how, each.before, each.after, each.is_over
+        found[key] = found[key] + each if key in found else each
+    return tuple(found.values())
+
+
 class Migrations:
     """The latest migrations of one graph."""
 
     def __init__(self) -> None:
         self._found: list[Migration] = []
 
-    def begin(self, migration: Migration) -> None:
+    def note(self, migration: Migration) -> None:
+        """One that began, or that began and ended, in any number of groups."""
+        self._found = [each for each in self._found if not each.becomes(migration)]
         self._found = [*self._found, migration][-REMEMBERED:]
+        _LOG.info("%s: %s", migration.query, migration)
 
     def end(self, query: str, now: int) -> None:
         """What was on its way in a query is over."""

@@ -35,6 +35,7 @@ from penstock.runtime.altering import alter
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrations import Migration
 from penstock.runtime.rechoosing import Rechoosing
 
 
@@ -57,8 +58,9 @@ class GroupHost:
         program: Program,
         changed: Mapping[str, Any] | None = None,
         handed: Mapping[str, str] | None = None,
+        migrating: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """`changed` and `handed` are what a group has kept; None: it begins."""
+        """`changed`, `handed`, `migrating` are what a group has kept; None: it begins."""
         self.program = program
         options = program.options
         # What comes between the end of a run and of the last window that it has answered.
@@ -87,6 +89,9 @@ class GroupHost:
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
         self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
+        for each in migrating:
+            self._host.migrations.note(Migration.from_json(each))
+        self._migrations = list(self._host.migrations)  # that were told
         if kept.keys() - self.changed.get("queries", {}).keys():
             self._note_changed()  # queries that are new run what was chosen for others
 
@@ -149,6 +154,11 @@ class GroupHost:
         """By query that was altered, the fingerprint of the plan that it runs by, or will."""
         plans = self.program.plans
         return {n: plans[n].fingerprint for n in self.program.altered if n not in self._altering}
+
+    @property
+    def migrating(self) -> list[dict[str, Any]]:
+        """Changes of joins that have not ended, as JSON."""
+        return [each.as_json() for each in self._host.migrations if not each.is_over]
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
@@ -265,7 +275,13 @@ class GroupHost:
             "operators": self._figures(),
             "changed": self.changed,
             "handed": self.handed,
+            "migrations": [each.as_json() for each in self._migrations_since_told()],
         }
+
+    def _migrations_since_told(self) -> list[Migration]:
+        """Those that began or ended since this was asked last."""
+        before, self._migrations = self._migrations, list(self._host.migrations)
+        return [each for each in self._migrations if each not in before]
 
 
 def _adapting(program: Program) -> set[str]:
