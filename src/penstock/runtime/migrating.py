@@ -60,16 +60,17 @@ def migrate(
     old = _box(host.graph.nodes[first.id])
     anew = _begun_joins(plans, query, then)
     latest = latest_times(old)
-    # What is held back by an order goes along; and without rows there is nothing to wait for.
-    must_move = not (is_plain(first) and is_plain(then)) or not latest
     lacks = missing(old)
-    moves = must_move or (how != PT and not lacks)
-    if must_move and (shared := _shared_order(plans, query, then)):
+    keeps_order = not (is_plain(first) and is_plain(then))
+    if keeps_order and (shared := _shared(plans, query, then)):
         raise NotExecutable(
-            f"query `{query}` would share {then.spec.name} with `{shared}`, which holds back other "
-            "results",
+            f"query `{query}` would share {then.spec.name} with `{shared}`, which has put out other "
+            "results by now",
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
         )
+    # What is held back by an order goes along; and without rows there is nothing to wait for.
+    must_move = keeps_order or not latest
+    moves = must_move or (how != PT and not lacks)
     if lacks and (must_move or how == MS):
         raise NotExecutable(
             f"the joins of query `{query}` have forgotten rows of `{lacks[0].rpartition('.')[0]}` "
@@ -170,10 +171,8 @@ def _begun_joins(plans: Plans, query: str, then: PhysicalPlan) -> frozenset[str]
     return frozenset(each.id for each in begun)
 
 
-def _shared_order(plans: Plans, query: str, then: PhysicalPlan) -> str:
-    """Another query that runs the joins of a box, which hold something back; empty: none does."""
-    if is_plain(then):
-        return ""
+def _shared(plans: Plans, query: str, then: PhysicalPlan) -> str:
+    """Another query that runs joins of a box; empty: none does."""
     joins = set(joins_of(then))
     others = (name for name in plans if name != query)
     return next((name for name in others if joins.intersection(plans[name].walk())), "")
