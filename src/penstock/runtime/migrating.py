@@ -64,8 +64,8 @@ def migrate(
     keeps_order = not (is_plain(first) and is_plain(then))
     if keeps_order and (shared := _shared(plans, query, then)):
         raise NotExecutable(
-            f"query `{query}` would share {then.spec.name} with `{shared}`, which has put out other "
-            "results by now",
+            f"query `{query}` would share {then.spec.name} with `{shared}`, which has put out "
+            "other results by now",
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
         )
     # What is held back by an order goes along; and without rows there is nothing to wait for.
