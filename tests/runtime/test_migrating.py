@@ -283,3 +283,22 @@ def names_of(engine: LocalEngine) -> list[str]:
 
 def expected_of(seconds: Sequence[int]) -> list[tuple[int, ...]]:
     return [(a, b, c) for a, b, c in product(seconds, repeat=3) if max(a, b, c) - min(a, b, c) <= 5]
+
+
+def test_what_a_join_that_stays_has_forgotten_is_missed_as_well() -> None:
+    engine = LocalEngine()
+    for name in "abcde":
+        engine.sql(f"CREATE STREAM {name} (k INT, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED")
+    joins = " ".join(f"JOIN {name} ON a.k = {name}.k WITHIN 5 SECONDS" for name in "bcde")
+    engine.sql("SET adapt = off; SET join_order = '((((a, b), c), d), e)'")
+    engine.sql(f"CREATE QUERY q AS SELECT a.v AS av, e.v AS ev FROM a {joins}")
+    for name in "abcd":
+        push(engine, name, 1)
+    push(engine, "c", 100)  # so results of a and b are forgotten, which nobody waits for
+    push(engine, "d", 100)
+    wanted = "join_order = '((((a, b), c), e), d)'"
+    with pytest.raises(NotExecutable, match="have forgotten rows"):
+        engine.sql(f"ALTER QUERY q SET ({wanted}, migration = ms)")
+    engine.sql(f"ALTER QUERY q SET ({wanted})")
+    push(engine, "e", 1)
+    assert found(engine) == [(1, 1)]

@@ -60,7 +60,8 @@ def migrate(
     old = _box(host.graph.nodes[first.id])
     anew = _begun_joins(plans, query, then)
     latest = latest_times(old)
-    lacks = missing(old)
+    there = (each.id for each in joins_of(then) if each.id not in anew)
+    lacks = missing(old, [host.graph.nodes[name] for name in there])
     keeps_order = not (is_plain(first) and is_plain(then))
     if keeps_order and (shared := _shared(plans, query, then)):
         raise NotExecutable(

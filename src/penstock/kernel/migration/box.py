@@ -152,6 +152,12 @@ def box_of(root: GraphNode) -> Box | None:
     return Box(root, above, tuple(joins), inputs, tuple(bands))
 
 
+def inputs_at(node: GraphNode) -> Iterator[BoxInput]:
+    """The inputs of one join."""
+    box = box_of(node)
+    return iter(()) if box is None else box.inputs_of(node)
+
+
 def _producers(node: GraphNode) -> list[GraphNode]:
     """The nodes whose results a node reads, one for each input."""
     return [p.producers[0] if p.is_fork else p for p in node.producers]

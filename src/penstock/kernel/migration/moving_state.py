@@ -17,7 +17,7 @@ Spec: dynamic-optimization 3.2, 3.7, Algorithms 6 and 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -25,7 +25,7 @@ import polars as pl
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.window_join import WindowJoin
-from penstock.kernel.migration.box import Box, BoxInput, join_at
+from penstock.kernel.migration.box import Box, BoxInput, inputs_at, join_at
 from penstock.kernel.migration.held_back import move_held_back
 from penstock.kernel.operators.project import Project
 from penstock.kernel.segments import Segment, SegmentTable
@@ -42,11 +42,15 @@ class Moved:
     recomputed: int = 0
 
 
-def missing(old: Box) -> list[str]:
-    """The leaves of which rows were forgotten that may be in a result to come with a third leaf."""
+def missing(old: Box, stay: Iterable[GraphNode]) -> list[str]:
+    """The leaves of which rows were forgotten that may be in a result to come with a third leaf.
+
+    `stay` are joins that the new box has, too: others may be computed of what they store.
+    """
     if len(old.leaves) < 3:  # one join knows all of them
         return []
-    return [leaf for leaf, at in old.leaves.items() if not _is_complete(old, at)]
+    stored = [*old.leaves.values(), *(at for node in stay for at in inputs_at(node))]
+    return [at.on for at in stored if not _is_complete(old, at)]
 
 
 def _is_complete(box: Box, at: BoxInput) -> bool:
