@@ -1,0 +1,45 @@
+"""State-removal: from a tree of joins of two that takes too much memory to one that stores less.
+
+An intermediate result need not be stored if the operator that reads it also does the work of the
+one that makes it: both become one wider operator, ordered anew. In every round the state goes for
+which processor time rises least, or falls most, by what it takes of memory. At the end one operator
+is left, the MJoin.  Spec: dynamic-optimization 2.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape, joining
+from penstock.optimizer.joins.pareto import CostedShape, Limits
+
+
+def state_removal(trees: OrderedTrees, shape: Shape, limits: Limits) -> Iterator[CostedShape]:
+    """A tree and what removing states makes of it, until one qualifies; the last is best."""
+    plan = CostedShape(shape, trees.cost(shape))
+    yield plan
+    while not limits.allow(plan.cost):
+        merged = [CostedShape(each, trees.cost(each)) for each in _merges(plan.shape)]
+        if not merged:
+            return
+        before = plan.cost
+        plan = min(
+            merged,
+            key=lambda new: (
+                (new.cost.processor - before.processor)
+                / max(before.memory - new.cost.memory, 1e-300)
+            ),
+        )
+        yield plan
+
+
+def _merges(shape: Shape) -> Iterator[Shape]:
+    """The shape with one state less, for each of its states."""
+    if isinstance(shape, int):
+        return
+    for number, part in enumerate(shape):
+        if not isinstance(part, int):
+            rest = shape[:number] + shape[number + 1 :]
+            yield joining(*part, *rest)
+            for merged in _merges(part):
+                yield joining(merged, *rest)
