@@ -53,6 +53,11 @@ class JoinCost:
             self.processor + other.processor, self.memory + other.memory, self.rows + other.rows
         )
 
+    def __sub__(self, other: JoinCost) -> JoinCost:
+        return JoinCost(
+            self.processor - other.processor, self.memory - other.memory, self.rows - other.rows
+        )
+
 
 NOTHING = JoinCost(0.0, 0.0, 0.0)
 

@@ -10,8 +10,9 @@ Weights are sizes, which compare sets of different numbers of inputs.  Spec: dyn
 
 from __future__ import annotations
 
-import itertools
+import numpy as np
 
+from penstock.optimizer.cost.joins import OperatorLoad
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape, joining
 
 
@@ -19,23 +20,13 @@ def min_state(trees: OrderedTrees, *, cartesian: bool = True) -> Shape:
     """Joins of two over all inputs."""
     parts: list[Shape] = list(range(trees.graph.count))
     while len(parts) > 1:
-        one, other = min(
-            _pairs(trees, parts, cartesian=cartesian),
-            key=lambda pair: trees.graph.size(trees.inputs(pair[0]) | trees.inputs(pair[1])),
+        load = OperatorLoad.of(trees.graph, [*map(trees.inputs, parts)])
+        may = np.triu(np.ones_like(load.links), 1)
+        if not cartesian and load.links.any():
+            may &= load.links
+        one, other = np.unravel_index(
+            np.where(may, load.weights, np.inf).argmin(), load.weights.shape
         )
-        parts = [part for part in parts if part not in (one, other)] + [joining(one, other)]
+        joined = joining(parts[one], parts[other])
+        parts = [part for n, part in enumerate(parts) if n not in (one, other)] + [joined]
     return parts[0]
-
-
-def _pairs(
-    trees: OrderedTrees, parts: list[Shape], *, cartesian: bool
-) -> list[tuple[Shape, Shape]]:
-    pairs = [*itertools.combinations(parts, 2)]
-    if not cartesian:
-        linked = [
-            (one, other)
-            for one, other in pairs
-            if trees.graph.are_linked(trees.inputs(one), trees.inputs(other))
-        ]
-        return linked or pairs
-    return pairs

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.optimizer.cost.joins import JoinCost
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape, joining
 from penstock.optimizer.joins.pareto import CostedShape, Limits
 
@@ -19,27 +20,25 @@ def state_removal(trees: OrderedTrees, shape: Shape, limits: Limits) -> Iterator
     plan = CostedShape(shape, trees.cost(shape))
     yield plan
     while not limits.allow(plan.cost):
-        merged = [CostedShape(each, trees.cost(each)) for each in _merges(plan.shape)]
-        if not merged:
+        merges = [*_merges(trees, plan.shape)]
+        if not merges:
             return
-        before = plan.cost
-        plan = min(
-            merged,
-            key=lambda new: (
-                (new.cost.processor - before.processor)
-                / max(before.memory - new.cost.memory, 1e-300)
-            ),
+        shape, change = min(
+            merges, key=lambda each: each[1].processor / max(-each[1].memory, 1e-300)
         )
+        plan = CostedShape(shape, plan.cost + change)
         yield plan
 
 
-def _merges(shape: Shape) -> Iterator[Shape]:
-    """The shape with one state less, for each of its states."""
+def _merges(trees: OrderedTrees, shape: Shape) -> Iterator[tuple[Shape, JoinCost]]:
+    """The shape with one state less, for each of its states, and what that changes."""
     if isinstance(shape, int):
         return
     for number, part in enumerate(shape):
         if not isinstance(part, int):
             rest = shape[:number] + shape[number + 1 :]
-            yield joining(*part, *rest)
-            for merged in _merges(part):
-                yield joining(merged, *rest)
+            merged = joining(*part, *rest)
+            before = trees.operator(shape).cost + trees.operator(part).cost
+            yield merged, trees.operator(merged).cost - before
+            for below, change in _merges(trees, part):
+                yield joining(below, *rest), change

@@ -46,10 +46,12 @@ def _accepted(trees: OrderedTrees, root: Shape, cost: JoinCost) -> CostedShape |
         return None
     for one, other in _candidates(trees, root):
         rest = [part for part in root if part not in (one, other)]
-        new = joining(joining(one, other), *rest)
-        found = trees.cost(new)
+        pair = joining(one, other)
+        new = joining(pair, *rest)
+        change = trees.operator(new).cost + trees.operator(pair).cost
+        found = cost - trees.operator(root).cost + change
         if found.processor < cost.processor:
-            return _widened(trees, CostedShape(new, found), joining(one, other), rest)
+            return _widened(trees, CostedShape(new, found), pair, rest)
     return None
 
 

@@ -34,7 +34,7 @@ Resource = Literal["processor", "memory"]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenShape:
     """The plan that was taken, and among which."""
 
     plan: CostedShape
@@ -56,12 +56,12 @@ def bjtree_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
 
 def choose_shape(
     trees: OrderedTrees, limits: Limits, has_time: Callable[[], bool] = lambda: True
-) -> Choice:
+) -> ChosenShape:
     """The plan to run."""
     scarcer = scarcer_resource(trees, limits)
     if trees.graph.count <= FEW:
         looked_at = [*_while_time(whole_plans(trees, Limits()), has_time)]
-        return _choice(looked_at, "exhaustive", scarcer, limits)
+        return _chosen(looked_at, "exhaustive", scarcer, limits)
     ways = [("bjtree-init", bjtree_init), ("mjoin-init", mjoin_init)]
     if scarcer == "memory":
         ways.reverse()
@@ -69,10 +69,10 @@ def choose_shape(
     for name, way in ways:
         looked_at += way(trees, limits)
         if any(limits.allow(plan.cost) for plan in looked_at):
-            return _choice(looked_at, name, scarcer, limits)
+            return _chosen(looked_at, name, scarcer, limits)
         if not has_time():
             break
-    return _choice(looked_at, " and ".join(name for name, _ in ways), scarcer, limits)
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), scarcer, limits)
 
 
 def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource:
@@ -94,11 +94,11 @@ def preferred(plans: Iterable[CostedShape], limits: Limits, scarcer: Resource) -
     return next(plan for plan in front if plan.cost.processor <= enough)
 
 
-def _choice(
+def _chosen(
     looked_at: list[CostedShape], strategy: str, scarcer: Resource, limits: Limits
-) -> Choice:
+) -> ChosenShape:
     plan = preferred(looked_at, limits, scarcer)
-    return Choice(plan, strategy, scarcer, limits.allow(plan.cost), tuple(looked_at))
+    return ChosenShape(plan, strategy, scarcer, limits.allow(plan.cost), tuple(looked_at))
 
 
 def _while_time(
