@@ -1,0 +1,115 @@
+"""JoinGraph: what is known of a join of many inputs: rates, selectivities, windows.
+
+Inputs are the vertices, predicates between two of them the edges. A set of inputs that has been
+joined already is a vertex, too (*fused*): its predicates with another set are all those between
+their members, and how many rows it has follows from theirs. For a set S
+
+    product(S)    rates of its inputs times selectivities inside it
+    rate(S)       results a second
+    size(S)       results that are stored for others
+
+Selectivities are independent of each other, as everywhere in this field.
+Spec: dynamic-optimization 2.2, 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
+from penstock.optimizer.joins.join_windows import JoinWindows
+
+#: What nothing has matched so far may match one day.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class JoinGraph:
+    """Rates in rows a second of event time; selectivities of pairs (i, j), i < j, that have one.
+
+    `widths` are bytes that a stored row of each input takes; without, every stored row counts 1,
+    whatever it is made of.
+    """
+
+    rates: tuple[float, ...]
+    selectivities: Mapping[tuple[int, int], float]
+    windows: JoinWindows
+    widths: tuple[float, ...] = ()
+    _products: dict[Inputs, float] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        assert self.windows.count == len(self.rates), "windows of another join"
+        assert len(self.widths) in (0, len(self.rates)), "widths of another join"
+        assert all(i < j for i, j in self.selectivities), f"not pairs: {[*self.selectivities]}"
+
+    @classmethod
+    def within(
+        cls, rates: tuple[float, ...], selectivities: Mapping[tuple[int, int], float], window: float
+    ) -> JoinGraph:
+        """All pairs of rows at most `window` seconds apart."""
+        return cls(rates, selectivities, JoinWindows.everywhere(len(rates), window))
+
+    @property
+    def count(self) -> int:
+        return len(self.rates)
+
+    @cached_property
+    def everything(self) -> Inputs:
+        return inputs_of(range(self.count))
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """Selectivities by two inputs; 1 where there is no predicate."""
+        found = np.ones((self.count, self.count))
+        for (i, j), selectivity in self.selectivities.items():
+            found[i, j] = found[j, i] = max(selectivity, LEAST)
+        return found
+
+    @cached_property
+    def logarithms(self) -> np.ndarray:
+        return np.asarray(np.log(self.matrix))
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """By two inputs, whether there is a predicate between them."""
+        found = np.zeros((self.count, self.count), dtype=bool)
+        for i, j in self.selectivities:
+            found[i, j] = found[j, i] = True
+        return found
+
+    def are_linked(self, one: Inputs, other: Inputs) -> bool:
+        """Whether there is a predicate between two sets."""
+        return bool(self.links[np.ix_(members(one), members(other))].any())
+
+    def selectivity(self, one: Inputs, other: Inputs) -> float:
+        """What share of all pairs of results of two sets match."""
+        return float(self.matrix[np.ix_(members(one), members(other))].prod())
+
+    def product(self, inputs: Inputs) -> float:
+        """Rates of the inputs times selectivities of the predicates between them."""
+        if inputs not in self._products:
+            first = inputs & -inputs
+            rest = inputs ^ first
+            rate = self.rates[first.bit_length() - 1]
+            further = self.product(rest) * self.selectivity(first, rest) if rest else 1.0
+            self._products[inputs] = rate * further
+        return self._products[inputs]
+
+    def rate(self, inputs: Inputs) -> float:
+        """Results of joining these a second."""
+        return self.product(inputs) * self.windows.together(inputs)
+
+    def size(self, inputs: Inputs, others: Inputs = 0) -> float:
+        """Results of joining these that are stored for partners among others (none: all others)."""
+        others = others or self.everything & ~inputs
+        return self.product(inputs) * self.windows.kept(inputs, others)
+
+    def width(self, inputs: Inputs) -> float:
+        """What a stored row of these takes."""
+        return sum(self.widths[each] for each in members(inputs)) if self.widths else 1.0
