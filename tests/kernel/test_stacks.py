@@ -23,8 +23,8 @@ def test_every_table_is_in_one_stack_and_comes_out_of_it_as_it_was() -> None:
     rng = random.Random(3)
     for _ in range(30):
         tables = {name: drawn(rng, name) for name in range(rng.randrange(12))}
-        limits = {"LARGE": rng.choice((64, 1 << 16)), "FULL": rng.choice((64, 200, 1 << 20))}
-        with patch.multiple(module, **limits):
+        large, full = rng.choice((64, 1 << 16)), rng.choice((64, 200, 1 << 20))
+        with patch.object(module, "LARGE", large), patch.object(module, "FULL", full):
             found = list(stacks(tables))
         assert sorted(name for names in found for name in names) == sorted(tables)
         for names in found:

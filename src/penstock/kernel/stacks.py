@@ -26,7 +26,9 @@ def stacks(tables: Mapping[K, pl.DataFrame]) -> Iterator[list[K]]:
         if size >= LARGE:
             yield [name]
             continue
-        kind = tuple(table.schema.items())
+        # A type that has no parameters is told by its class, which is quickly looked up.
+        types = (of if vars(of) else type(of) for of in table.dtypes)
+        kind = (*table.columns, *types)
         names, total = open_.get(kind, ([], 0))
         if names and total + size > FULL:
             yield names

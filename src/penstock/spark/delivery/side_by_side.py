@@ -26,8 +26,8 @@ def side_by_side(work: Sequence[Callable[[], None]]) -> None:
     with ThreadPoolExecutor(THREADS, "write results") as pool:
         begun = [pool.submit(each) for each in work]
         try:
-            for each in begun:
-                each.result()
+            for write in begun:
+                write.result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
