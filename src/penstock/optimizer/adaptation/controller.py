@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from penstock.optimizer.adaptation.history import History, drift
 from penstock.optimizer.adaptation.migration_cost import MigrationCost, cheapest
-from penstock.optimizer.adaptation.triggers import Load, Triggers
+from penstock.optimizer.adaptation.triggers import JoinLoad, Triggers
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import JoinTree
@@ -75,7 +75,7 @@ class Controller:
     history: History = field(default_factory=History)
     longest_pause: float = float("inf")
     is_chosen: bool = True  # by measurement; else it was guessed, and any load is news
-    _seen: list[Load] = field(default_factory=list)
+    _seen: list[JoinLoad] = field(default_factory=list)
     _looked_at: float = float("-inf")
     _changes: list[float] = field(default_factory=list)  # when loads have changed
     _found: JoinTree | None = None  # by the look before, which did not propose it yet
@@ -83,7 +83,7 @@ class Controller:
     def look(self, look: Look) -> Proposal | None:
         """What to do by what is measured now; None: stay."""
         far = drift(self.chosen_for, look.graph) if self.is_chosen else float("inf")
-        self._seen.append(Load(look.at, far, look.memory, look.waiting, look.inside))
+        self._seen.append(JoinLoad(look.at, far, look.memory, look.waiting, look.inside))
         self._seen = self._seen[-8:]
         reason = self.triggers.reason(self._seen, self._looked_at)
         if reason is None:

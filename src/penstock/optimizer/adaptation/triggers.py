@@ -27,7 +27,7 @@ BURST = 0.8
 
 
 @dataclass(frozen=True)
-class Load:
+class JoinLoad:
     """What a look finds; `at` is when, in seconds of the host's clock.
 
     `drift` is how far rates and selectivities have gone since the plan was chosen, as a factor
@@ -42,7 +42,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Reason:
+class TriggerReason:
     """Why a plan is looked for; `is_urgent`: resources are short already."""
 
     text: str
@@ -57,7 +57,7 @@ class Triggers:
     drift: float = 1.5
     memory: float = float("inf")
 
-    def reason(self, seen: Sequence[Load], since: float) -> Reason | None:
+    def reason(self, seen: Sequence[JoinLoad], since: float) -> TriggerReason | None:
         """Why to look for another plan now, by the latest loads; None: there is no reason to.
 
         `since` is when a plan was looked for last.
@@ -65,13 +65,15 @@ class Triggers:
         now = seen[-1]
         if self.is_short(now.memory):
             share = now.memory / self.memory
-            return Reason(f"what is stored takes {share:.0%} of its limit", is_urgent=True)
+            return TriggerReason(f"what is stored takes {share:.0%} of its limit", is_urgent=True)
         if is_rising([load.waiting for load in seen]):
-            return Reason("more and more rows wait in front of the join", is_urgent=True)
+            return TriggerReason("more and more rows wait in front of the join", is_urgent=True)
         if is_rising([load.inside for load in seen]):
-            return Reason("more and more rows wait between its operators", is_urgent=True)
+            return TriggerReason("more and more rows wait between its operators", is_urgent=True)
         if now.at - since >= self.interval and now.drift >= self.drift:
-            return Reason(f"rates or selectivities have changed by a factor of {now.drift:.3g}")
+            return TriggerReason(
+                f"rates or selectivities have changed by a factor of {now.drift:.3g}"
+            )
         return None
 
     def is_short(self, memory: float) -> bool:
