@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.optimizer.adaptation.controller import Controller, Look, Proposal, shown
-from penstock.optimizer.adaptation.history import History, drift
+from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
 from penstock.optimizer.adaptation.triggers import Triggers
 from penstock.optimizer.cost.joins import JoinUnits
 from penstock.optimizer.joins.join_graph import JoinGraph
@@ -106,7 +106,7 @@ def test_a_load_that_comes_back_gets_its_plan_back_without_a_search():
 
 
 def test_the_history_finds_the_nearest_load_and_keeps_one_plan_for_each():
-    history = History()
+    history = PlanHistory()
     history.note(EASY, left_deep(3))
     history.note(SWAPPED, Branch((0, Branch((1, 2)))))
     assert history.nearest(graph(0.0011, 0.2)) == left_deep(3)

@@ -2,7 +2,7 @@
 
     triggers         is it time to look: an interval, memory, rows that wait
     migration_cost   what Moving State and Parallel Track would take
-    history          plans that served before, by what was measured then
+    plan_history     plans that served before, by what was measured then
     controller       looks, weighs, and says what to do and why
 
 Nothing here runs a plan or reads a clock: hosts tell what they have measured and when.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from penstock.optimizer.adaptation.history import History, drift
+from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
 from penstock.optimizer.adaptation.migration_cost import MigrationCost, cheapest
 from penstock.optimizer.adaptation.triggers import JoinLoad, Triggers
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
@@ -72,7 +72,7 @@ class Controller:
     search: Search
     units: JoinUnits
     triggers: Triggers = field(default_factory=Triggers)
-    history: History = field(default_factory=History)
+    history: PlanHistory = field(default_factory=PlanHistory)
     longest_pause: float = float("inf")
     is_chosen: bool = True  # by measurement; else it was guessed, and any load is news
     _seen: list[JoinLoad] = field(default_factory=list)

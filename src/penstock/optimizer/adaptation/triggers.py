@@ -31,7 +31,7 @@ class JoinLoad:
     """What a look finds; `at` is when, in seconds of the host's clock.
 
     `drift` is how far rates and selectivities have gone since the plan was chosen, as a factor
-    (`history.drift`).
+    (`plan_history.drift`).
     """
 
     at: float

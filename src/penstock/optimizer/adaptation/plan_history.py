@@ -1,4 +1,4 @@
-"""History: plans with what was measured when they were chosen.
+"""PlanHistory: plans with what was measured when they were chosen.
 
 Loads come back: with the hour, with the day of the week. A plan that was the best for rates and
 selectivities like those of now is proposed again without a search, however many inputs there are.
@@ -44,7 +44,7 @@ def drift(before: JoinGraph, now: JoinGraph) -> float:
 
 
 @dataclass
-class History:
+class PlanHistory:
     """The plans of one join."""
 
     plans: list[tuple[JoinGraph, JoinTree]] = field(default_factory=list)
