@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
 from penstock.optimizer.adaptation.migration_cost import MigrationCost, cheapest
+from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
 from penstock.optimizer.adaptation.triggers import JoinLoad, Triggers
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
 from penstock.optimizer.joins.join_graph import JoinGraph
