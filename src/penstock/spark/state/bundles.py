@@ -30,7 +30,7 @@ Values: TypeAlias = dict[int, Parts]
 
 
 @dataclass(frozen=True)
-class Place:
+class SegmentPlace:
     """Where a segment is: in which value, from which row on, and how many; None: the whole."""
 
     value: int
@@ -52,13 +52,13 @@ def told_of(values: Values) -> dict[str, Any]:
     return {"segments": sorted(alone), "bundles": bundles}
 
 
-def places_in(values: Values) -> dict[int, Place]:
+def places_in(values: Values) -> dict[int, SegmentPlace]:
     """By segment, where it is."""
     found = {}
     for value, parts in values.items():
         first = 0
         for number, rows in parts:
-            found[number] = Place(value, first, rows)
+            found[number] = SegmentPlace(value, first, rows)
             first += rows or 0
     return found
 

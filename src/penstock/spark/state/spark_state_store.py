@@ -37,7 +37,7 @@ from penstock.runtime.snapshot import describe, restore
 from penstock.spark.catching_up.group_hosts import BEHIND, GroupHosts, together
 from penstock.spark.faults import reach, step
 from penstock.spark.state.bundles import (
-    Place,
+    SegmentPlace,
     bundled,
     places_in,
     still_good,
@@ -61,7 +61,7 @@ class SparkStateStore:
         self._map = map
         self._cache = cache
         #: By segment of the directory that is restored, where it is.
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, SegmentPlace] = {}
 
     def read(self) -> dict[str, Any] | None:
         """The committed directory; None in a group's first batch."""
