@@ -67,6 +67,11 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             ["array_contains(transform(split(`src`, ','), x -> upper(x) || `dst`), 'a')"],
         ),
         (
+            "SELECT word, soundex(src) AS s FROM p "
+            "LATERAL VIEW explode(split(dst, ',')) t AS word WHERE word <> 'a'",
+            ["soundex(`src`)", "split(`dst`, ',')"],
+        ),
+        (
             "SELECT max(n) AS m FROM (SELECT src, count(*) AS n, window_end FROM p "
             "[RANGE 1 MINUTE] GROUP BY src) [RANGE 1 HOUR, WA window_end] GROUP BY soundex(src)",
             [],
