@@ -57,6 +57,12 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             ["soundex(`src`)"],
         ),
         ("SELECT upper(split(src, ',')[0]) AS h FROM p", ["split(`src`, ',')[0]"]),
+        ("SELECT split(src, ',')[len] AS h FROM p", ["split(`src`, ',')[`len`]"]),
+        (
+            "SELECT overlay(src PLACING dst FROM 2 FOR len) AS h FROM p",
+            ["overlay(`src` PLACING `dst` FROM 2 FOR `len`)"],
+        ),
+        ("SELECT trim(LEADING 'x' FROM src) AS h FROM p", ["trim(LEADING 'x' FROM `src`)"]),
         (
             "SELECT soundex(x) AS h FROM (SELECT concat(lower(src), 'it\\'s') AS x FROM p)",
             ["soundex(concat(lower(`src`), 'it\\'s'))"],
