@@ -255,7 +255,9 @@ class _Reached:
     def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
         """The bound on the greatest of several columns beyond those on each."""
         match node:
-            case nodes.Select() | nodes.Project() if all(map(node.lineage, columns)):
+            case nodes.Select() | nodes.Project() | nodes.Explode() if all(
+                map(node.lineage, columns)
+            ):
                 below = [node.lineage(column)[0].column for column in columns]
                 return self._bound_of_latest(node.input, below)
             case nodes.Join(kind=JoinKind.INNER) if {*columns} == {*node.times}:

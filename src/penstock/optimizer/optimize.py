@@ -22,6 +22,7 @@ from penstock.model.streams import Stream
 from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.shape_of import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
+from penstock.optimizer.lower_explode import lower_explode
 from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
@@ -51,6 +52,7 @@ from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
     BucketSpec,
+    ExplodeSpec,
     MeldSpec,
     ProjectSpec,
     SelectSpec,
@@ -65,7 +67,9 @@ from penstock.plan.on_results import without_results
 from penstock.plan.waiting import waits
 
 #: Operators that keep nothing of the rows that they have seen.
-STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
+STATELESS = (
+    *(SourceSpec, SelectSpec, ProjectSpec, ExplodeSpec, StaticJoinSpec, BucketSpec, MeldSpec),
+)
 
 #: Rewrites of logical plans whose joins have their shape, in their order.
 RULES = (in_order, late_rows, adapt_union_inputs, prune)
@@ -204,6 +208,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_select(node)
         case nodes.Project():
             return lower_project(node)
+        case nodes.Explode():
+            return lower_explode(node)
         case nodes.Union():
             return lower_union(node, options)
         case nodes.WindowAggregate():
