@@ -69,6 +69,8 @@ class OperatorLoad:
     sizes: np.ndarray
     rates: np.ndarray
     selectivities: np.ndarray
+    independent: np.ndarray  # selectivities of predicates of no class …
+    by_class: tuple[np.ndarray, ...]  # … and of those of each
     links: np.ndarray  # whether there is a predicate
     widths: np.ndarray
 
@@ -77,13 +79,19 @@ class OperatorLoad:
         everything = 0
         for each in inputs:
             everything |= each
-        belongs = (np.array(inputs)[:, None] >> np.arange(graph.count) & 1).astype(float)
+        belongs = np.array(inputs)[:, None] >> np.arange(graph.count) & 1
         # A product over all predicates between two sets is a sum of logarithms.
-        selectivities = np.exp(belongs @ graph.logarithms @ belongs.T)
+        independent = np.exp(belongs @ np.log(graph.independent) @ belongs.T)
+        by_class = tuple(_least_between(each, belongs) for each in graph.by_class)
+        selectivities = independent.copy()
+        for of_class in by_class:
+            selectivities *= of_class
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
             np.array([graph.rate(each) for each in inputs]),
             selectivities,
+            independent,
+            by_class,
             belongs @ graph.links @ belongs.T > 0,
             np.array([graph.width(each) for each in inputs]),
         )
@@ -104,8 +112,10 @@ class OperatorLoad:
 
     def work(self, sequences: np.ndarray, units: JoinUnits) -> np.ndarray:
         """What one row of the first input of each sequence takes to meet the rest in its order."""
-        among = self.selectivities[sequences[:, :, None], sequences[:, None, :]]
-        matching = np.where(_before(among.shape[1]), among, 1.0).prod(axis=2)[:, 1:]
+        pairs, before = (sequences[:, :, None], sequences[:, None, :]), _before(sequences.shape[1])
+        matching = np.where(before, self.independent[pairs], 1.0).prod(axis=2)[:, 1:]
+        for each in self.by_class:
+            matching *= np.where(before, each[pairs], 1.0).min(axis=2)[:, 1:]
         stored = self.sizes[sequences[:, 1:]]
         found = matching * stored
         asking = np.ones_like(found)
@@ -119,6 +129,12 @@ class OperatorLoad:
         return tuple(
             tuple(other for other in by_size if other != each) for each in range(len(by_size))
         )
+
+
+def _least_between(selectivities: np.ndarray, belongs: np.ndarray) -> np.ndarray:
+    """By two sets, the least selectivity between members of both."""
+    sets = [np.flatnonzero(each) for each in belongs]
+    return np.array([[selectivities[np.ix_(one, other)].min() for other in sets] for one in sets])
 
 
 @lru_cache(maxsize=64)
