@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from penstock.optimizer.cost.aggregation import Load
 from penstock.optimizer.cost.costs import REFERENCE, Costs
+from penstock.optimizer.cost.machine import REFERENCE_MACHINE, Machine
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import Window
@@ -26,6 +27,7 @@ class Statistics:
     costs: Costs = REFERENCE
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
+    machine: Machine = REFERENCE_MACHINE
 
     def load(self, node: nodes.WindowAggregate) -> Load:
         """What comes to an aggregate, as a query that runs has seen it, or as it is assumed."""

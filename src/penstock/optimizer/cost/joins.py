@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from penstock.optimizer.cost.costs import JOIN, Costs
 from penstock.optimizer.joins.inputs import Inputs, inputs_of
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, branches_of, leaves_of
@@ -38,6 +39,12 @@ class JoinUnits:
     pair: float = 1.0  # compare a pair, or make one that matches
     lookup: float = 0.0  # ask a state for partners of one row
     mode: Literal["match", "probe"] = "match"
+
+    @classmethod
+    def of(cls, costs: Costs) -> JoinUnits:
+        """What our joins take on a machine, in seconds: they look partners up by keys."""
+        insert, delete, pair, lookup = (cost / 1e6 for cost in costs.units[JOIN])
+        return cls(insert, delete, pair, lookup)
 
 
 @dataclass(frozen=True)
