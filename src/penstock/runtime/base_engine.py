@@ -35,6 +35,7 @@ from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
+from penstock.runtime.live_figures import live_figures
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
@@ -122,7 +123,11 @@ class BaseEngine(Defining, Looking[Q]):
         options = self._options_of(name, plan)
         since = self._since(name, plan, begin)
         running = {n: runs for n, runs in self._plans.items() if not (anew and n == name)}
-        return optimize({name: plan}, options, self._statistics, running=running, since=since)
+        return optimize({name: plan}, options, self._known(), running=running, since=since)
+
+    def _known(self) -> Statistics:
+        """What is known now of streams and of the machine."""
+        return self._statistics
 
     def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
         """From which change on a query sees rows that is declared now (`SourceSpec`)."""
@@ -356,11 +361,16 @@ class BaseEngine(Defining, Looking[Q]):
             self._check_sink(statement.late, late_schema(statement.stream))
             check_place(self.catalog, statement.name, statement.late, [statement.stream])
 
+    def _explain_live(self, name: str) -> str:
+        """What a query waits for, and what was measured while it runs."""
+        query = self.query(name).status
+        return f"{query.blockers}\n\n{live_figures(query, self._operator_statuses())}".rstrip()
+
     def _explain(self, statement: Explain) -> str:
         target = statement.target
         if isinstance(target, str) and statement.live:
             with positioned(statement.position):
-                return str(self.why(target))
+                return self._explain_live(target)
         if isinstance(target, str):
             with positioned(statement.position):
                 entry = self.catalog.entry(target)

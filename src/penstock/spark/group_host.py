@@ -85,7 +85,8 @@ class GroupHost:
         self._rechoosing = Rechoosing(self._host, plans)
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
-        self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
+        #: By operator, rows that were counted, and seconds.
+        self._told: dict[str, tuple[int, int, float]] = {}
         if kept.keys() - self.changed.get("queries", {}).keys():
             self._note_changed()  # queries that are new run what was chosen for others
 
@@ -227,17 +228,23 @@ class GroupHost:
         return self._host.states()
 
     def _figures(self) -> dict[str, list[Any]]:
-        """Of each operator its queries, rows in and out since this was asked last, and state."""
+        """Of each operator its queries, rows in and out since this was asked last, and state.
+
+        Then seconds of the processor since, and those lately, with their rows.
+        """
         found = {}
         for each in self._host.operators():
-            rows_in, rows_out = self._told.get(each.name, (0, 0))
-            self._told[each.name] = (each.rows_in, each.rows_out)
+            rows_in, rows_out, seconds = self._told.get(each.name, (0, 0, 0.0))
+            self._told[each.name] = (each.rows_in, each.rows_out, each.processor_seconds)
             found[each.name] = [
                 each.queries,
                 each.rows_in - rows_in,
                 each.rows_out - rows_out,
                 each.state_rows,
                 each.state_bytes,
+                round(each.processor_seconds - seconds, 6),
+                round(each.lately_seconds, 6),
+                round(each.lately_rows),
             ]
         return found
 
