@@ -14,6 +14,8 @@ from penstock.model.sizes import bytes_of, size_text
 #: The choice that leaves it to the optimizer.
 AUTO = "auto"
 UNLIMITED = "unlimited"
+#: The order of joins that is written.
+WRITTEN = "written"
 _SPARK_PLANS = "Spark plans and schedules it"
 _TWO_LEVEL = ("aggregation", "two_level")
 
@@ -141,6 +143,16 @@ class Options:
         "opob",
         "opib",
         "mjoin",
+    )
+    join_order: str = setting(
+        AUTO,
+        "in which order the inputs of an inner join meet, and how many at once: `'((a, b), c, d)'` "
+        "joins `a` and `b`, and their results, `c` and `d` at once. Names are those of FROM. "
+        "`written`: two by two, in the order of FROM. `auto` is `written`, or all inputs at once "
+        "with `join = mjoin` and where results are to come in order",
+        AUTO,
+        WRITTEN,
+        text="a tree of inputs such as '((a, b), c)'",
     )
     join_alpha: float = setting(
         0.05,
