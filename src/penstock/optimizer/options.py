@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.sizes import bytes_of, size_text
+
 #: The choice that leaves it to the optimizer.
 AUTO = "auto"
 UNLIMITED = "unlimited"
@@ -22,6 +24,27 @@ def setting(default: Any, doc: str, *words: str, **others: Any) -> Any:
     """A field that SET can change: what it decides, the words it can be, and what else is known of
     it (`catalog.settings.Setting`)."""
     return field(default=default, metadata={"doc": doc, "words": words, **others})
+
+
+def cores(value: object) -> float | None:
+    """A number of cores; None: it is none.
+
+    >>> cores(2), cores(0), cores("2")
+    (2.0, None, None)
+    """
+    if not isinstance(value, int | float) or not 0 < value < float("inf"):
+        return None
+    return float(value)
+
+
+def size(value: object) -> str | None:
+    """A size of memory, written in one way; None: it is none.
+
+    >>> size("'1024 MB'"), size("much")
+    ('1 GB', None)
+    """
+    found = bytes_of(value.strip("'\"")) if isinstance(value, str) else None
+    return None if found is None else size_text(found)
 
 
 @dataclass(frozen=True)
@@ -140,6 +163,25 @@ class Options:
         "with 0 it switches at once",
         number=float,
         needs=("join", "adaptive"),
+    )
+    cpu_limit: float | str = setting(
+        AUTO,
+        "how many cores the joins of a query may keep busy, by estimate. A join of three inputs "
+        "and more is computed in the shape that takes least processor time within both limits. "
+        "`auto` is all cores of the machine",
+        AUTO,
+        text="a number of cores such as 1.5",
+        reads=cores,
+        not_native=_SPARK_PLANS,
+    )
+    memory_limit: str = setting(
+        AUTO,
+        "how much memory the stored rows of a query's joins may take, by estimate; see "
+        "`cpu_limit`. `auto` is half the memory of the machine",
+        AUTO,
+        text="a size such as '4 GB'",
+        reads=size,
+        not_native=_SPARK_PLANS,
     )
     mode: str = setting(
         "oop",
