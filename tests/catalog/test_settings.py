@@ -46,6 +46,20 @@ def test_a_share_of_the_time_may_be_nothing(alpha: float) -> None:
     assert Settings().with_value("join_alpha", alpha).join_alpha == alpha
 
 
+def test_limits_of_joins_are_cores_and_sizes() -> None:
+    limited = Settings().with_value("cpu_limit", 3).with_value("memory_limit", "'1536 MB'")
+    assert (limited.cpu_limit, limited.memory_limit) == (3.0, "1.5 GB")
+    assert limited.with_value("cpu_limit", "auto").cpu_limit == "auto"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cpu_limit", 0), ("cpu_limit", "much"), ("memory_limit", 7)]
+)
+def test_a_limit_is_a_number_of_cores_or_a_size(name: str, value: object) -> None:
+    with pytest.raises(BadSetting, match="it can be: auto, or a "):
+        Settings().with_value(name, value)  # type: ignore[arg-type]
+
+
 def test_settings_are_not_changed_in_place() -> None:
     before = Settings()
     before.with_parameter("n", 5).with_value("union", "merge")
@@ -83,6 +97,9 @@ def test_a_parameter_is_only_replaced_on_purpose() -> None:
         ("rows_per_step", Duration(5), "unlimited"),
         ("table_size", 0.5, "a whole number from 1"),
         ("join_alpha", 1, "from 0 to less than 1"),
+        ("join_order", "sideways", "not a tree of inputs"),
+        ("join_order", "(a)", "two or more"),
+        ("join_order", "((a, b), a)", "every input of the join once"),
         ("join_alpha", -0.1, "from 0 to less than 1"),
         ("join_alpha", float("inf"), "from 0 to less than 1"),
         ("join_alpha", float("nan"), "from 0 to less than 1"),

@@ -127,6 +127,42 @@ def joins_of_several(draw: Draw, unit: str, *, unions: bool = True) -> str:
     return f"SELECT {columns} FROM {text}{where}"
 
 
+def join_graphs(draw: Draw, unit: str, names: Sequence[str]) -> str:
+    """Inputs joined along a chain, a star or a cycle, under one window for all or local ones."""
+    count = len(names)
+    pairs = {
+        "chain": [(i, i + 1) for i in range(count - 1)],
+        "star": [(0, i) for i in range(1, count)],
+        "cycle": [*((i, i + 1) for i in range(count - 1)), (0, count - 1)],
+    }[draw.choose(["chain", "star", "cycle"])]
+    keys = [*["{0}.k = {1}.k"] * 8, "{0}.v = {1}.v", "{0}.v = {1}.d", "{0}.v < {1}.v", ""]
+    conditions = [draw.choose(keys).format(names[i], names[j]) for i, j in pairs]
+    if draw.choose([False, False, True]):
+        one, other, third = (draw.choose(names) for _ in range(3))
+        conditions.append(f"coalesce({one}.v, 0) + coalesce({other}.d, 1) > 2 - {third}.v")
+    sources = ["a", "a", "b", "c", "(SELECT k, v + 1 AS v, d, ts FROM a WHERE v <> 3)"]
+    inputs = [f"{draw.choose(sources)} AS {name}" for name in names]
+    match draw.choose(["ranges", "tumbling", "within", "local", "local"]):
+        case "ranges":
+            inputs = [f"{each} [RANGE {draw.between(0, 12)}{unit}]" for each in inputs]
+        case "tumbling":
+            inputs[-1] += f" [RANGE TUMBLING {draw.between(1, 12)}{unit}]"
+        case "within":
+            within = [f"{each} ON TRUE WITHIN {draw.between(0, 12)}{unit}" for each in inputs[1:]]
+            inputs = [" JOIN ".join([inputs[0], *within])]
+        case "local":  # along any tree, so pairs beside it have what adds up; now and then more
+            ways = [(draw.between(0, i - 1), i) for i in range(1, count)]
+            ways += [draw.choose(pairs)] * draw.choose([0, 0, 1])
+            for i, j in ways:
+                low, high = (_length(draw.between(0, 9), unit) for _ in range(2))
+                conditions.append(
+                    f"{names[j]}.ts BETWEEN {names[i]}.ts - {low} AND {names[i]}.ts + {high}"
+                )
+    columns = ", ".join(f"{name}.ts AS {name}t, {name}.v AS {name}v" for name in names)
+    where = " AND ".join(filter(None, conditions)) or "TRUE"
+    return f"SELECT {columns} FROM {', '.join(inputs)} WHERE {where}"
+
+
 def aggregated_joins(draw: Draw, unit: str) -> str:
     """An aggregate over a join, by either timestamp."""
     on, group = draw.choose(["l.ts", "r.ts"]), draw.choose(["l.k", "r.v"])

@@ -261,10 +261,10 @@ CHANGES = (
 
 #: Law -> how many seeds.
 LAWS: dict[Law, int] = {
-    changes_of_strategy_between_pushes_change_no_answer: 60,
-    queries_that_come_and_go_leave_the_others_alone: 60,
-    a_query_that_asks_what_is_already_computed_joins_in: 60,
-    changes_between_steps_lose_and_repeat_nothing: 90,
+    changes_of_strategy_between_pushes_change_no_answer: 24,
+    queries_that_come_and_go_leave_the_others_alone: 24,
+    a_query_that_asks_what_is_already_computed_joins_in: 24,
+    changes_between_steps_lose_and_repeat_nothing: 36,
 }
 (
     test_it_holds_over_many_seeds,

@@ -12,7 +12,7 @@ from penstock.local.engine import LocalEngine
 from tests.engine import nested_log
 
 
-def test_a_nested_log_through_filter_window_and_join_to_parquet_and_back(tmp_path: Path) -> None:
+def test_a_nested_log_through_every_kind_of_operator_to_parquet_and_back(tmp_path: Path) -> None:
     engine = LocalEngine()
     engine.sql(nested_log.declarations(tmp_path))
     for name, select in nested_log.QUERIES.items():

@@ -20,6 +20,8 @@ _GIVES = {
     "size": Type.INT,
     "array_contains": Type.BOOLEAN,
     "date_format": Type.STRING,
+    "overlay": Type.STRING,
+    "trim": Type.STRING,
 }
 
 

@@ -18,7 +18,7 @@ parameter that nobody reads.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeGuard
@@ -27,6 +27,7 @@ from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import END, format_duration
 from penstock.model.zones import UTC, zone_named
+from penstock.optimizer.joins.named_tree import named_tree, written
 from penstock.optimizer.options import UNLIMITED, Options, setting
 
 
@@ -70,6 +71,8 @@ class Setting:
     only_spark: str | None = None  # the value that needs Spark
     needs: tuple[str, str] | None = None  # the setting, and its value, without which it is idle
     of_engine: bool = False  # whether all queries have it in common
+    text: str | None = None  # what else it can be, in words
+    reads: Callable[[object], Any] | None = None  # what that is; None: it is none
 
     @property
     def values(self) -> str:
@@ -83,7 +86,8 @@ class Setting:
             float: "a number from 0 to less than 1",
             None: None,
         }
-        return ", or ".join(filter(None, (", ".join(self.words), numbers[self.number])))
+        words = ", ".join(self.words)
+        return ", or ".join(filter(None, (words, numbers[self.number], self.text)))
 
     @property
     def where(self) -> str:
@@ -118,10 +122,14 @@ class Setting:
             return zone_named(value.strip("'\""))
         elif isinstance(value, str) and value.lower() in self.words:
             return None if value.lower() == UNLIMITED else value.lower()
+        elif self.name == "join_order" and isinstance(value, str):
+            return written(named_tree(value.strip("'\"")))
         elif self.number is int and isinstance(value, int) and 1 <= value <= MOST:
             return value
         elif self.number is float and isinstance(value, int | float) and 0 <= value < 1:
             return float(value)
+        elif self.reads is not None and (read := self.reads(value)) is not None:
+            return read
         raise BadSetting(f"`{self.name}` cannot be `{value}`", hint=f"it can be: {self.values}")
 
 

@@ -41,6 +41,7 @@ from penstock.model.schema import Schema
 from penstock.model.streams import Origin
 from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.cost.machine import machine
 from penstock.optimizer.optimize import since_in_state
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, since_of, used_in, with_code_of
@@ -80,7 +81,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
-        self._statistics = Statistics(costs())
+        self._statistics = Statistics(costs(), machine=machine())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._program_of: dict[str, Program] = {}
         self._rechoosing = Rechoosing(self._host, {})

@@ -36,8 +36,9 @@ from penstock.model.joins import JoinKind
 from penstock.model.punctuation import latest_of
 from penstock.model.schema import ROW_NUM, WINDOW_END
 from penstock.model.timestamps import BEGINNING, END
-from penstock.optimizer.joins.tactic import MJOIN, reach_of, tactic_of
-from penstock.optimizer.joins.two_by_two import two_by_two
+from penstock.optimizer.joins.mjoin import reach_of
+from penstock.optimizer.joins.shape import two_by_two
+from penstock.optimizer.joins.tactic import BY_LEFT, MJOIN, tactic_of
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.rules.adapt_union_inputs import adapt
 from penstock.plan import nodes
@@ -50,8 +51,6 @@ Time: TypeAlias = tuple[str, str]
 
 #: Joins that let results out as soon as they exist.
 _PROMPT_JOINS = (AUTO, "oa", MJOIN)
-#: Joins that let them out in the order of the left time.
-_BY_LEFT = ("opob", "opib")
 
 
 def closing_bounds(
@@ -256,20 +255,22 @@ class _Reached:
     def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
         """The bound on the greatest of several columns beyond those on each."""
         match node:
-            case nodes.Select() | nodes.Project() if all(map(node.lineage, columns)):
+            case nodes.Select() | nodes.Project() | nodes.Explode() if all(
+                map(node.lineage, columns)
+            ):
                 below = [node.lineage(column)[0].column for column in columns]
                 return self._bound_of_latest(node.input, below)
             case nodes.Join(kind=JoinKind.INNER) if {*columns} == {*node.times}:
-                if tactic_of(node, self.options) not in _BY_LEFT:
+                if tactic_of(node, self.options) not in BY_LEFT:
                     return min(self.bound(*each) for each in node.timed)
         return BEGINNING
 
     def _bound_of_join(self, node: nodes.Join, on: str) -> int:
         tactic, reach = tactic_of(node, self.options), reach_of(node)
-        if tactic in _BY_LEFT and len(node.inputs) > 2:
+        if tactic in BY_LEFT and len(node.inputs) > 2:
             return self._bound_of_join(two_by_two(node), on)
         bounds = [self.bound(*each) for each in node.timed]
-        if tactic in _BY_LEFT:
+        if tactic in BY_LEFT:
             bounds = [reach.output_bound(0, bounds), bounds[1]]
         elif tactic not in _PROMPT_JOINS:
             bounds = [min(bounds)] * len(bounds)

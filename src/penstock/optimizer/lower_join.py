@@ -75,17 +75,18 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
     spec = several or join_spec(node)
     if join == MJOIN and several is None:
         return Chosen((WindowJoinSpec(PLAIN, spec),), "an MJoin of two inputs is an OA-Join")
-    if join == MJOIN:
+    if several is not None and join in (MJOIN, AUTO, "oa"):
+        told = "as set; " if join == MJOIN else ""
         reason = (
-            f"as set; {count} inputs are joined at once, the smallest store first: only their rows "
-            "are stored, and no intermediate results"
+            f"{told}{count} inputs are joined at once, {_order(node)}: only their rows are stored, "
+            "and no intermediate results"
         )
         return Chosen((WindowJoinSpec(PLAIN, spec),), reason)
     tactic, reason = TACTICS[join]
     alpha = options.join_alpha if join == "adaptive" else None
     if join not in (AUTO, "oa"):
         _check(node, join, options)
-    elif _is_join(node.inputs[0]):
+    elif any(map(_is_join, node.inputs)):
         reason += "; two by two: results of the join below are stored and not computed again"
     if options.join == AUTO and join in IN_ORDER:
         reason = reason.replace("as set", "order is kept everywhere")
@@ -94,6 +95,18 @@ def lower_join(node: nodes.Join, options: Options) -> Chosen:
     if options.mode == "iop" and node.kind is JoinKind.FULL:
         reason += "; order ends here, for results may lack either time"
     return Chosen((WindowJoinSpec(tactic, spec, alpha=alpha),), reason.format(alpha=alpha))
+
+
+def _order(node: nodes.Join) -> str:
+    """In which order inputs of an MJoin meet the others, in words."""
+    if not node.orders:
+        return "the smallest store first"
+    titles = [f"({title})" if ", " in title else title for title in node.titles]
+    orders = (
+        f"{titles[port]} with {', '.join(titles[each] for each in order)}"
+        for port, order in enumerate(node.orders)
+    )
+    return f"rows of {'; '.join(orders)}"
 
 
 def _is_join(node: nodes.Node) -> bool:

@@ -13,8 +13,8 @@ from penstock.kernel.joins.purge import keep_from
 from penstock.model.schema import WINDOW_END
 from penstock.model.timestamps import format_duration
 from penstock.model.types import Type
+from penstock.optimizer.joins.shape import two_by_two
 from penstock.optimizer.joins.tactic import order_of
-from penstock.optimizer.joins.two_by_two import two_by_two
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Chosen
 from penstock.optimizer.specs import OrderSpec

@@ -1,6 +1,7 @@
 """Optimize: from the logical plans of queries to the operators that compute them.
 
     logical plans
+      │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
       │  lower_*         each node gets its operators, with the reason
       │  FITTING         operators are fitted to each other, and to those that run already
@@ -19,8 +20,9 @@ from dataclasses import replace
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.model.streams import Stream
 from penstock.model.user_defined import with_code
-from penstock.optimizer.joins.two_by_two import shape_joins
+from penstock.optimizer.joins.shape_of import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
+from penstock.optimizer.lower_explode import lower_explode
 from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
@@ -50,6 +52,7 @@ from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
     BucketSpec,
+    ExplodeSpec,
     MeldSpec,
     ProjectSpec,
     SelectSpec,
@@ -64,10 +67,12 @@ from penstock.plan.on_results import without_results
 from penstock.plan.waiting import waits
 
 #: Operators that keep nothing of the rows that they have seen.
-STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
+STATELESS = (
+    *(SourceSpec, SelectSpec, ProjectSpec, ExplodeSpec, StaticJoinSpec, BucketSpec, MeldSpec),
+)
 
-#: Rewrites of logical plans, in their order.
-RULES = (in_order, late_rows, adapt_union_inputs, shape_joins, prune)
+#: Rewrites of logical plans whose joins have their shape, in their order.
+RULES = (in_order, late_rows, adapt_union_inputs, prune)
 #: Changes of physical plans, in their order.
 FITTING = (tag_union_inputs, joint_punctuation, share_panes)
 
@@ -84,6 +89,7 @@ def optimize(
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
     queries, on_results = without_results(queries)
+    queries = shape_joins(queries, options, statistics)
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
@@ -202,6 +208,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_select(node)
         case nodes.Project():
             return lower_project(node)
+        case nodes.Explode():
+            return lower_explode(node)
         case nodes.Union():
             return lower_union(node, options)
         case nodes.WindowAggregate():

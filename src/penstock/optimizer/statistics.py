@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from penstock.optimizer.cost.aggregation import Load
 from penstock.optimizer.cost.costs import REFERENCE, Costs
+from penstock.optimizer.cost.machine import REFERENCE_MACHINE, Machine
 from penstock.optimizer.join_figures import MEASURED, REMEMBERED
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.plan import nodes
@@ -28,6 +29,7 @@ class Statistics:
     costs: Costs = REFERENCE
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
+    machine: Machine = REFERENCE_MACHINE
     joins: JoinStatistics = field(default_factory=JoinStatistics)  # of what runs now
     remembered: JoinStatistics = field(default_factory=JoinStatistics)  # of earlier runs
 

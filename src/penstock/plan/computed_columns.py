@@ -27,6 +27,7 @@ from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.plan.graph import fold, streams_of, walk
 from penstock.plan.nodes import (
+    Explode,
     Join,
     Node,
     Numbered,
@@ -112,6 +113,11 @@ def computed_in(
             known = {column.name: column.value for column in node.columns}
             found = go_down(node.input, renamed(call, known))
             return found and _passed_on(node, *found)
+        case Explode():
+            if not call.refs <= set(node.kept):
+                return None
+            found = go_down(node.input, call)
+            return found and _repeated(node, *found)
         case WindowAggregate():
             if not through_keys or not call.refs or not call.refs <= set(node.groups):
                 return None
@@ -159,6 +165,11 @@ def _passed_on(node: Project, below: Node, ref: Ref) -> tuple[Node, Ref]:
     if any(column == Named(ref.name, ref) for column in node.columns):
         return Project(below, node.columns), ref
     return Project(below, (*node.columns, Named(ref.name, ref))), ref
+
+
+def _repeated(node: Explode, below: Node, ref: Ref) -> tuple[Node, Ref]:
+    kept = tuple(dict.fromkeys((*node.kept, ref.name)))
+    return replace(node, input=below, kept=kept), ref
 
 
 def _in_join(node: Join, call: SparkCall, go_down: _Down) -> tuple[Node, Ref] | None:
@@ -275,6 +286,8 @@ def _with_expressions(node: Node, change: Callable[[Expression], Expression]) ->
         case Project():
             columns = (Named(c.name, changed(c.value)) for c in node.columns)
             return replace(node, columns=tuple(columns))
+        case Explode():
+            return replace(node, of=replace(node.of, value=changed(node.of.value)))
         case Join():
             return replace(node, conditions=tuple(map(changed, node.conditions)))
         case TableJoin():

@@ -26,6 +26,8 @@ from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
+from penstock.optimizer.joins.alternatives import choices_of, shown_alternatives
+from penstock.optimizer.joins.choose_tree import TreeChoice
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
@@ -112,6 +114,14 @@ class BaseEngine(Defining, Looking[Q]):
         except NotExecutable as error:
             return f"{explain_logical(plan)}\n\n{error.message}"
         return explain(program.plans[name])
+
+    def alternatives(self, name: str) -> list[TreeChoice]:
+        """For each join of a query the plans that there are to choose from, and what they take."""
+        entry = self.catalog.entry(name)
+        return self._choices(entry.name, entry.plan)
+
+    def _choices(self, name: str, plan: Node) -> list[TreeChoice]:
+        return choices_of(plan, self._options_of(name, plan), self._known())
 
     def _optimized(
         self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
@@ -374,6 +384,26 @@ class BaseEngine(Defining, Looking[Q]):
         if isinstance(target, str):
             with positioned(statement.position):
                 entry = self.catalog.entry(target)
-            return self.explain(entry.name, entry.plan)
+            return self._explained(statement, entry.name, entry.plan)
         query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
-        return self.explain(query.name, self.catalog.bind_query(query).plan)
+        return self._explained(statement, query.name, self.catalog.bind_query(query).plan)
+
+    def _measured(self, name: str, plan: Node) -> str:
+        """What was measured of a query that runs, or ran."""
+        if self._declared(name, plan) is None:
+            raise NotExecutable(
+                "EXPLAIN (ANALYZE) shows what was measured, and this query has not run",
+                hint="give it a name by CREATE QUERY, and explain that when rows have come; or "
+                "./penstock explain --analyze FILE, which runs the queries of a file",
+            )
+        return live_figures(self.query(name).status, self._operator_statuses())
+
+    def _explained(self, statement: Explain, name: str, plan: Node) -> str:
+        """A plan, and what else was asked for."""
+        shown = [self.explain(name, plan)]
+        if statement.alternatives:
+            shown.append(shown_alternatives(self._choices(name, plan)))
+        if statement.analyze:
+            with positioned(statement.position):
+                shown.append(self._measured(name, plan))
+        return "\n\n".join(shown)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +18,7 @@ from penstock.model.expressions import Expression, Literal
 from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.timestamps import DAY, MINUTE, SECOND
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node
 from penstock.verification.case import Row, own_time
@@ -37,6 +38,7 @@ _USUAL: dict[Type, Sequence[Any]] = {
     Type.BINARY: (b"x", b"yz"),
     Type.DATE: (FIRST // DAY, FIRST // DAY + 1),
     Type.TIMESTAMP: (FIRST, FIRST + SECOND, FIRST + MINUTE),
+    Type.TIMESTAMP_NTZ: (FIRST, FIRST + SECOND, FIRST + MINUTE),
     Type.INTERVAL: (0, SECOND, MINUTE),
 }
 _BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 62}
@@ -76,6 +78,8 @@ def largest(of: Type) -> int:
 def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
     """Values that a column may have; those that queries compare it with are among them."""
     of = column.type
+    if of.is_nested or isinstance(of, DecimalType):
+        return [*_nested(of), None]
     if of.is_numeric:
         usual, steps = _NUMBERS[of.is_integer]
         found = [*usual, *(value + step for value in constants for step in steps)]
@@ -83,6 +87,24 @@ def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
         found = [*_USUAL[of], *constants]
     fitting = [value for value in dict.fromkeys(found) if _fits(value, of)]
     return [*fitting, *fitting[:3], None]
+
+
+def _nested(of: Type) -> list[Any]:
+    """Values with parts, empty ones among them, and decimals."""
+    match of:
+        case DecimalType():
+            step = Decimal(1).scaleb(-of.scale)
+            return [step * count for count in (0, 1, 3, -2)]
+        case ArrayType():
+            first, second, *_ = _nested(of.element)
+            return [[], [first], [second, None, first]]
+        case MapType():
+            (key, other, *_), (first, second, *_) = _nested(of.key), _nested(of.of)
+            return [{}, {key: first}, {key: None, other: second}]
+        case StructType():
+            parts = [(name, _nested(part)) for name, part in of.fields]
+            return [{name: values[n] for name, values in parts} for n in (0, 1)]
+    return list(_NUMBERS[of.is_integer][0] if of.is_numeric else _USUAL[of])
 
 
 def constants_of(plans: Sequence[Node]) -> dict[Type, list[Any]]:

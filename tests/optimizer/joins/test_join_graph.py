@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from penstock.optimizer.cost.joins import JoinUnits, OperatorLoad
 from penstock.optimizer.joins.inputs import inputs_of
 from penstock.optimizer.joins.join_graph import JoinGraph
 
@@ -34,3 +36,19 @@ def test_stored_rows_are_as_wide_as_what_they_are_made_of() -> None:
     wide = JoinGraph((1.0, 1.0), {}, JoinGraph.within((1.0, 1.0), {}, 1.0).windows, (10.0, 30.0))
     assert wide.width(AB) == 40
     assert TRIANGLE.width(AB) == 1
+
+
+def test_on_one_key_a_further_input_matches_all_or_none() -> None:
+    """Keys of 100 values each: every input but the first has one of 100."""
+    pairs = {(0, 1): 0.01, (1, 2): 0.01, (0, 2): 0.01, (2, 3): 0.5}
+    windows = JoinGraph.within((1.0,) * 4, {}, 1.0).windows
+    graph = JoinGraph((1.0,) * 4, pairs, windows, classes=(inputs_of([0, 1, 2]),))
+    assert graph.product(inputs_of([0, 2])) == pytest.approx(0.01)
+    assert graph.product(inputs_of([0, 1, 2])) == pytest.approx(0.01**2)
+    assert graph.product(inputs_of([0, 1, 2, 3])) == pytest.approx(0.01**2 * 0.5)
+    assert graph.selectivity(AB, inputs_of([2])) == pytest.approx(0.01)
+    load = OperatorLoad.of(graph, [AB, inputs_of([2]), inputs_of([3])])
+    assert load.selectivities[0, 1] == pytest.approx(0.01)
+    single = OperatorLoad.of(graph, [1, 2, 4, 8])
+    [work] = single.work(np.array([[0, 2, 1, 3]]), JoinUnits())
+    assert work == pytest.approx(0.01 + 0.01**2 + 0.01**2 * 0.5)

@@ -24,9 +24,8 @@ def test_inputs_of_an_mjoin_find_each_other_by_keys(conditions: str, edges: list
     [top] = plan(f"SELECT a.k FROM {inputs} WHERE {conditions}").children
     assert isinstance(top, Join)
     spec = mjoin_spec(top)
-    assert spec is not None
     assert [
         f"{edge.ends[0]}-{edge.ends[1]} {' '.join(ref.name[-1] for ref, _ in edge.keys)}"
         for edge in spec.edges
     ] == edges
-    assert [edge.ends for edge in spec.bands] == [(0, 1), (0, 2)]
+    assert [edge.ends for edge in spec.bands] == [(0, 1), (0, 2), (1, 2)]

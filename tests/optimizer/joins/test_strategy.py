@@ -62,6 +62,11 @@ def test_what_is_scarcer_decides_where_to_begin() -> None:
         assert choice.qualifies
 
 
+def test_where_little_is_needed_there_is_enough_of_both() -> None:
+    trees = OrderedTrees(PUBLISHED[1], PROBE)
+    assert scarcer_resource(trees, Limits(1e9, 1e9)) is None
+
+
 def test_without_a_qualified_plan_the_one_is_taken_that_exceeds_its_limits_least() -> None:
     rng = random.Random(2)
     trees = OrderedTrees(random_graph(with_cycles(7, rng), rng), PROBE)

@@ -55,7 +55,7 @@ def filtered(draw: Draw) -> str:
     return f"SELECT k, {calls} FROM a [{window}] WHERE {where} GROUP BY k"
 
 
-@examples(30)
+@examples(15)
 @given(st.data(), st.integers(1, 3), st.booleans())
 def test_aggregates_together_and_beside_a_join_give_the_oracles_answer(data, groups, joins):
     draw = Drawn(data)

@@ -57,6 +57,12 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             ["soundex(`src`)"],
         ),
         ("SELECT upper(split(src, ',')[0]) AS h FROM p", ["split(`src`, ',')[0]"]),
+        ("SELECT split(src, ',')[len] AS h FROM p", ["split(`src`, ',')[`len`]"]),
+        (
+            "SELECT overlay(src PLACING dst FROM 2 FOR len) AS h FROM p",
+            ["overlay(`src` PLACING `dst` FROM 2 FOR `len`)"],
+        ),
+        ("SELECT trim(LEADING 'x' FROM src) AS h FROM p", ["trim(LEADING 'x' FROM `src`)"]),
         (
             "SELECT soundex(x) AS h FROM (SELECT concat(lower(src), 'it\\'s') AS x FROM p)",
             ["soundex(concat(lower(`src`), 'it\\'s'))"],
@@ -65,6 +71,11 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             "SELECT array_contains(transform(split(src, ','), x -> upper(x) || dst), 'a') AS t "
             "FROM p",
             ["array_contains(transform(split(`src`, ','), x -> upper(x) || `dst`), 'a')"],
+        ),
+        (
+            "SELECT word, soundex(src) AS s FROM p "
+            "LATERAL VIEW explode(split(dst, ',')) t AS word WHERE word <> 'a'",
+            ["soundex(`src`)", "split(`dst`, ',')"],
         ),
         (
             "SELECT max(n) AS m FROM (SELECT src, count(*) AS n, window_end FROM p "

@@ -1,21 +1,22 @@
 """MJoin: one symmetric join of several inputs, which keeps single rows and no intermediate results.
 
-The inputs are the vertices of a tree, and every edge of it bounds how far apart in time two of them
-can lie and says which of their keys must be equal. Rows that come meet the stored rows of a
-neighbour, what is found meets the next one, until all inputs are in; then they are stored. A result
-goes out when the last of its rows comes, so it goes out once. Every input has its own order in
-which the others are met, and it is chosen anew for each block: the smallest store next, so that
-little is carried on.
+Edges connect the inputs, and every edge bounds how far apart in time two of them can lie and says
+which of their keys must be equal. Rows that come meet the stored rows of a neighbour, what is found
+meets the next one, until all inputs are in; then they are stored. A result goes out when the last
+of its rows comes, so it goes out once. Every input has its own order in which the others are met:
+a given one, or it is chosen anew for each block: the smallest store next, so that little is carried
+on.
 
-An input is stored once for every set of keys that a neighbour asks it by; where all are joined by
-one key, that is once. When a row may be forgotten follows from the bands on the way to each other
-input, and its bound.  Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.4; window-queries
-6.1 for each band.
+An input may be results of another join, with several times, and an edge says by which of them. An
+input is stored once for every set of keys and every time that a neighbour asks it by; where all are
+joined by one key, that is once. When a row may be forgotten follows from the bands between its time
+and those of all other inputs, and from their bounds.
+Spec: dynamic-optimization 1.3, 1.6, 1.7, 2.4; window-queries 6.1 for each band.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.key_index import KeyIndex
 from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.partners import partners, widest
-from penstock.kernel.joins.reach import Reach
+from penstock.kernel.joins.reach import Reach, along
 from penstock.kernel.joins.run import CODE, Needles, cell_shift
 from penstock.kernel.joins.spec import SideSpec
 from penstock.model.expressions import Call, Expression, Ref
@@ -36,11 +37,15 @@ from penstock.windows import JoinBand
 
 @dataclass(frozen=True)
 class MEdge:
-    """Two inputs whose times lie within a band; `keys` are columns of them that must be equal."""
+    """Two inputs whose times lie within a band; `keys` are columns of them that must be equal.
+
+    `times` are the columns of both that are meant, where they are not the times of these inputs.
+    """
 
     ends: tuple[int, int]
     band: JoinBand
     keys: tuple[tuple[Ref, Ref], ...] = ()
+    times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,13 @@ class MJoinSpec:
     """Rows of all inputs, one of each, that satisfy every edge and every condition."""
 
     inputs: tuple[SideSpec, ...]
-    edges: tuple[MEdge, ...]  # a tree: by these, inputs find each other
+    edges: tuple[MEdge, ...]  # by these, inputs find each other
     conditions: tuple[Expression, ...]  # equalities among them
     output: tuple[str, ...]
     progressing: tuple[str, ...]  # the timestamps that progress in results
-    bands: tuple[MEdge, ...] = ()  # a tree: by these, rows are forgotten; none: by the edges
+    bands: tuple[MEdge, ...] = ()  # by these, rows are forgotten; none: by the edges
+    # of each input, the others in the order in which its rows meet them; none: the smallest next
+    orders: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,10 +68,12 @@ class _Hop:
 
     start: int
     goal: int
+    on: str  # the time of the start
     band: JoinBand
     side: int  # which end of the band the start is
     keys: Keys
     index: KeyIndex
+    equal: int  # how many keys there are
 
 
 class MJoin(Inputs):
@@ -81,8 +90,9 @@ class MJoin(Inputs):
         bands = spec.bands or spec.edges
         self.reach = Reach(len(spec.inputs), [(edge.ends, edge.band) for edge in bands])
         # By their input, by what and how finely they are asked.
-        self._indexes: dict[tuple[int, tuple[str, ...], int], KeyIndex] = {}
+        self._indexes: dict[tuple[int, tuple[str, ...], int, str], KeyIndex] = {}
         self._hops = list(self._build_hops())
+        self._ways = [self._in_order(port, order) for port, order in enumerate(spec.orders)]
         self.indexes = list(self._indexes.values())
         self._columns = [each.renamed() for each in spec.inputs]
         self._needed = [self._never_null(port) for port in range(self.ports)]
@@ -90,34 +100,48 @@ class MJoin(Inputs):
 
     def _build_hops(self) -> Iterator[_Hop]:
         for edge in self._spec.edges:
+            times = edge.times or [self.times[end] for end in edge.ends]
             for side in (0, 1):
                 start, goal = edge.ends[side], edge.ends[1 - side]
                 mine = [pair[side] for pair in edge.keys]
                 theirs = [pair[1 - side] for pair in edge.keys]
-                index = self._index(goal, theirs, mine, edge.band)
-                yield _Hop(start, goal, edge.band, side, Keys(mine, theirs), index)
+                index = self._index(goal, times[1 - side], theirs, mine, edge.band)
+                keys = Keys(mine, theirs)
+                yield _Hop(start, goal, times[side], edge.band, side, keys, index, len(mine))
 
-    def _index(self, port: int, keys: list[Ref], others: list[Ref], band: JoinBand) -> KeyIndex:
-        """The index of an input by these keys, made if there is none."""
+    def _index(
+        self, port: int, on: str, keys: list[Ref], others: list[Ref], band: JoinBand
+    ) -> KeyIndex:
+        """The index of an input by a time and these keys, made if there is none."""
         shift = cell_shift(widest(band))
         types = [common_type(a.type, b.type) for a, b in zip(keys, others, strict=True)]
         asked = tuple(f"{ref.name}:{of}" for ref, of in zip(keys, types, strict=True))
-        if (port, asked, shift) not in self._indexes:
-            table = f"rows_{port}_{sum(of == port for of, _, _ in self._indexes)}"
-            index = KeyIndex(port, table, self.times[port], Keys(keys, others), shift)
-            self._indexes[port, asked, shift] = index
-        return self._indexes[port, asked, shift]
+        if (port, asked, shift, on) not in self._indexes:
+            table = f"rows_{port}_{sum(of == port for of, *_ in self._indexes)}"
+            index = KeyIndex(port, table, on, Keys(keys, others), shift)
+            self._indexes[port, asked, shift, on] = index
+        return self._indexes[port, asked, shift, on]
+
+    def _in_order(self, port: int, order: tuple[int, ...]) -> list[_Hop]:
+        """The way of an input's rows through the others: of several edges, by that of most keys."""
+        found = []
+        for place, goal in enumerate(order):
+            seen = (port, *order[:place])
+            hops = (hop for hop in self._hops if hop.goal == goal and hop.start in seen)
+            found.append(max(hops, key=lambda hop: hop.equal))
+        return found
 
     def _never_null(self, port: int) -> list[str]:
         """Columns of an input without which a row can be in no result."""
-        keys = {
-            pair[side].name
+        ends = [
+            (edge, side)
             for edge in self._spec.edges
             for side, end in enumerate(edge.ends)
             if end == port
-            for pair in edge.keys
-        }
-        return [self.times[port], *sorted(keys)]
+        ]
+        keys = {pair[side].name for edge, side in ends for pair in edge.keys}
+        times = {edge.times[side] for edge, side in ends if edge.times} - {self.times[port]}
+        return [self.times[port], *sorted(keys | times)]
 
     # -- rows ---------------------------------------------------------------------------------
 
@@ -143,7 +167,7 @@ class MJoin(Inputs):
                 found = found.filter(pl.all_horizontal(ready))
             if len(seen) == self.ports or not found.height:
                 return found if found.height else None
-            hop = self._next(seen)
+            hop = self._ways[port][len(seen) - 1] if self._ways else self._next(seen)
             seen.add(hop.goal)
             found = self._meet(hop, found)
         return None
@@ -155,7 +179,7 @@ class MJoin(Inputs):
 
     def _meet(self, hop: _Hop, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Rows beside the stored rows of the next input that lie in the band and may be equal."""
-        times = rows.get_column(self.times[hop.start]).cast(pl.Int64).to_numpy()
+        times = rows.get_column(hop.on).cast(pl.Int64).to_numpy()
         hashes = hop.keys.hashes(rows)
         # Sorted, so that a block walks through a run from front to back.
         order = np.lexsort((times, hashes))
@@ -176,6 +200,21 @@ class MJoin(Inputs):
         for index in self.indexes:
             if index.port == port:
                 index.keep(self.state, rows)
+
+    # -- forgetting ---------------------------------------------------------------------------
+
+    def purge(self, port: int, keep_from: int) -> Iterable[pl.DataFrame]:
+        for index in self.indexes:
+            if index.port == port:
+                first = along(self._way(index), keep_from)
+                index.store.purge(self.state.table(index.table), first)
+        return ()
+
+    def _way(self, index: KeyIndex) -> tuple[tuple[JoinBand, int], ...]:
+        """From the time of an input to that of an index."""
+        side = self._spec.inputs[index.port]
+        ways = (each.bands for each in side.carried if side.column(each.column) == index.on)
+        return () if index.on == self.times[index.port] else next(ways)
 
 
 def equality(pair: tuple[Ref, Ref]) -> Expression:

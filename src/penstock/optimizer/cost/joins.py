@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from penstock.optimizer.cost.costs import JOIN, Costs
 from penstock.optimizer.joins.inputs import Inputs, inputs_of
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, branches_of, leaves_of
@@ -38,6 +39,12 @@ class JoinUnits:
     pair: float = 1.0  # compare a pair, or make one that matches
     lookup: float = 0.0  # ask a state for partners of one row
     mode: Literal["match", "probe"] = "match"
+
+    @classmethod
+    def of(cls, costs: Costs) -> JoinUnits:
+        """What our joins take on a machine, in seconds: they look partners up by keys."""
+        insert, delete, pair, lookup = (cost / 1e6 for cost in costs.units[JOIN])
+        return cls(insert, delete, pair, lookup)
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,8 @@ class OperatorLoad:
     sizes: np.ndarray
     rates: np.ndarray
     selectivities: np.ndarray
+    independent: np.ndarray  # selectivities of predicates of no class …
+    by_class: tuple[np.ndarray, ...]  # … and of those of each
     links: np.ndarray  # whether there is a predicate
     widths: np.ndarray
 
@@ -77,13 +86,19 @@ class OperatorLoad:
         everything = 0
         for each in inputs:
             everything |= each
-        belongs = (np.array(inputs)[:, None] >> np.arange(graph.count) & 1).astype(float)
+        belongs = np.array(inputs)[:, None] >> np.arange(graph.count) & 1
         # A product over all predicates between two sets is a sum of logarithms.
-        selectivities = np.exp(belongs @ graph.logarithms @ belongs.T)
+        independent = np.exp(belongs @ np.log(graph.independent) @ belongs.T)
+        by_class = tuple(_least_between(each, belongs) for each in graph.by_class)
+        selectivities = independent.copy()
+        for of_class in by_class:
+            selectivities *= of_class
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
             np.array([graph.rate(each) for each in inputs]),
             selectivities,
+            independent,
+            by_class,
             belongs @ graph.links @ belongs.T > 0,
             np.array([graph.width(each) for each in inputs]),
         )
@@ -104,8 +119,10 @@ class OperatorLoad:
 
     def work(self, sequences: np.ndarray, units: JoinUnits) -> np.ndarray:
         """What one row of the first input of each sequence takes to meet the rest in its order."""
-        among = self.selectivities[sequences[:, :, None], sequences[:, None, :]]
-        matching = np.where(_before(among.shape[1]), among, 1.0).prod(axis=2)[:, 1:]
+        pairs, before = (sequences[:, :, None], sequences[:, None, :]), _before(sequences.shape[1])
+        matching = np.where(before, self.independent[pairs], 1.0).prod(axis=2)[:, 1:]
+        for each in self.by_class:
+            matching *= np.where(before, each[pairs], 1.0).min(axis=2)[:, 1:]
         stored = self.sizes[sequences[:, 1:]]
         found = matching * stored
         asking = np.ones_like(found)
@@ -119,6 +136,12 @@ class OperatorLoad:
         return tuple(
             tuple(other for other in by_size if other != each) for each in range(len(by_size))
         )
+
+
+def _least_between(selectivities: np.ndarray, belongs: np.ndarray) -> np.ndarray:
+    """By two sets, the least selectivity between members of both."""
+    sets = [np.flatnonzero(each) for each in belongs]
+    return np.array([[selectivities[np.ix_(one, other)].min() for other in sets] for one in sets])
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,9 @@ their members, and how many rows it has follows from theirs. For a set S
     rate(S)       results a second
     size(S)       results that are stored for others
 
-Selectivities are independent of each other, as everywhere in this field.
+Predicates are independent of each other, as everywhere in this field, but for those on one key: if
+all inputs of a *class* must have the same key, a row that matches one of them matches them all, and
+no other predicate of the class says anything new. It counts that with the least selectivity.
 Spec: dynamic-optimization 2.2, 2.3.
 """
 
@@ -39,6 +41,7 @@ class JoinGraph:
     selectivities: Mapping[tuple[int, int], float]
     windows: JoinWindows
     widths: tuple[float, ...] = ()
+    classes: tuple[Inputs, ...] = ()  # inputs that are joined by one key
     _products: dict[Inputs, float] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -64,16 +67,22 @@ class JoinGraph:
         return inputs_of(range(self.count))
 
     @cached_property
-    def matrix(self) -> np.ndarray:
-        """Selectivities by two inputs; 1 where there is no predicate."""
-        found = np.ones((self.count, self.count))
-        for (i, j), selectivity in self.selectivities.items():
-            found[i, j] = found[j, i] = max(selectivity, LEAST)
-        return found
+    def independent(self) -> np.ndarray:
+        """By two inputs, selectivities of predicates of no class; 1 where there is none."""
+        return self._matrix(None)
 
     @cached_property
-    def logarithms(self) -> np.ndarray:
-        return np.asarray(np.log(self.matrix))
+    def by_class(self) -> tuple[np.ndarray, ...]:
+        """For each class, by two inputs, selectivities of its predicates."""
+        return tuple(map(self._matrix, self.classes))
+
+    def _matrix(self, of: Inputs | None) -> np.ndarray:
+        found = np.ones((self.count, self.count))
+        for (i, j), selectivity in self.selectivities.items():
+            pair = 1 << i | 1 << j
+            if of == next((each for each in self.classes if each & pair == pair), None):
+                found[i, j] = found[j, i] = max(selectivity, LEAST)
+        return found
 
     @cached_property
     def links(self) -> np.ndarray:
@@ -89,7 +98,11 @@ class JoinGraph:
 
     def selectivity(self, one: Inputs, other: Inputs) -> float:
         """What share of all pairs of results of two sets match."""
-        return float(self.matrix[np.ix_(members(one), members(other))].prod())
+        between = np.ix_(members(one), members(other))
+        found = float(self.independent[between].prod())
+        for of in self.by_class:
+            found *= float(of[between].min())
+        return found
 
     def product(self, inputs: Inputs) -> float:
         """Rates of the inputs times selectivities of the predicates between them."""

@@ -6,10 +6,11 @@
     exhaustive    every tree          -                                  all there are
 
 Few inputs have few trees, so all are looked at. For more, the strategy is the one whose plans spare
-the resource that is scarcer: of which the plan that needs least of it takes the greater share. If
-it finds nothing, the other one may. Among qualified plans the one is taken that takes least of
-processor time, or, where memory is scarcer, least of memory; if none qualifies, the one that
-exceeds its limits least.  Spec: dynamic-optimization 2.1, 2.8, 5.1.
+the resource that is scarcer: of which the plan that needs least of it takes the greater share; if
+that is little, there is enough of both. If a strategy finds nothing, the other one may. Among
+qualified plans the one is taken that takes least processor time, or, where memory is scarcer, least
+memory; if none qualifies, the one that exceeds its limits least.
+Spec: dynamic-optimization 2.1, 2.8, 5.1.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from penstock.optimizer.joins.state_selection import state_selection
 FEW = 5
 #: Plans whose processor time differs by less than this share are equal in it.
 ALIKE = 0.02
+#: Of a resource of which less than this share is needed there is enough.
+ENOUGH = 0.25
 
 Resource = Literal["processor", "memory"]
 
@@ -39,7 +42,7 @@ class ChosenShape:
 
     plan: CostedShape
     strategy: str
-    scarcer: Resource
+    scarcer: Resource | None  # None: there is enough of both
     qualifies: bool
     looked_at: tuple[CostedShape, ...]
 
@@ -75,14 +78,21 @@ def choose_shape(
     return _chosen(looked_at, " and ".join(name for name, _ in ways), scarcer, limits)
 
 
-def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource:
-    """The resource of which the plan that needs least of it takes the greater share."""
+def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
+    """The resource of which the plan that needs least of it takes the greater share.
+
+    None: there is enough of both.
+    """
     memory = trees.cost(trees.at_once).memory / limits.memory
     processor = trees.cost(min_state(trees)).processor / limits.processor
+    if max(memory, processor) < ENOUGH:
+        return None
     return "memory" if memory > processor else "processor"
 
 
-def preferred(plans: Iterable[CostedShape], limits: Limits, scarcer: Resource) -> CostedShape:
+def preferred(
+    plans: Iterable[CostedShape], limits: Limits, scarcer: Resource | None
+) -> CostedShape:
     """The plan to take among these."""
     plans = [*plans]
     front = pareto_front(plan for plan in plans if limits.allow(plan.cost))
@@ -95,7 +105,7 @@ def preferred(plans: Iterable[CostedShape], limits: Limits, scarcer: Resource) -
 
 
 def _chosen(
-    looked_at: list[CostedShape], strategy: str, scarcer: Resource, limits: Limits
+    looked_at: list[CostedShape], strategy: str, scarcer: Resource | None, limits: Limits
 ) -> ChosenShape:
     plan = preferred(looked_at, limits, scarcer)
     return ChosenShape(plan, strategy, scarcer, limits.allow(plan.cost), tuple(looked_at))

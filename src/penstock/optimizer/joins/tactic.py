@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.kernel.joins.reach import Reach
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.mjoin import mjoin_spec
 from penstock.optimizer.options import AUTO, Options
 from penstock.plan import nodes
 
@@ -21,6 +19,8 @@ from penstock.plan import nodes
 #: for which inputs must be in order themselves.
 MJOIN = "mjoin"
 IN_ORDER = ("sync_filter", "filter_order", "adaptive", "tsm")
+#: Those by which two inputs meet, and results come in the order of the left time.
+BY_LEFT = ("opob", "opib")
 
 
 def tactic_of(join: nodes.Join, options: Options) -> str:
@@ -28,9 +28,13 @@ def tactic_of(join: nodes.Join, options: Options) -> str:
     if options.join != AUTO or options.mode != "iop":
         return options.join
     can = join.kind is JoinKind.INNER and has_ordered_inputs(join, options)
-    if can and (len(join.inputs) == 2 or mjoin_spec(join) is not None):
-        return "filter_order"
-    return AUTO
+    return "filter_order" if can else AUTO
+
+
+def will_be_in_order(join: nodes.Join, options: Options) -> bool:
+    """Whether a join will have its inputs sorted in front of it (`rules/in_order.py`)."""
+    nullable = any(on in child.schema.nullable for child, on in join.timed)
+    return options.join == AUTO and options.mode == "iop" and not nullable
 
 
 def has_ordered_inputs(join: nodes.Join, options: Options) -> bool:
@@ -60,19 +64,10 @@ def _keeps_order(node: nodes.Node, options: Options) -> bool:
             return tactic_of(node, options) in IN_ORDER
         case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
             return True
+        case nodes.Explode():
+            return True
         case nodes.WindowAggregate() | nodes.Sequence() | nodes.Ordered() | nodes.Numbered():
             return True
         case nodes.MatchRecognize():
             return True
     raise nodes.unknown(node)
-
-
-def reach_of(join: nodes.Join) -> Reach:
-    """How far apart rows of its inputs can lie."""
-    return Reach(
-        len(join.inputs),
-        [
-            ((join.origin(edge.left).child, join.origin(edge.right).child), edge.band)
-            for edge in join.edges
-        ],
-    )

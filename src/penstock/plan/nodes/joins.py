@@ -1,7 +1,8 @@
 """Join: rows of several inputs that lie near each other in time.
 
 All columns come out as `name.column`, however many inputs there are. An inner join has as many
-inputs as were written; in which order they meet, and how many at once, is not said here. Joins that
+inputs as were written; how many of them meet at once is the optimizer's choice, which makes joins
+of joins of it, and so is in which order rows ask for partners (`orders`). Joins that
 keep rows without a partner have two inputs. A join or a table join that is an input has no name of
 its own: its columns have theirs already.
 """
@@ -44,6 +45,8 @@ class Join(Node):
     equalities: tuple[tuple[str, str], ...] = ()  # a column of one input and one of a later input
     conditions: tuple[Expression, ...] = ()
     kind: JoinKind = JoinKind.INNER
+    # of each input, the others in the order in which its rows meet them; none: as is best then
+    orders: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         assert self.kind is JoinKind.INNER or len(self.inputs) == 2, f"{self.kind} of several"

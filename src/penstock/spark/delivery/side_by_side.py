@@ -6,6 +6,7 @@ second. Most of that is Arrow's and the file system's, who need no lock of Pytho
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +16,7 @@ THREADS = 4
 
 
 def side_by_side(work: Sequence[Callable[[], None]]) -> None:
-    """Do all of it; raises what the first of those that failed has raised, when all are over.
+    """Do all of it; raises what one of those that failed has raised, when all are over.
 
     What has not begun by then is left out.
     """
@@ -23,11 +24,19 @@ def side_by_side(work: Sequence[Callable[[], None]]) -> None:
         for each in work:
             each()
         return
+    failed = threading.Event()
     with ThreadPoolExecutor(THREADS, "write results") as pool:
-        begun = [pool.submit(each) for each in work]
+        parts = [pool.submit(_do, work[n::THREADS], failed) for n in range(THREADS)]
+    for part in parts:
+        part.result()
+
+
+def _do(work: Sequence[Callable[[], None]], failed: threading.Event) -> None:
+    for each in work:
+        if failed.is_set():
+            return
         try:
-            for write in begun:
-                write.result()
+            each()
         except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            failed.set()
             raise

@@ -23,6 +23,7 @@ from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.localize import localized
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.spark_call import (
+    GIVES_ROWS,
     MOMENTS,
     NOW,
     OnlySpark,
@@ -32,6 +33,7 @@ from penstock.sql.bind.spark_call import (
     spark_call,
 )
 from penstock.sql.bind.types import NAMED, bind_type
+from penstock.sql.parse.grammar_explode import GENERATORS
 from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import Windowed
 
@@ -356,6 +358,8 @@ class ExpressionBinder:
             return self.aggregate(node)
         if key in MOMENTS:
             self._refuse(node)
+        if key in GENERATORS:
+            raise NotExecutable(GIVES_ROWS[0], hint=GIVES_ROWS[1])
         is_cast = key in _CASTS and len(node.expressions) == 1
         user = self.context.names.function(name)
         is_ours = is_cast or user is not None or not is_unknown(name, len(node.expressions))

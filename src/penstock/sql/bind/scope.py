@@ -15,7 +15,7 @@ from penstock.model.expressions import Cast, Named, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM, suggest
 from penstock.model.types import Type
-from penstock.plan.nodes import Node, Ordered, Project, Select, Source
+from penstock.plan.nodes import Explode, Node, Ordered, Project, Select, Source
 
 #: Other names of columns that the system itself adds.
 _SYNONYMS = {"seq_num": ROW_NUM}
@@ -89,6 +89,10 @@ def telling_its_end(node: Node) -> Node:
         return node
     if isinstance(node, Select):
         return replace(node, input=telling_its_end(node.input))
+    if isinstance(node, Explode):
+        told = telling_its_end(node.input)
+        kept = dict.fromkeys((*node.kept, *sorted(told.schema.progressing)))
+        return replace(node, input=told, kept=tuple(kept))
     if not isinstance(node, Project):
         return node
     below = telling_its_end(node.input)

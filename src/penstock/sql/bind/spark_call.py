@@ -17,14 +17,16 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from penstock.errors import NotExecutable, QueryError, UnknownName
+from penstock.errors import NotExecutable, QueryError, TypeMismatch, UnknownName
 from penstock.model.expressions import Expression, Ref, SparkCall
 from penstock.model.functions import ALIASES, FUNCTIONS, canonical, lookup
 from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import Column
 from penstock.model.spark_functions import SPARK_FUNCTIONS
 from penstock.model.spark_sql import quoted
+from penstock.model.types import ArrayType, MapType, Type
 from penstock.sql.bind.context import Context
+from penstock.sql.parse.grammar_explode import GENERATORS
 from penstock.sql.parse.positions import span_of
 
 
@@ -53,6 +55,12 @@ MOMENTS = frozenset(
 NOW = (
     "a continuous query has no single current time",
     "use the time of arrival: TIMESTAMP INTERNAL",
+)
+
+#: Why functions that give rows cannot stand in an expression.
+GIVES_ROWS = (
+    "explode and its like give rows, not a value",
+    "write it in FROM: … LATERAL VIEW explode(array) t AS element; or as a column of SELECT",
 )
 
 #: What a part of a call is to us, bound; None: it is Spark's, and its parts are asked.
@@ -93,10 +101,20 @@ def no_function(name: str) -> UnknownName:
 
 
 def spark_call(
-    node: exp.Expr, ours: Ours, host: HostFunctions, context: Context, why: QueryError
+    node: exp.Expr,
+    ours: Ours,
+    host: HostFunctions,
+    context: Context,
+    why: QueryError,
+    *,
+    nested: bool = False,
 ) -> SparkCall:
-    """An expression as Spark computes it; `why` is the reason that the kernel cannot."""
-    _refuse_moments(node, context)
+    """An expression as Spark computes it; `why` is the reason that the kernel cannot.
+
+    `nested`: it may be an array or a map. Elsewhere what has parts is left to Spark, together with
+    what is computed of it.
+    """
+    _refuse_inside(node, context)
     span = span_of(node)
     if span is None:
         raise why
@@ -117,13 +135,23 @@ def spark_call(
     except UnknownName:
         # The nearest of our own functions, if it was one that was misspelt.
         raise (why if isinstance(why, UnknownName) else UnknownName(why.message)) from None
-    if found.type is None:
+    of = found.type or (_nested_type(found.ddl) if nested else None)
+    if of is None:
         refused = NotExecutable(
             f"`{context.written(node)}` is {found.ddl}, which no column here can be",
             hint="use it inside another expression of Spark's that gives a plain value",
         )
         raise OnlySpark(refused)
-    return SparkCall(tuple(texts), tuple(args), found.type, found.ddl)
+    return SparkCall(tuple(texts), tuple(args), of, found.ddl)
+
+
+def _nested_type(ddl: str) -> Type | None:
+    """The type of an array or a map of Spark's; None: no column can be that."""
+    try:
+        of = Type(ddl)
+    except TypeMismatch:
+        return None
+    return of if isinstance(of, ArrayType | MapType) else None
 
 
 def _columns(args: Sequence[Expression]) -> list[Column]:
@@ -178,11 +206,13 @@ def refuse_without_spark(name: str) -> None:
         )
 
 
-def _refuse_moments(node: exp.Expr, context: Context) -> None:
+def _refuse_inside(node: exp.Expr, context: Context) -> None:
     for part in node.walk():
         is_call = isinstance(part, exp.Anonymous) and part.name.lower() in MOMENTS
         if is_call or isinstance(part, (exp.CurrentTimestamp, exp.CurrentDate)):
             raise NotExecutable(NOW[0], position=context.position(part), hint=NOW[1])
+        if isinstance(part, exp.Anonymous) and part.name.lower() in GENERATORS:
+            raise NotExecutable(GIVES_ROWS[0], position=context.position(part), hint=GIVES_ROWS[1])
 
 
 #: Texts in quotes, comments, and blanks.

@@ -24,7 +24,6 @@ _CLAUSES = {
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
-    "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
     "hint": "a hint",

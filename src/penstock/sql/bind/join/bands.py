@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from penstock.errors import CannotJoin
-from penstock.model.expressions import Call, Expression, Literal, Ref
+from penstock.model.distances import Distance, bound_of
+from penstock.model.distances import within as within_
+from penstock.model.expressions import Call, Expression
 from penstock.model.schema import ROW_NUM
-from penstock.model.types import Type
-from penstock.sql.bind.conditions import Distance, bound_of
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.from_ import Input
 from penstock.sql.bind.scope import Field, Scope
@@ -202,20 +202,10 @@ def _range_of(clause: WindowClause, input_: Input, context: Context) -> tuple[Fi
 def _conditions(left: Field, right: Field, band: JoinBand, absent: bool) -> list[Expression]:
     """`low <= right - left <= high` as conditions; a row that is not there is near everything."""
     assert isinstance(band, Band)
-    conditions = [
-        Call(">=", (right.ref, _moved(left.ref, band.low))),
-        Call("<=", (right.ref, _moved(left.ref, band.high))),
-    ]
+    conditions = within_(left.ref, right.ref, band.low, band.high)
     if not absent:
         return list(conditions)
     return [Call("or", (Call("is_null", (left.ref,)), each)) for each in conditions]
-
-
-def _moved(column: Ref, distance: int) -> Expression:
-    of = Type.INTERVAL if column.of.is_time else Type.BIGINT
-    if distance == 0:
-        return column
-    return Call("-" if distance < 0 else "+", (column, Literal(abs(distance), of)))
 
 
 def _refuse(message: str, input_: Input, context: Context, hint: str) -> NoReturn:

@@ -1,0 +1,81 @@
+"""Shape joins: the shape in which a join of several inputs runs is decided here.
+
+    SET join_order    shape
+    a tree            that
+    written           two by two, in the order in which the inputs are written
+    auto              all inputs at once, where MJoin is set or results are to come in order;
+                      else as written
+
+Results in the order of their latest time come from one operator over all inputs, for those of a
+join below come in another order than that of the one time by which they are joined.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from penstock.errors import NotExecutable
+from penstock.model.joins import JoinKind
+from penstock.optimizer.joins.join_tree import JoinTree, at_once, left_deep
+from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
+from penstock.optimizer.joins.shape import shaped
+from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
+from penstock.optimizer.options import AUTO, WRITTEN, Options
+from penstock.optimizer.physical import Queries
+from penstock.optimizer.statistics import Statistics
+from penstock.plan.graph import rewrite, walk
+from penstock.plan.nodes import Join, Node
+
+
+def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Queries:
+    """The queries with their joins in the shape in which they run."""
+    for plan in queries.values():
+        _check(plan, options)
+    change = partial(_shaped, options, statistics)
+    return {name: rewrite(plan, change) for name, plan in queries.items()}
+
+
+def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
+    if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
+        return node
+    return shaped(node, shape_of(node, options, statistics))
+
+
+def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
+    """The shape of an inner join."""
+    count = len(join.inputs)
+    tree = _set_tree(options)
+    if tree is not None and is_over(tree, join):
+        return numbered(tree, join)
+    wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
+    return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
+
+
+def _set_tree(options: Options) -> NamedTree | None:
+    return None if options.join_order in (AUTO, WRITTEN) else named_tree(options.join_order)
+
+
+def _check(plan: Node, options: Options) -> None:
+    """Refuse an order that is not one of the query's inputs, or that a tactic cannot follow."""
+    tree = _set_tree(options)
+    nodes = (node for node in walk(plan) if isinstance(node, Join))
+    joins = [join for join in nodes if join.kind is JoinKind.INNER]
+    several = [join for join in joins if len(join.inputs) > 2]
+    if tree is not None and several and not any(is_over(tree, join) for join in joins):
+        raise not_over(tree, several[-1])
+    for join in several:
+        shape = shape_of(join, options, Statistics())
+        if options.join in (*IN_ORDER, *BY_LEFT) and options.join_order != AUTO:
+            fitting = at_once if options.join in IN_ORDER else left_deep
+            if shape != fitting(len(join.inputs)):
+                raise _not_in_order(options)
+
+
+def _not_in_order(options: Options) -> NotExecutable:
+    needed = "all inputs at once" if options.join in IN_ORDER else "two by two, as they are written"
+    return NotExecutable(
+        f"cannot join in the order {options.join_order} with join = {options.join}, whose results "
+        f"come in order only if inputs are joined {needed}",
+        hint="SET join_order = auto; or SET join = auto, with SET mode = iop if order is to be "
+        "kept",
+    )
