@@ -242,7 +242,12 @@ def test_an_option_that_makes_no_difference_can_be_changed_at_any_time() -> None
 @pytest.mark.parametrize(
     ("query", "setting", "change", "reason"),
     [
-        (PAIRS, "join = oa", "join = opib", "OAJoin cannot hand them over to OPIBJoin"),
+        (
+            PAIRS,
+            "join = oa",
+            "join = opib",
+            "OPIBJoin joins left rows when all their partners are there, and OAJoin has begun",
+        ),
         (
             MAX,
             "aggregation = two_level",

@@ -14,7 +14,7 @@ still open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -55,6 +55,7 @@ from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
 from penstock.runtime.counts import RejectedRows
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rechoosing import Rechoosing
 from penstock.runtime.rejected_buffers import MAX_REJECTED
@@ -84,6 +85,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._statistics = Statistics(costs(), machine=machine())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._program_of: dict[str, Program] = {}
+        self._host.queries_that_adapt = lambda: {
+            each.name for each in self.catalog.queries if each.options.adapts
+        }
         self._rechoosing = Rechoosing(self._host, {})
         self._parts_rejected = 0
         #: How often queries have come to streams that had rows, and whether rows came since.
@@ -294,6 +298,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         return self._host.operators()
 
+    def _migrations(self) -> Iterable[Migration]:
+        return self._host.migrations
+
     def _releases(self, query: str) -> Releases:
         return self._host.releases(query)
 
@@ -368,7 +375,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
             self._host.remove_query(entry.name)
             self._begin(entry.name, program)
             return
-        plans = alter(self._host, self._plans, entry.name, program.plans[entry.name])
+        wanted, how = program.plans[entry.name], entry.options.migration
+        self._host.retain()
+        plans = alter(self._host, self._plans, entry.name, wanted, how, "ALTER QUERY")
         self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
         self._follow_plans()
 

@@ -9,8 +9,14 @@ when operators are chosen again (`rechoose.py`):
     change    WidAggregate hands over to PanedWid; Project stays, with what it keeps
 
 An aggregate can hand over if it knows to which windows no row has come: WID and panes do. It may
-hand over to any other. Whatever else differs, a join, a union, an order, would begin without the
-rows that came before, and is refused.
+hand over to any other. Joins that read each other give way together to others over the same inputs,
+in another shape or by another algorithm (`joins/box.py`):
+
+    runs      OAJoin(OAJoin(a, b), c) > Project
+    wanted    MJoin(a, b, c) > Project
+
+Whatever else differs, a union, an outer join, an order, would begin without the rows that came
+before, and is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.errors import NotExecutable
+from penstock.optimizer.joins import box
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.specs import (
     BucketSpec,
@@ -26,6 +33,7 @@ from penstock.optimizer.specs import (
     LowLevelSpec,
     PanedWidSpec,
     PaneStoreSpec,
+    ParallelTrackSpec,
     Results,
     Spec,
     WindowSpec,
@@ -39,7 +47,7 @@ _PREPARING = (BucketSpec, LowLevelSpec, PaneStoreSpec)
 def takeovers(
     query: str, now: PhysicalPlan, wanted: PhysicalPlan
 ) -> list[tuple[PhysicalPlan, PhysicalPlan]]:
-    """The aggregates that have to hand over, each with the one that is to take over from it.
+    """The aggregates and joins that have to hand over, each with what is to take over from it.
 
     Those below others come first. NotExecutable if anything else would have to change.
     """
@@ -51,9 +59,10 @@ def takeovers(
             hint="ALTER it when these windows are out; or SET the option and CREATE OR REPLACE "
             f"QUERY {query}, which begins anew",
         ) from None
-    except _Different:
+    except _Different as different:
+        why = str(different) or _difference(now, wanted)
         raise NotExecutable(
-            f"query `{query}` has read rows already, and {_difference(now, wanted)}",
+            f"query `{query}` has read rows already, and {why}",
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}: it begins anew, without the "
             "rows that came before",
         ) from None
@@ -82,7 +91,7 @@ def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
     """
     if now == wanted:
         return wanted
-    if isinstance(now.spec, HandoverSpec):
+    if isinstance(now.spec, HandoverSpec | ParallelTrackSpec):
         before, after = now.inputs
         return replace(now, inputs=(before, annotated(after, wanted)))
     below = zip(now.inputs, wanted.inputs, strict=True)
@@ -91,7 +100,7 @@ def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
 
 
 class _Different(Exception):
-    """Plans differ in more than how they compute windows."""
+    """Plans differ in more than can be handed over; may say why."""
 
 
 class _Changing(Exception):
@@ -102,6 +111,19 @@ def _takeovers(
     now: PhysicalPlan, wanted: PhysicalPlan
 ) -> Iterator[tuple[PhysicalPlan, PhysicalPlan]]:
     if now == wanted:
+        return
+    # Of joins that run side by side, the first have all rows.
+    first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
+    leaves, wanted_leaves = box.leaves_of(first), box.leaves_of(wanted)
+    if leaves and wanted_leaves and leaves.keys() == wanted_leaves.keys():
+        for name, leaf in leaves.items():
+            yield from _takeovers(leaf, wanted_leaves[name])
+        then = box.over(wanted, leaves)
+        if then not in (now, now.inputs[-1] if first is not now else now):
+            why = box.refused(first, then)
+            if why:
+                raise _Different(why)
+            yield now, then
         return
     # What is just taking over is what will run.
     runs = now.inputs[1] if isinstance(now.spec, HandoverSpec) else now

@@ -42,6 +42,7 @@ from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.joins.tsm_join import TSM, TSMJoin
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.matching.match_recognize import MatchRecognize
+from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.kernel.operator import Operator
 from penstock.kernel.operators.explode import Explode
 from penstock.kernel.operators.meld import Meld
@@ -59,7 +60,7 @@ _PLAIN: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
         *(Select, Project, Explode, Number, Meld, Merge, Tag, Order, LowLevel),
-        *(AlignWindows, Handover, UpToLastRow, TableJoin, MatchRecognize),
+        *(AlignWindows, Handover, ParallelTrack, UpToLastRow, TableJoin, MatchRecognize),
     )
 }
 #: The operators that a WindowSpec can name, and the tactics of a WindowJoinSpec.

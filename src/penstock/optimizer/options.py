@@ -183,6 +183,29 @@ class Options:
         reads=size,
         not_native=_SPARK_PLANS,
     )
+    adapt: str = setting(
+        "advise",
+        "whether joins of three and more inputs can give way to others while they run. With "
+        "`advise` and `on` they keep rows for as long as any of the inputs may need them, so that "
+        "every other shape finds what it needs. With `off` a join of two forgets rows when its "
+        "own partner needs them no more, which takes less memory while an input lags behind",
+        "off",
+        "advise",
+        "on",
+        not_native="Spark keeps rows in its own way",
+    )
+    migration: str = setting(
+        AUTO,
+        "how joins give way to others when a running query is altered. `ms` (moving state): the "
+        "new ones get the stored rows and compute the rest, and nothing comes out meanwhile. `pt` "
+        "(parallel track): the new ones begin empty beside the old ones, which answer until none "
+        "of their rows is needed, for about a window. `auto` is `ms`, or `pt` where rows were "
+        "forgotten that `ms` needs. Joins that keep an order always move their state",
+        AUTO,
+        "ms",
+        "pt",
+        not_native="Spark keeps rows in its own way",
+    )
     mode: str = setting(
         "oop",
         "`oop`: rows are processed in any order. `iop`: order is kept everywhere: streams that "
@@ -233,6 +256,11 @@ class Options:
     def merges(self) -> bool:
         """Whether unions keep order."""
         return self.union == "merge" or (self.union == AUTO and self.mode == "iop")
+
+    @property
+    def adapts(self) -> bool:
+        """Whether joins keep what they need to give way to others."""
+        return self.adapt != "off"
 
     @property
     def uses_late_rows(self) -> bool:

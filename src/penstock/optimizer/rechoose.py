@@ -24,9 +24,17 @@ from penstock.optimizer.lower_aggregate import by_windows
 from penstock.optimizer.lower_panes import by_panes
 from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
 from penstock.optimizer.rules.share_panes import share_panes
-from penstock.optimizer.specs import HandoverSpec, PanedWidSpec, Results, WindowSpec
+from penstock.optimizer.specs import (
+    HandoverSpec,
+    PanedWidSpec,
+    ParallelTrackSpec,
+    Results,
+    WindowSpec,
+)
 from penstock.windows import Sliding
 
+#: Operators that read what hands over, and what takes over from it.
+TAKING_OVER = (HandoverSpec, ParallelTrackSpec)
 #: How many times faster another way must be for a change to pay: estimates are not that exact.
 PAYS = 1.25
 
@@ -37,11 +45,13 @@ class Change:
 
     `moved`: the operator whose place another one takes; who read the one now reads the other. Where
     a query that does not change shares such operators, they stay, and the others are their twins.
+    `anew`: operators that begin anew, though they are there: they have a part of their rows only.
     """
 
     plans: Plans
     renamed: Mapping[str, str]
     moved: tuple[str, str]
+    anew: frozenset[str] = frozenset()
 
 
 def aggregates(plans: Plans) -> Iterator[PhysicalPlan]:
@@ -59,8 +69,8 @@ def _chosen_by_cost(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
 
 
 def is_changing(plans: Plans) -> bool:
-    """Whether some aggregate is just taking over from another."""
-    return any(isinstance(plan.spec, HandoverSpec) for plan in walk(plans.values()))
+    """Whether some operators are just taking over from others."""
+    return any(isinstance(plan.spec, TAKING_OVER) for plan in walk(plans.values()))
 
 
 def other_way(plans: Plans, plan: PhysicalPlan, load: Load, costs: Costs) -> PhysicalPlan | None:
@@ -94,13 +104,13 @@ def begin_for(
     If no row has come yet, or no window will, there is nothing to hand over.
     """
     if not BEGINNING < first < END:
-        return _exchanged(queries, plans, now, then)
+        return exchanged(queries, plans, now, then)
     _, _, window = _windows(now)
     until = window.covers(first)[1] - window.slide
     shown = format_ticks(until) if window.unit == "time" else str(until)
     reason = f"{then.spec.name} takes over from {now.spec.name} with windows that end after {shown}"
     handover = PhysicalPlan(HandoverSpec(window, until), (now, then), now.label, reason)
-    return _exchanged(queries, plans, now, handover)
+    return exchanged(queries, plans, now, handover)
 
 
 def end(
@@ -108,15 +118,15 @@ def end(
     is_over: Callable[[PhysicalPlan], bool],
     are_same: Callable[[str, str], bool] = lambda one, other: False,
 ) -> Change | None:
-    """Remove an aggregate that another one has taken over from; None: there is none.
+    """Remove what others have taken over from; None: there is nothing.
 
     `are_same`: whether two operators, by their ids, can become one; they will compute the same.
     """
     there = {plan.id for plan in walk(plans.values())}
     for plan in walk(plans.values()):
-        if isinstance(plan.spec, HandoverSpec) and is_over(plan):
+        if isinstance(plan.spec, TAKING_OVER) and is_over(plan):
             readers = [name for name, query in plans.items() if plan in query.walk()]
-            change = _exchanged(readers, plans, plan, plan.inputs[1])
+            change = exchanged(readers, plans, plan, plan.inputs[1])
             # Another query may have such operators already, with another past.
             alike = [pair for pair in change.renamed.items() if pair[1] in there]
             if all(are_same(*pair) for pair in alike):
@@ -124,7 +134,7 @@ def end(
     return None
 
 
-def _exchanged(
+def exchanged(
     queries: Iterable[str], plans: Plans, now: PhysicalPlan, then: PhysicalPlan
 ) -> Change:
     """The plans, those of some queries with one operator instead of another."""

@@ -213,6 +213,19 @@ class HandoverSpec(Spec):
 
 
 @dataclass(frozen=True)
+class ParallelTrackSpec(Spec):
+    """Reads two boxes of joins over the same leaves, of which the second has begun empty.
+
+    `until` are the columns that carry the leaves' times, and the latest of each that only the first
+    has stored. `twin` tells operators above apart from those of another query, which compute the
+    same and have come from elsewhere.
+    """
+
+    until: tuple[tuple[str, int], ...] = ()
+    twin: int = 0
+
+
+@dataclass(frozen=True)
 class UpToLastRowSpec(Spec):
     """Reads an aggregate, and the rows that its windows count."""
 

@@ -1,26 +1,41 @@
 """Altering: a query that runs gets other operators, and loses nothing.
 
-Which aggregates hand over to which others is found by comparing plans (`optimizer/alter.py`). Each
-begins here; when it is over, `rechoosing` notices, as for those that it has begun itself.
+Which aggregates and joins hand over to which others is found by comparing plans
+(`optimizer/alter.py`). Each begins here; when it is over, `rechoosing` notices, as for those that
+it has begun itself.
 """
 
 from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
 from penstock.optimizer.alter import annotated, takeovers
+from penstock.optimizer.joins.box import joins_of
+from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans
 from penstock.optimizer.rechoose import begin_for
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrating import migrate
 
 
-def alter(host: GraphHost, plans: Plans, query: str, wanted: PhysicalPlan) -> Plans:
+def alter(
+    host: GraphHost,
+    plans: Plans,
+    query: str,
+    wanted: PhysicalPlan,
+    migration: str = AUTO,
+    reason: str = "",
+) -> Plans:
     """Have the host compute a query as wanted; gives the plans that it runs then.
 
+    `migration` says how joins give way to others (`migrating`), `reason` why, for those who look.
     NotExecutable, with nothing changed, if it cannot without losing what it keeps. The host must
     have run as far as it can.
     """
     while changes := takeovers(query, plans[query], wanted):
         now, then = changes[0]  # those above it read something else after it
+        if joins_of(then):
+            plans = migrate(host, plans, query, now, then, migration, reason)
+            continue
         operator = host.graph.nodes[now.id].operator
         assert isinstance(operator, IdDriver)
         change = begin_for([query], plans, now, then, operator.first_untouched())

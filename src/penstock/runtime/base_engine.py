@@ -374,7 +374,10 @@ class BaseEngine(Defining, Looking[Q]):
     def _explain_live(self, name: str) -> str:
         """What a query waits for, and what was measured while it runs."""
         query = self.query(name).status
-        return f"{query.blockers}\n\n{live_figures(query, self._operator_statuses())}".rstrip()
+        told = [str(query.blockers), live_figures(query, self._operator_statuses())]
+        changes = "".join(f"\n  {each}" for each in self.migrations_of(query.name))
+        told += [f"joins that have changed:{changes}"] if changes else []
+        return "\n\n".join(filter(None, told))
 
     def _explain(self, statement: Explain) -> str:
         target = statement.target

@@ -18,7 +18,7 @@ before adding one where the difference matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import TypeVar
@@ -29,6 +29,7 @@ from penstock.errors import DuplicateName, UnknownName, UserCodeError
 from penstock.kernel.aggregation.wid.closing_together import close_together
 from penstock.kernel.conform import Rows
 from penstock.kernel.graph import Graph, GraphNode
+from penstock.kernel.migration.retention import retain_together
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
 from penstock.kernel.progress.useful import is_awaited
@@ -49,6 +50,7 @@ from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
 from penstock.runtime.measuring import Measuring
+from penstock.runtime.migrations import Migrations
 from penstock.runtime.query_output import QueryOutput
 from penstock.runtime.snapshot import Directory, States, describe, renamed, restore
 from penstock.runtime.status import OperatorStatus
@@ -102,6 +104,9 @@ class GraphHost:
         self._fed: list[GraphNode] = []  # sources that got rows since the last step
         self._outputs: dict[str, QueryOutput] = {}
         self._is_new = False  # whether the graph has changed since it ran
+        #: The queries whose joins keep what they need to give way to others.
+        self.queries_that_adapt: Callable[[], Set[str]] = lambda: self._outputs.keys()
+        self.migrations = Migrations()
         self.enabling = Enabling(self.graph, self.inputs, self.clock, ets, by_arcs=ets_by_arcs)
 
     # -- streams and queries ------------------------------------------------------------------
@@ -163,15 +168,24 @@ class GraphHost:
         del self._outputs[name]
         self._rebuild()
 
-    def change(self, change: Change) -> None:
+    def change(
+        self, change: Change, fill: Callable[[Mapping[str, GraphNode]], None] | None = None
+    ) -> None:
         """Run all queries by other plans from now on; the new operators take over what is kept.
 
-        Nothing may be on its way to an operator that changes its place: `run` first.
+        Nothing may be on its way to an operator that changes its place: `run` first. `fill` gets
+        the nodes of before, and puts into new operators what others have kept.
         """
+        before = dict(self.graph.nodes)
         directory, segments = describe(self.graph.states(), self.graph)
         directory = renamed(directory, change.renamed, change.moved)
+        for name in change.anew:
+            directory["states"].pop(f"operator {name}", None)
         self._build_anew(change.plans)
         _restore(self.graph.states(), self.graph, directory, segments)
+        if fill is not None:
+            self.retain()
+            fill(before)
         self._rebuild()
         for stream in self.inputs.values():
             stream.repeat_punctuation()
@@ -257,11 +271,16 @@ class GraphHost:
         if self._is_new:
             self._is_new = False
             close_together(self.graph)
+            self.retain()
         self.enabling.begin()
         self.measuring.times.begin()
         while self.step() is not None or self.enabling.ask_all():
             pass
         self.measuring.times.end()
+
+    def retain(self) -> None:
+        """Have joins keep what other shapes of them need, where queries adapt."""
+        retain_together(self.graph, self.queries_that_adapt())
 
     def finish(self) -> None:
         """End all streams and carry everything out."""

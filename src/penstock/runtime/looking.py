@@ -19,6 +19,7 @@ from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.counts import RejectedRows, StreamCounts
 from penstock.runtime.join_status import join_statuses
+from penstock.runtime.migrations import Migration
 from penstock.runtime.query import Query
 from penstock.runtime.rejected_buffers import RejectedBuffers
 from penstock.runtime.status import OperatorStatus, QueryStatus, Status, StreamStatus
@@ -63,7 +64,12 @@ class Looking(ABC, Generic[Q]):
             streams,
             operators,
             *join_statuses({q.name: q.plan for q in self.queries}, known.joins),
+            tuple(self._migrations()),
         )
+
+    def migrations_of(self, query: str) -> list[Migration]:
+        """The latest changes of a query's joins, oldest first."""
+        return [each for each in self._migrations() if each.query == query]
 
     def _query_status(self, query: Q) -> QueryStatus:
         """What one query has come to, also one that is not declared any more."""
@@ -148,6 +154,10 @@ class Looking(ABC, Generic[Q]):
     @abstractmethod
     def _known(self) -> Statistics:
         """What is known now of streams and of the machine."""
+
+    @abstractmethod
+    def _migrations(self) -> Iterable[Migration]:
+        """The latest changes of joins, oldest first."""
 
     @abstractmethod
     def _releases(self, query: str) -> Releases | None:

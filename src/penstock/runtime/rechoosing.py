@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
 from penstock.kernel.aggregation.handover import Handover
+from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.optimizer import rechoose
 from penstock.optimizer.cost.aggregation import Load, groups_for
 from penstock.optimizer.cost.costs import Costs
-from penstock.optimizer.physical import PhysicalPlan, Plans
+from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import Change
+from penstock.optimizer.specs import ParallelTrackSpec
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrating import end_track
 from penstock.windows import Sliding
 
 #: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
@@ -50,7 +53,11 @@ class Rechoosing:
         change = self._ended() if self._changing else self._begun(costs)
         if change is None:
             return False
-        self._host.change(change)
+        track = next(each for each in walk(self.plans.values()) if each.id == change.moved[0])
+        if isinstance(track.spec, ParallelTrackSpec):
+            end_track(self._host, self.plans, track, change)
+        else:
+            self._host.change(change)
         self.follow(change.plans)
         return True
 
@@ -78,10 +85,10 @@ class Rechoosing:
         return rechoose.end(self.plans, self._is_over, self._are_same)
 
     def _is_over(self, plan: PhysicalPlan) -> bool:
-        """Whether one aggregate has taken over, and its buffer can take over from Handover's."""
+        """Whether others have taken over, and their buffer can take over from its own."""
         nodes = self._host.graph.nodes
         node, after = nodes[plan.id], nodes[plan.inputs[1].id]
-        assert isinstance(node.operator, Handover)
+        assert isinstance(node.operator, Handover | ParallelTrack)
         return node.operator.can_go and (node.output.empty or after.output.empty)
 
     def _are_same(self, before: str, after: str) -> bool:

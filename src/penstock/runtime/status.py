@@ -13,6 +13,7 @@ from typing import Any
 from penstock.model.timestamps import BEGINNING
 from penstock.plan.blockers import Blockers, StreamProgress
 from penstock.runtime.counts import StreamCounts
+from penstock.runtime.migrations import Migration
 
 #: What a query may be doing.
 NOT_STARTED, RUNNING, STOPPED, FAILED = "not started", "running", "stopped", "failed"
@@ -149,6 +150,7 @@ class Status:
     operators: tuple[OperatorStatus, ...]
     inputs: tuple[InputStatus, ...] = ()  # of all joins
     predicates: tuple[PredicateStatus, ...] = ()
+    migrations: tuple[Migration, ...] = ()  # the latest changes of joins, oldest first
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

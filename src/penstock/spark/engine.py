@@ -17,7 +17,7 @@ writes no files keeps it in a temporary folder, and cannot be continued.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from penstock.optimizer.physical import Program
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
+from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
@@ -298,6 +299,9 @@ class Engine(BaseEngine[SparkQuery]):
 
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         return tuple(each for running in self._pipelines() for each in running.operators.statuses())
+
+    def _migrations(self) -> Iterable[Migration]:
+        return (each for running in self._pipelines() for each in running.migrations)
 
     def _releases(self, query: str) -> Releases | None:
         pipeline = self._queries[query].pipeline

@@ -35,6 +35,7 @@ from penstock.runtime.altering import alter
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.runtime.counts import Tally
 from penstock.runtime.graph_host import GraphHost
+from penstock.runtime.migrations import Migration
 from penstock.runtime.rechoosing import Rechoosing
 
 
@@ -57,8 +58,9 @@ class GroupHost:
         program: Program,
         changed: Mapping[str, Any] | None = None,
         handed: Mapping[str, str] | None = None,
+        migrating: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """`changed` and `handed` are what a group has kept; None: it begins."""
+        """`changed`, `handed`, `migrating` are what a group has kept; None: it begins."""
         self.program = program
         options = program.options
         # What comes between the end of a run and of the last window that it has answered.
@@ -73,6 +75,7 @@ class GroupHost:
             by_batch=True,
             reopens=self._reopens,
         )
+        self._host.queries_that_adapt = lambda: _adapting(program)
         self._host.executor.table.set_strategy(strategy_named(options.strategy))
         self.graph = self._host.graph
         for stream in program.streams:
@@ -87,6 +90,9 @@ class GroupHost:
         self.changed = dict(changed or {})
         #: By operator, rows that were counted, and seconds.
         self._told: dict[str, tuple[int, int, float]] = {}
+        for each in migrating:
+            self._host.migrations.note(Migration.from_json(each))
+        self._migrations = list(self._host.migrations)  # that were told
         if kept.keys() - self.changed.get("queries", {}).keys():
             self._note_changed()  # queries that are new run what was chosen for others
 
@@ -138,7 +144,9 @@ class GroupHost:
         for query in list(self._altering):
             with suppress(NotExecutable):
                 wanted, plans = self.program.plans[query], self._rechoosing.plans
-                self._rechoosing.follow(alter(self._host, plans, query, wanted))
+                how = self.program.options_of(query).migration
+                changed = alter(self._host, plans, query, wanted, how, "ALTER QUERY")
+                self._rechoosing.follow(changed)
                 del self._altering[query]
         self._note_changed()
 
@@ -147,6 +155,11 @@ class GroupHost:
         """By query that was altered, the fingerprint of the plan that it runs by, or will."""
         plans = self.program.plans
         return {n: plans[n].fingerprint for n in self.program.altered if n not in self._altering}
+
+    @property
+    def migrating(self) -> list[dict[str, Any]]:
+        """Changes of joins that have not ended, as JSON."""
+        return [each.as_json() for each in self._host.migrations if not each.is_over]
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
@@ -269,7 +282,18 @@ class GroupHost:
             "operators": self._figures(),
             "changed": self.changed,
             "handed": self.handed,
+            "migrations": [each.as_json() for each in self._migrations_since_told()],
         }
+
+    def _migrations_since_told(self) -> list[Migration]:
+        """Those that began or ended since this was asked last."""
+        before, self._migrations = self._migrations, list(self._host.migrations)
+        return [each for each in self._migrations if each not in before]
+
+
+def _adapting(program: Program) -> set[str]:
+    """The queries whose joins keep what others would need."""
+    return {name for name in program.queries if program.options_of(name).adapts}
 
 
 def _plans_in(changed: Mapping[str, Any] | None, program: Program) -> Plans:

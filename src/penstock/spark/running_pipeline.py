@@ -24,6 +24,7 @@ from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.plan.nodes import Node
+from penstock.runtime.migrations import Migrations
 from penstock.runtime.status import BatchStatus
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.catching_up.slices import SliceSize
@@ -67,6 +68,7 @@ class RunningPipeline:
         self.group = group
         self.rows_read: Counter[str] = Counter()  # of each stream
         self.operators = OperatorFigures()
+        self.migrations = Migrations()
         #: Plans that groups have chosen anew, as JSON.
         self.changed: Sequence[Mapping[str, Any]] = ()
         #: Of queries that came while it ran: from when on, and what they see.
@@ -404,6 +406,8 @@ class RunningPipeline:
         else:
             self.enabling.take_report(report, self._engine.now())
         self.operators.note(report.batch, report.operators)
+        for each in report.migrations:
+            self.migrations.note(each)
         if report.operators:
             self.changed = report.changed
         self._reported = report

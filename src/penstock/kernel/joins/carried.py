@@ -48,6 +48,12 @@ class Carried:
         self._inputs.state.carried[name] = punctuation.bound
         return True
 
+    def of(self, port: int) -> Iterator[tuple[str, int]]:
+        """The bounds of an input on them, as the input calls them."""
+        for name, (of, column) in self._columns.items():
+            if of == port:
+                yield column.column, self._bound(name)
+
     def known(self, port: int, own: str) -> int:
         """The bound of an input on one of them."""
         name = self._name(port, own)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import polars as pl
 
@@ -15,6 +16,14 @@ from penstock.kernel.joins.keys import HASHED_BY
 from penstock.kernel.joins.reach import Reach
 from penstock.kernel.joins.state import JoinState
 from penstock.kernel.progress.release import Need, Times, Waiting
+
+
+class Retained(Protocol):
+    """Others that need rows of a join's inputs (`migration/retention`)."""
+
+    def keep_from(self, port: int) -> int: ...
+
+    def follow(self) -> None: ...
 
 
 class Inputs(ABC):
@@ -28,6 +37,12 @@ class Inputs(ABC):
     output: Sequence[str] | None = None  # columns of results; None: all that are found
     reach: Reach
     indexes: Sequence[KeyIndex]
+    #: What else than the other inputs may need rows of an input.
+    retained: Sequence[Retained] = ()
+
+    @abstractmethod
+    def columns(self, port: int) -> Sequence[str]:
+        """The columns of an input's rows as they are stored."""
 
     @property
     def ports(self) -> int:
@@ -39,15 +54,34 @@ class Inputs(ABC):
 
     def meet(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Join new rows with what is stored, and store those that can still find partners."""
+        self.have_our_hashes()
+        return self.join(port, rows)
+
+    def have_our_hashes(self) -> None:
+        """Another version of Polars may have kept the state: hash the rows again then."""
         if self.state.hashed_by != HASHED_BY:
             for index in self.indexes:
                 index.hash_again(self.state)
             self.state.hashed_by = HASHED_BY
-        return self.join(port, rows)
 
     @abstractmethod
     def join(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """The same, where hashes of stored rows are ours."""
+
+    @abstractmethod
+    def put_in(self, port: int, rows: pl.DataFrame) -> None:
+        """Store rows as they come, without looking for partners."""
+
+    @abstractmethod
+    def results(self) -> Iterator[pl.DataFrame]:
+        """All results of the rows that are stored."""
+
+    def keep_from(self, port: int) -> int:
+        """First timestamp of an input's rows to keep; the state notes that none below is."""
+        least = self.reach.keep_from(port, self.state.bounds)
+        least = min((least, *(each.keep_from(port) for each in self.retained)))
+        self.state.forgotten[port] = max(self.state.forgotten[port], least)
+        return least
 
     def purge(self, port: int, keep_from: int) -> Iterable[pl.DataFrame]:
         """Forget stored rows below; gives those that come out because they never met a partner."""

@@ -29,6 +29,11 @@ class KeyIndex:
     def __post_init__(self) -> None:
         self.store = Store(self.on, self.shift, self.tumbling)
 
+    def is_like(self, other: KeyIndex) -> bool:
+        """Whether both sort rows alike."""
+        mine = self.on, self.keys.text, self.shift, self.tumbling
+        return mine == (other.on, other.keys.text, other.shift, other.tumbling)
+
     def coded(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Times, Codes]:
         """Rows sorted by their codes, which they get; their times, and the hashes of their keys."""
         hashes = self.keys.hashes(rows)
@@ -45,7 +50,7 @@ class KeyIndex:
             self.store.add(state.table(self.table), rows, times)
 
     def hash_again(self, state: JoinState) -> None:
-        """Another version of Polars has kept this state: its hashes are not ours."""
+        """Hash the stored rows again."""
         stored = list(state.table(self.table))
         state.table(self.table).clear()
         for rows in stored:

@@ -31,6 +31,8 @@ class Keys:
     """The keys of one side, in the types that both sides share."""
 
     def __init__(self, mine: Sequence[Expression], theirs: Sequence[Expression]) -> None:
+        #: By what rows are hashed: equal for keys that hash all rows alike.
+        self.text = tuple(str(_as(*pair)) for pair in zip(mine, theirs, strict=True))
         self._columns = [key.name for key in mine if isinstance(key, Ref)]
         self._computed = [compile_expression(key) for key in mine if not isinstance(key, Ref)]
         self._exprs = [

@@ -143,16 +143,33 @@ class MJoin(Inputs):
         times = {edge.times[side] for edge, side in ends if edge.times} - {self.times[port]}
         return [self.times[port], *sorted(keys | times)]
 
+    def columns(self, port: int) -> list[str]:
+        return self._spec.inputs[port].names
+
     # -- rows ---------------------------------------------------------------------------------
 
     def join(self, port: int, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        rows = rows.select(self._columns[port]).drop_nulls(self._needed[port])
+        rows = self._named(port, rows)
         if not rows.height:
             return
         found = self._meet_all(port, rows)
         if found is not None:
             yield found.select(self._found)
         self._store(port, rows)
+
+    def _named(self, port: int, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows that can be in a result, under the join's names."""
+        return rows.select(self._columns[port]).drop_nulls(self._needed[port])
+
+    def put_in(self, port: int, rows: pl.DataFrame) -> None:
+        self._store(port, self._named(port, rows))
+
+    def results(self) -> Iterator[pl.DataFrame]:
+        fewest = min(self.indexes, key=lambda index: self.state.table(index.table).rows)
+        for rows in list(self.state.table(fewest.table)):
+            found = self._meet_all(fewest.port, rows.drop(CODE))
+            if found is not None:
+                yield found.select(self.output)
 
     def _meet_all(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Results with these rows of one input."""
@@ -196,7 +213,7 @@ class MJoin(Inputs):
     def _store(self, port: int, rows: pl.DataFrame) -> None:
         """Keep the rows that can still be in a result."""
         on = self.times[port]
-        rows = rows.filter(pl.col(on) >= self.reach.keep_from(port, self.state.bounds))
+        rows = rows.filter(pl.col(on) >= self.keep_from(port))
         for index in self.indexes:
             if index.port == port:
                 index.keep(self.state, rows)

@@ -18,8 +18,10 @@ import polars as pl
 from penstock.kernel.joins.inputs import Inputs
 from penstock.kernel.joins.keyed import KeyBounds
 from penstock.kernel.joins.pairs import Pairing, Pairs
+from penstock.kernel.joins.partners import Times as Points
 from penstock.kernel.joins.purge import goes_at
 from penstock.kernel.joins.reach import Reach
+from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.side import NAMES, Arrived, Side
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.unmatched import NOBODY, NUMBER, Unmatched
@@ -48,6 +50,9 @@ class PairInputs(Inputs):
     def tables(self) -> dict[str, str]:
         told_apart = [side for side in (0, 1) if self._kind.tells_apart(side)]
         return super().tables() | {f"{NAMES[side]}_met": self.times[side] for side in told_apart}
+
+    def columns(self, port: int) -> list[str]:
+        return self.sides[port].names
 
     def stored(self, side: int) -> SegmentTable:
         return self.state.table(NAMES[side])
@@ -89,9 +94,11 @@ class PairInputs(Inputs):
     def _store(self, port: int, arrived: Arrived, pairs: Pairs | None) -> Iterator[pl.DataFrame]:
         """Keep the rows that can still find partners."""
         rows, times = arrived.rows, arrived.times
-        needed = times >= self.reach.keep_from(port, self.state.bounds)
-        if self.state.keyed[1 - port]:
-            needed &= ~self.keys.over(port, rows)
+        needed = times >= self.keep_from(port)
+        if self.state.keyed[1 - port] and not self.retained:
+            over = self.keys.over(port, rows)
+            self._forget(port, times[over])
+            needed &= ~over
         if self._kind.tells_apart(port):
             lone = np.ones(len(times), np.bool_)
             if pairs is not None:
@@ -133,6 +140,16 @@ class PairInputs(Inputs):
         pairs = self.pairing.find(port, arrived, self.stored(1 - port))
         return None if pairs is None else pairs.rows
 
+    def put_in(self, port: int, rows: pl.DataFrame) -> None:
+        self.keep(port, self.can_match(port, rows))
+
+    def results(self) -> Iterator[pl.DataFrame]:
+        fewest = min((0, 1), key=lambda side: self.stored(side).rows)
+        for rows in list(self.stored(fewest)):
+            pairs = self.find(fewest, rows.drop(CODE))
+            if pairs is not None:
+                yield pairs
+
     # -- forgetting ---------------------------------------------------------------------------
 
     def purge(self, port: int, keep_from: int) -> Iterator[pl.DataFrame]:
@@ -151,15 +168,25 @@ class PairInputs(Inputs):
     ) -> Iterator[pl.DataFrame] | None:
         """Forget rows that are over before their time; None: more than `much` would be looked at
         and nobody waits for it."""
+        if self.retained:
+            return iter(())  # bounds on keys of this join say nothing of other inputs
         told_apart = self._kind.tells_apart(port)
         if not told_apart and much is not None and self.stored(port).rows > much:
             return None
         forgotten = self.stored(port).take_where(over)
+        for rows in forgotten:
+            self._forget(port, rows.get_column(self.times[port]).cast(pl.Int64).to_numpy())
         if not told_apart or not forgotten:
             return iter(())
         met, since = self._met(port), self.state.left_below[port]
         alone = self._unmatched[port].alone(pl.concat(forgotten), met, since)
         return self._alone(port, alone)
+
+    def _forget(self, port: int, times: Points) -> None:
+        """Note that rows of these times are not there any more."""
+        if len(times):
+            known = self.state.forgotten
+            known[port] = max(known[port], int(times.max()) + 1)
 
     # -- what waits ---------------------------------------------------------------------------
 

@@ -39,12 +39,17 @@ class Side(KeyIndex):
             spec.band if isinstance(spec.band, TumblingBand) else None,
         )
         self.names = side.names
+        self._own = [(column.name, side.column(column.name)) for column in side.columns]
         self._renamed = side.renamed()
         self._band = spec.band
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under the join's names."""
         return rows.select(self._renamed)
+
+    def as_they_came(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows under the names of the input."""
+        return rows.select(pl.col(mine).alias(own) for own, mine in self._own)
 
     def can_match(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Without rows that have NULL for a key or a time: those equal nothing."""

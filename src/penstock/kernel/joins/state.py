@@ -36,6 +36,8 @@ class JoinState(State):
     # the latest of several times: what each input said of its own, and what was sent on
     latest: list[dict[str, int]] = field(default_factory=list)
     latest_sent: dict[str, int] = field(default_factory=dict)
+    # rows of an input below may have been forgotten, or were never stored
+    forgotten: list[int] = field(default_factory=list)
 
     def table(self, name: str) -> SegmentTable:
         found: SegmentTable = getattr(self, name)
@@ -56,4 +58,5 @@ def join_state(ports: int, tables: Mapping[str, str]) -> JoinState:
         [BEGINNING] * ports,
     )
     made.latest = [{} for _ in range(ports)]
+    made.forgotten = [BEGINNING] * ports
     return made

@@ -91,7 +91,7 @@ class TableJoin(Project):
         return index_of(self._spec)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        rows = self._project(block.rows)
+        rows = self.projected(block.rows)
         candidates = self._index.candidates(self._keys.hashes(rows))
         found = [self._matching(rows, *pair) for pair in candidates]
         new = np.concatenate([mine for mine, _ in found])

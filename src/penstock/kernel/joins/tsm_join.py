@@ -8,7 +8,9 @@ busy input wait for a quiet one where they are (`operators/in_step`).  Spec: exe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.buffer import Cursor
@@ -31,6 +33,12 @@ class TSM(InOrder):
 
     def tables(self, inputs: Inputs) -> dict[str, str]:
         return {}
+
+    def held_results(self, inputs: Inputs) -> Iterator[pl.DataFrame]:
+        return iter(())
+
+    def waiting(self, inputs: Inputs) -> Iterator[tuple[int, pl.DataFrame]]:
+        return iter(())
 
     def come(self, inputs: Inputs) -> Sequence[int]:
         return inputs.state.reached

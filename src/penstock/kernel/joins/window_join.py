@@ -85,6 +85,10 @@ class WindowJoin(Operator):
         names = [name for each in self._further for name in each.names(on)]
         return reduce(both, map(behind, names), UNUSED)
 
+    def carried_of(self, port: int) -> Iterable[tuple[str, int]]:
+        """The bounds of an input on columns that progress beside its time."""
+        return self._carried.of(port)
+
     # -- rows ---------------------------------------------------------------------------------
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
@@ -127,7 +131,9 @@ class WindowJoin(Operator):
             state.bounds[each] = come[each]
         for each in range(self.ports):
             if any(other != each for other in risen):
-                self.put(self.inputs.purge(each, reach.keep_from(each, state.bounds)), out)
+                self.put(self.inputs.purge(each, self.inputs.keep_from(each)), out)
+        for retained in self.inputs.retained if risen else ():
+            retained.follow()
         complete = self.tactic.complete(self.inputs)
         for each in self.inputs.progressing:
             bound = reach.output_bound(each, complete)

@@ -42,7 +42,9 @@ class Project(Operator):
     def __init__(self, columns: Sequence[Named], nullable: Collection[str] = ()) -> None:
         super().__init__()
         self.state = ProjectState()
-        self._project = compile_columns(columns)
+        #: Whether it only leaves out columns, or changes their order.
+        self.only_drops = all(c.value == Ref(c.name, c.value.type) for c in columns)
+        self.projected = compile_columns(columns)
         self._same: dict[str, str] = {}  # the first column that is another as it is
         self._computed: dict[str, Monotone] = {}
         for column in columns:
@@ -60,7 +62,7 @@ class Project(Operator):
         )
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        out.batch(Block(self._project(block.rows)))
+        out.batch(Block(self.projected(block.rows)))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         computed = {

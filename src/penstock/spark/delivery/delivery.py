@@ -13,6 +13,7 @@ from penstock.kernel.stacks import stacked, stacks, unstacked
 from penstock.kernel.state import from_ipc
 from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
+from penstock.runtime.migrations import Migration
 from penstock.runtime.status import OperatorStatus
 
 #: What the lines are that groups put out, besides rejected rows (`Reason`): results, those of
@@ -60,5 +61,7 @@ class BatchReport:
     operators: tuple[OperatorStatus, ...] = ()
     #: plans that were chosen anew while queries run, of each group that has such, as JSON
     changed: Sequence[Mapping[str, Any]] = ()
+    #: changes of joins that began or ended with it, in all groups
+    migrations: tuple[Migration, ...] = ()
     #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
+from penstock.runtime.migrations import Migration, in_all_groups
 from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.delivery.operator_figures import operators_of
 
@@ -25,6 +26,9 @@ def report_of(batch: int, groups: Sequence[Mapping[str, Any]]) -> BatchReport:
         tallies_of([group["tallies"] for group in groups], whole["rows"]),
         operators=operators_of(group["operators"] for group in groups),
         changed=[group["changed"] for group in groups if group["changed"]],
+        migrations=in_all_groups(
+            Migration.from_json(each) for group in groups for each in group.get("migrations", ())
+        ),
         own=whole["own"],
     )
 

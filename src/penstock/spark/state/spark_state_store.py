@@ -22,6 +22,7 @@ an executor's memory may be another attempt's than the one on disk.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -32,6 +33,7 @@ from penstock.io.storage.sealed import OTHER_RELEASE
 from penstock.kernel.segments import Segment
 from penstock.kernel.stacks import stacked
 from penstock.kernel.state import from_ipc, to_ipc
+from penstock.model.timestamps import END
 from penstock.optimizer.physical import Program
 from penstock.runtime.snapshot import describe, restore
 from penstock.spark.catching_up.group_hosts import BEHIND, GroupHosts, together
@@ -48,7 +50,7 @@ from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
 FORMAT = 6
-#: Without bundles: all that it has is there in this one, too.
+#: Without bundles, and joins did not note what they have forgotten.
 BEFORE_BUNDLES = 5
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
@@ -74,6 +76,8 @@ class SparkStateStore:
                 f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
                 hint=OTHER_RELEASE,
             )
+        if found["format"] == BEFORE_BUNDLES:
+            _forget(found["states"].values())
         return dict(found)
 
     def restored(self, program: Program, directory: dict[str, Any]) -> GroupHosts:
@@ -99,6 +103,7 @@ class SparkStateStore:
         for change, host in hosts.hosts():
             found, more = describe(host.states(), host.graph)
             found |= {"changed": host.changed, "handed": host.handed}
+            found |= {"migrating": host.migrating}
             segments |= more
             if change:
                 directory[BEHIND][change] = found
@@ -144,3 +149,10 @@ class SparkStateStore:
             rows = from_ipc(data)
             self._cache.put(number, rows, data)
         return rows
+
+
+def _forget(states: Iterable[dict[str, Any]]) -> None:
+    """Have joins that did not note what they have forgotten say that it may be anything."""
+    for facts in (kept["facts"] for kept in states):
+        if "latest_sent" in facts:
+            facts.setdefault("forgotten", [END] * len(facts["bounds"]))

@@ -35,6 +35,18 @@ class InOrder(Tactic):
         queues = zip(inputs.names, inputs.on, strict=True)
         return {f"{name}_queue": on for name, on in queues} | {"held": LATER}
 
+    def waiting(self, inputs: Inputs) -> Iterator[tuple[int, pl.DataFrame]]:
+        for port, name in enumerate(inputs.names):
+            for rows in inputs.state.table(f"{name}_queue"):
+                yield port, rows
+
+    def held_results(self, inputs: Inputs) -> Iterator[pl.DataFrame]:
+        return (rows.drop(LATER) for rows in inputs.state.table("held"))
+
+    def take_over(self, inputs: Inputs, results: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+        self.hold(inputs, results)
+        return ()
+
     def come(self, inputs: Inputs) -> Sequence[int]:
         """What is joined from now on is not below what an input has reached, or not below the
         trigger where rows of it wait."""

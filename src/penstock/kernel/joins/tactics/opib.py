@@ -8,7 +8,7 @@ rows, and more latency.  Spec: window-queries 6.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -32,6 +32,11 @@ class OPIB(ByLeft):
         else:
             inputs.keep(port, rows)
         return ()
+
+    def waiting(self, inputs: Inputs) -> Iterator[tuple[int, pl.DataFrame]]:
+        assert isinstance(inputs, PairInputs)
+        for rows in inputs.state.table("left_queue"):
+            yield 0, inputs.sides[0].as_they_came(rows)
 
     def leave(self, inputs: Inputs, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
         assert isinstance(inputs, PairInputs)

@@ -6,7 +6,7 @@ them out. A baseline: all results of a window wait in the buffer.  Spec: window-
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -20,6 +20,14 @@ class OPOB(ByLeft):
     name = "OPOBJoin"
     waits_in = "held"
     are_results = True
+
+    def held_results(self, inputs: Inputs) -> Iterator[pl.DataFrame]:
+        return iter(inputs.state.table("held"))
+
+    def take_over(self, inputs: Inputs, results: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+        for rows in results:
+            inputs.state.table("held").append_sorted(rows)
+        return ()
 
     def take(self, inputs: Inputs, port: int, rows: pl.DataFrame) -> Iterable[pl.DataFrame]:
         for found in inputs.meet(port, rows):

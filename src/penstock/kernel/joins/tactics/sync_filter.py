@@ -8,6 +8,7 @@ for the slower one, and are all processed when it speaks.  Spec: ordered-joins 2
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 import polars as pl
 
@@ -25,4 +26,7 @@ class SyncFilter(InOrder):
         return ()
 
     def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
-        return in_order_of_latest(inputs, self.join_waiting(inputs, inputs.state.trigger))
+        # Results are held only by a tactic that it has taken over from.
+        held = self.let_out(inputs) if inputs.state.table("held").segments else ()
+        found = self.join_waiting(inputs, inputs.state.trigger)
+        return in_order_of_latest(inputs, chain(held, found))

@@ -19,7 +19,7 @@ execution-model 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -51,6 +51,18 @@ class Tactic:
     def release(self, inputs: Inputs) -> Iterable[pl.DataFrame]:
         """Let go what waited for an input to come so far; gives what leaves."""
         return ()
+
+    def waiting(self, inputs: Inputs) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Rows that have not met others yet, as they came, by input."""
+        return iter(())
+
+    def held_results(self, inputs: Inputs) -> Iterator[pl.DataFrame]:
+        """Results that have not left yet."""
+        return iter(())
+
+    def take_over(self, inputs: Inputs, results: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+        """Results that another tactic has held back; gives those that leave."""
+        return results
 
     def come(self, inputs: Inputs) -> Sequence[int]:
         """For each input the first time that may still be joined."""

@@ -1,0 +1,193 @@
+"""Box: joins of a graph that hang together, from one that others read down to their leaves.
+
+A leaf is an input that is no inner join: a stream, an aggregate, an outer join. Columns of all have
+names of their own, `name.column`, from the leaf to the result, so a leaf is called by the column
+that carries its time, whatever the shape of the joins is; and what an operator stores of an input
+is called by the leaves that its rows are made of.
+
+                    d                 the upper join stores {a, b, c} and {d},
+             c     /                  the one in the middle {a, b} and {c},
+       a  b /     /                   the lower one {a} and {b}
+       (OAJoin)  /
+          (OAJoin)
+             (OAJoin)
+
+Between joins stand projections that leave out columns.  Spec: dynamic-optimization 3.1, 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from penstock.kernel.graph import GraphNode
+from penstock.kernel.joins.mjoin import MJoinSpec, equality
+from penstock.kernel.joins.reach import Reach
+from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.window_join import WindowJoin
+from penstock.kernel.operators.project import Project
+from penstock.model.expressions import Call, Expression, Ref, conjuncts
+from penstock.model.joins import JoinKind
+from penstock.windows import JoinBand
+
+
+@dataclass(frozen=True, eq=False)
+class BoxInput:
+    """An input of a join; `child` is the join whose results it gets, through `between`."""
+
+    node: GraphNode
+    port: int
+    on: str  # the column that carries its time, as results call it
+    leaves: frozenset[str]
+    child: GraphNode | None = None
+    between: tuple[GraphNode, ...] = ()  # the lowest first
+
+    @property
+    def join(self) -> WindowJoin:
+        return join_at(self.node)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Joins below a node, those whose results others read first."""
+
+    root: GraphNode
+    above: tuple[GraphNode, ...]  # projections from the topmost join to the root
+    joins: tuple[GraphNode, ...]
+    inputs: Mapping[tuple[GraphNode, int], BoxInput]
+    _bands: tuple[tuple[str, str, JoinBand], ...] = field(default=())
+
+    @cached_property
+    def leaves(self) -> dict[str, BoxInput]:
+        """The inputs that are no joins, by what they are called."""
+        return {each.on: each for each in self.inputs.values() if each.child is None}
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {leaf: number for number, leaf in enumerate(self.leaves)}
+
+    @cached_property
+    def _reach(self) -> Reach:
+        number = self._numbers
+        edges = [((number[one], number[other]), band) for one, other, band in self._bands]
+        return Reach(len(number), edges)
+
+    @cached_property
+    def by_leaves(self) -> dict[frozenset[str], BoxInput]:
+        """The inputs of its joins by what their rows are made of."""
+        return {each.leaves: each for each in self.inputs.values()}
+
+    def inputs_of(self, node: GraphNode) -> Iterator[BoxInput]:
+        return (self.inputs[node, port] for port in range(join_at(node).ports))
+
+    def bound(self, leaf: str) -> int:
+        """Nothing of a leaf below is joined any more."""
+        at = self.leaves[leaf]
+        return at.join.state.bounds[at.port]
+
+    def keep_from(self, on: str, leaves: Collection[str]) -> int:
+        """The first time of rows that can be in a result with a row to come of other leaves.
+
+        `on` carries the time of the rows, `leaves` are those that they are made of.
+        """
+        first, number = self._reach.first, self._numbers
+        others = (leaf for leaf in self.leaves if leaf not in leaves)
+        return min(first(number[on], number[leaf], self.bound(leaf)) for leaf in others)
+
+    def conditions(self, node: GraphNode) -> frozenset[str]:
+        """All that a join and those below it ask of rows that belong together."""
+        found = _conditions(join_at(node).spec)
+        for each in self.inputs_of(node):
+            found |= self.conditions(each.child) if each.child is not None else frozenset()
+        return found
+
+
+def join_at(node: GraphNode) -> WindowJoin:
+    """The join that a node runs."""
+    assert isinstance(node.operator, WindowJoin)
+    return node.operator
+
+
+def is_inner(node: GraphNode) -> bool:
+    """Whether a node is a join that can be part of a box."""
+    operator = node.operator
+    if not isinstance(operator, WindowJoin):
+        return False
+    return isinstance(operator.spec, MJoinSpec) or operator.spec.kind is JoinKind.INNER
+
+
+def box_of(root: GraphNode) -> Box | None:
+    """The joins below a node; None: it is none, or an input is timed by several columns."""
+    top, above = _below(root)
+    if not is_inner(top):
+        return None
+    joins: list[GraphNode] = []
+    inputs: dict[tuple[GraphNode, int], BoxInput] = {}
+
+    def collect(node: GraphNode) -> frozenset[str]:
+        join, all_leaves = join_at(node), frozenset[str]()
+        for port, producer in enumerate(_producers(node)):
+            on = join.inputs.times[port]
+            child, between = _below(producer)
+            found = BoxInput(node, port, on, frozenset((on,)))
+            if is_inner(child):
+                found = BoxInput(node, port, on, collect(child), child, between)
+            inputs[node, port] = found
+            all_leaves |= found.leaves
+        joins.append(node)
+        return all_leaves
+
+    collect(top)
+    bands = tuple(band for node in joins for band in bands_of(join_at(node).spec))
+    box = Box(root, above, tuple(joins), inputs, bands)
+    times = [*(each.on for each in inputs.values()), *(time for band in bands for time in band[:2])]
+    return box if box.leaves.keys() >= set(times) else None
+
+
+def _producers(node: GraphNode) -> list[GraphNode]:
+    """The nodes whose results a node reads, one for each input."""
+    return [p.producers[0] if p.is_fork else p for p in node.producers]
+
+
+def _below(node: GraphNode) -> tuple[GraphNode, tuple[GraphNode, ...]]:
+    """The node whose rows come through projections that only drop columns; and these."""
+    passed: list[GraphNode] = []
+    at = node
+    while isinstance(at.operator, Project) and at.operator.only_drops:
+        passed.insert(0, at)
+        [at] = _producers(at)
+    return (at, tuple(passed)) if is_inner(at) else (node, ())
+
+
+def bands_of(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:
+    """The pairs of times that lie within bands of each other."""
+    sides = spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
+    times = [side.column(side.on) for side in sides]
+    if isinstance(spec, JoinSpec):
+        yield times[0], times[1], spec.band
+        return
+    for edge in spec.bands or spec.edges:
+        yield times[edge.ends[0]], times[edge.ends[1]], edge.band
+
+
+def _conditions(spec: JoinSpec | MJoinSpec) -> frozenset[str]:
+    if isinstance(spec, MJoinSpec):
+        found = [_text(c) for each in spec.conditions for c in conjuncts(each)]
+        return frozenset((*(_band(*each) for each in bands_of(spec)), *found))
+    left, right = spec.sides
+    [band] = (_band(*each) for each in bands_of(spec))
+    pairs = (equality((left.ref(one), right.ref(other))) for one, other in spec.equalities)
+    return frozenset((band, *map(_text, (*pairs, *conjuncts(spec.residual)))))
+
+
+def _band(one: str, other: str, band: JoinBand) -> str:
+    return f"{one} {other} {band!r}"
+
+
+def _text(condition: Expression) -> str:
+    """A condition; of one that columns are equal there is one text."""
+    match condition:
+        case Call("=", (Ref(one), Ref(other))):
+            return " = ".join(sorted((one, other)))
+    return str(condition)

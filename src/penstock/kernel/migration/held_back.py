@@ -1,0 +1,59 @@
+"""What an order holds back when a box changes: rows that have met nobody yet, and results.
+
+Rows come to the new box as if they came now. Results that are found already wait in the new box if
+it keeps an order, too; else they leave. Only a box of one join holds anything back.
+Spec: ordered-joins 2 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from penstock.kernel.block import Block
+from penstock.kernel.graph import GraphNode
+from penstock.kernel.joins.tactics.opib import OPIB
+from penstock.kernel.joins.tsm_join import TSMJoin
+from penstock.kernel.migration.box import Box, join_at
+
+
+def refused(old: Box, new: Box) -> str:
+    """Why what is held back cannot go along; empty: it can."""
+    orders = [node for box in (old, new) for node in box.joins if not join_at(node).tactic.is_plain]
+    if any(len(box.joins) > 1 and set(box.joins).intersection(orders) for box in (old, new)):
+        return "joins of joins that keep an order each hold rows back"
+    top = join_at(new.joins[-1])
+    if isinstance(top.tactic, OPIB):
+        return f"{top.name} must not have met rows that others have met"
+    return ""
+
+
+def must_be_let_out(old: Box, new: Box) -> bool:
+    """Whether rows wait in the old box, and the new one has no place for them."""
+    return isinstance(join_at(new.joins[-1]), TSMJoin) and (
+        any(True for _ in _waiting(old.joins[-1])) or any(True for _ in _held(old.joins[-1]))
+    )
+
+
+def move_held_back(old: Box, new: Box) -> None:
+    """Have the new box go on with what the old one holds back."""
+    top = new.joins[-1]
+    join = join_at(top)
+    join.put(join.tactic.take_over(join.inputs, list(_held(old.joins[-1]))), top.output)
+    for port, rows in _waiting(old.joins[-1]):
+        on = old.inputs[old.joins[-1], port].on
+        at = new.leaves[on]
+        at.join.put(at.join.tactic.take(at.join.inputs, at.port, rows), at.node.output)
+
+
+def _held(node: GraphNode) -> Iterator[pl.DataFrame]:
+    join = join_at(node)
+    return join.tactic.held_results(join.inputs)
+
+
+def _waiting(node: GraphNode) -> Iterator[tuple[int, pl.DataFrame]]:
+    join = join_at(node)
+    yield from join.tactic.waiting(join.inputs)
+    for port, cursor in enumerate(node.inputs):
+        yield from ((port, item.rows) for item in cursor.unread() if isinstance(item, Block))

@@ -1,0 +1,191 @@
+"""Moving State: a new box of joins gets what the old one keeps, and computes what that lacks.
+
+What a join stores of an input is called by the leaves that its rows are made of (`box`). Where both
+boxes store the same, segments move by reference; by other keys, their rows are sorted again. What
+only the new box stores is computed from the rows below it, by the joins themselves, and nothing
+comes out, for all results of rows that are there have come out before. What only the old box stores
+goes: it can be computed of what stays. Then the new joins learn the bounds of the leaves.
+
+        old    ((a, b), c)      stores a  b  ab  c
+        new    (a, (b, c))      stores a  b  c   bc: a, b and c move, bc is computed, ab goes
+
+That is right if everything that may be in a result to come is stored for every leaf (`missing`),
+and if nothing is on its way between joins. Rows and results that an order holds back go along: rows
+come to the new box as new ones, results wait in it or leave.
+Spec: dynamic-optimization 3.2, 3.7, Algorithms 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from penstock.kernel.graph import GraphNode
+from penstock.kernel.joins.run import CODE
+from penstock.kernel.joins.window_join import WindowJoin
+from penstock.kernel.migration.box import Box, BoxInput, join_at
+from penstock.kernel.migration.held_back import move_held_back
+from penstock.kernel.operators.project import Project
+from penstock.kernel.segments import Segment, SegmentTable
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
+
+
+@dataclass
+class Moved:
+    """What became of rows: moved by reference, sorted by other keys, computed anew."""
+
+    by_reference: int = 0
+    sorted_again: int = 0
+    recomputed: int = 0
+
+
+def missing(old: Box) -> list[str]:
+    """The leaves of which rows were forgotten that may be in a result to come with a third leaf."""
+    if len(old.leaves) < 3:  # one join knows all of them
+        return []
+    return [leaf for leaf, at in old.leaves.items() if not _is_complete(old, at)]
+
+
+def _is_complete(box: Box, at: BoxInput) -> bool:
+    """Whether all is stored of an input that may be in a result to come."""
+    return at.join.state.forgotten[at.port] <= box.keep_from(at.on, at.leaves)
+
+
+def latest_times(box: Box) -> dict[str, int]:
+    """By leaf, the latest time of the rows that are stored; of those that have any."""
+    found = {}
+    for leaf, at in box.leaves.items():
+        index = next(each for each in at.join.inputs.indexes if each.port == at.port)
+        extent = at.join.state.table(index.table).extent()
+        if extent is not None:
+            found[leaf] = extent[1]
+    return found
+
+
+def move_states(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
+    """Fill a box that is empty with what another one keeps; both stand over the same leaves.
+
+    `kept`: joins of the new box that were there before, and have their state.
+    """
+    moved = Moved()
+    for node in old.joins:
+        join_at(node).inputs.have_our_hashes()
+    for node in new.joins:
+        if kept(node):
+            continue
+        for at in new.inputs_of(node):
+            before = old.by_leaves.get(at.leaves)
+            if before is not None and _is_same(old, before, new, at):
+                _move(before, at, moved)
+            else:
+                moved.recomputed += _compute(at, old.keep_from(at.on, at.leaves))
+    move_held_back(old, new)
+    tell_bounds(old, new, kept)
+    return moved
+
+
+def _is_same(old: Box, before: BoxInput, new: Box, now: BoxInput) -> bool:
+    """Whether two inputs bring the same rows, and the first has all of them."""
+    if now.child is None:
+        return True
+    if before.child is None or not _is_complete(old, before):
+        return False
+    return old.conditions(before.child) == new.conditions(now.child)
+
+
+def _move(before: BoxInput, now: BoxInput, moved: Moved) -> None:
+    state, was = now.join.state, before.join.state
+    there = [each for each in before.join.inputs.indexes if each.port == before.port]
+    for index in now.join.inputs.indexes:
+        if index.port != now.port:
+            continue
+        columns = [*now.join.inputs.columns(now.port), CODE]
+        table = state.table(index.table)
+        found = next((each for each in there if each.is_like(index)), None)
+        if found is not None:
+            table.segments = _of_columns(was.table(found.table), columns)
+            moved.by_reference += table.rows
+            continue
+        for rows in was.table(there[0].table):
+            index.keep(state, rows.select(columns[:-1]))
+        moved.sorted_again += table.rows
+
+
+def _of_columns(table: SegmentTable, columns: list[str]) -> list[Segment]:
+    """Segments with these columns: the same, where they have them."""
+    return [
+        each if each.whole.columns == columns else Segment(each.rows.select(columns))
+        for each in table.segments
+    ]
+
+
+def _compute(at: BoxInput, keep_from: int) -> int:
+    """Store what the joins below an input find among the rows that they keep; gives how many."""
+    assert at.child is not None, f"nobody has stored {at.on}"
+    inputs, count = at.join.inputs, 0
+    for found in join_at(at.child).inputs.results():
+        rows = _through(at.between, found)
+        rows = rows.filter(pl.col(inputs.on[at.port]) >= keep_from)
+        inputs.put_in(at.port, rows)
+        count += rows.height
+    return count
+
+
+def _through(between: tuple[GraphNode, ...], rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows behind projections."""
+    for node in between:
+        assert isinstance(node.operator, Project)
+        rows = node.operator.projected(rows)
+    return rows
+
+
+def tell_bounds(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
+    """Have the joins of a new box know what the old one knows of its leaves; no row moves."""
+    for node in new.joins:
+        if kept(node):
+            continue
+        for at in new.inputs_of(node):
+            if at.child is None:
+                told = _of_leaf(old.leaves[at.on])
+            else:
+                told = _sent(join_at(at.child)) if kept(at.child) else []
+            for punctuation in told:
+                for each in _translated(at.between, punctuation):
+                    at.join.on_punctuation(at.port, each, node.output)
+    if kept(new.joins[-1]):  # whoever reads it from now on has not heard of its bounds
+        for punctuation in _sent(join_at(new.joins[-1])):
+            for each in _translated(new.above, punctuation):
+                new.root.output.append_as_is(each)
+    return Moved()
+
+
+def _of_leaf(at: BoxInput) -> list[Punctuation]:
+    """The bounds that a join knows of an input, as the input has said them."""
+    inputs, state = at.join.inputs, at.join.state
+    found = {inputs.on[at.port]: state.reached[at.port], **state.latest[at.port]}
+    for column, bound in at.join.carried_of(at.port):
+        found[column] = bound
+    for item in at.node.inputs[at.port].unread():  # where rows wait there
+        if isinstance(item, Punctuation) and not item.where:
+            found[item.on] = max(item.bound, found.get(item.on, item.bound))
+    return [Punctuation(on, bound) for on, bound in found.items() if bound > BEGINNING]
+
+
+def _sent(join: WindowJoin) -> list[Punctuation]:
+    """The bounds that a join has sent on."""
+    inputs, state = join.inputs, join.state
+    found = {inputs.times[port]: state.sent[port] for port in inputs.progressing}
+    found |= state.carried_sent | state.latest_sent
+    return [Punctuation(on, bound) for on, bound in found.items() if bound > BEGINNING]
+
+
+def _translated(between: tuple[GraphNode, ...], punctuation: Punctuation) -> list[Punctuation]:
+    """What a bound says behind projections."""
+    found = [punctuation]
+    for node in between:
+        assert node.operator is not None
+        found = [each for one in found for each in node.operator.translate(one)]
+    return found

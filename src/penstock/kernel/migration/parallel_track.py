@@ -1,0 +1,92 @@
+"""Parallel Track: two boxes of joins run side by side, until the new one has all that counts.
+
+Both read the same leaves, but the second box has begun empty. So the first one answers, as long as
+a result to come may hold a row that only the first has: its bounds on the times of results tell
+when that is over, about a window after the beginning. Until then results of the second, which the
+first finds as well, are dropped. Then the first box can be removed, at a moment at which nothing is
+on its way, and this operator with it: no result is lost, none comes twice, none is kept back, and
+order stays what it is.
+
+The published form lets results of new rows come from the new box at once, suppresses them at the
+root of the old one, and waits until the old box holds new rows only, for about two windows: see
+`experiments/`.  Spec: dynamic-optimization 3.3, 8.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from penstock.kernel.block import Block
+from penstock.kernel.operator import Operator, Output
+from penstock.kernel.progress.release import Need, Needs, Times, Waiting
+from penstock.kernel.state import State
+from penstock.model.punctuation import Punctuation
+from penstock.model.timestamps import BEGINNING
+
+FIRST, SECOND = 0, 1
+
+
+@dataclass
+class TrackState(State):
+    """The bounds that both boxes have said, by column."""
+
+    bounds: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
+    dropped: int = 0  # rows of the second box
+
+
+class ParallelTrack(Operator):
+    """Passes on what the first box gives; `until`: by leaf, the latest time that only it has.
+
+    One by which operators above are only told apart (`twin`) reads the same box twice.
+    """
+
+    ports = 2
+    state: TrackState
+
+    def __init__(self, until: Sequence[tuple[str, int]], twin: int = 0) -> None:
+        super().__init__()
+        self.state = TrackState()
+        self._until = dict(until)
+
+    @property
+    def can_go(self) -> bool:
+        """Whether no result to come holds a row that only the first box has."""
+        known = self.state.bounds[FIRST]
+        return all(known.get(on, BEGINNING) > last for on, last in self._until.items())
+
+    def on_batch(self, port: int, block: Block, out: Output) -> None:
+        if port == FIRST:
+            out.batch(block)
+        else:
+            self.state.dropped += len(block)
+
+    def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        known = self.state.bounds[port]
+        known[punctuation.on] = max(punctuation.bound, known.get(punctuation.on, BEGINNING))
+        if port == FIRST:
+            out.punctuation(punctuation)
+
+    def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
+        if port == FIRST:
+            out.punctuation(punctuation)
+
+    def unsaid(self) -> list[Punctuation]:
+        """What the second box has said and the first has not: true when nothing is on its way."""
+        first, second = self.state.bounds
+        return [
+            Punctuation(on, bound)
+            for on, bound in second.items()
+            if bound > first.get(on, BEGINNING)
+        ]
+
+    # -- what it waits for --------------------------------------------------------------------
+
+    def passes(self, port: int, times: Times) -> Iterable[Waiting]:
+        return (Waiting((), times),) if port == FIRST else ()
+
+    def needed(self, on: str, bound: int) -> Needs:
+        return Needs((Need(FIRST, on, bound),))
+
+    def known(self, port: int, on: str) -> int:
+        return self.state.bounds[port].get(on, BEGINNING)

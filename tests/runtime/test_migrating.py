@@ -1,0 +1,281 @@
+"""Joins of running queries give way to others, and nobody can tell by the results.
+
+What the laws can catch: results lost or doubled for want of a row that was forgotten, computed
+anew or not; rows that move under other keys; bounds that go back or come too early; results that
+are held back and lost or doubled; states of queries that share joins. All old/new combinations of
+the rows of a result are counted: over thousands of seeds each must have occurred.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+
+import polars as pl
+import pytest
+
+from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
+from penstock.optimizer.rechoose import Change
+from penstock.oracle.evaluate import evaluate, same_rows
+from tests.engine.draw import Draw
+from tests.engine.laws import Law, checks_of
+from tests.engine.random_many_joins import ManyJoins, many_joins, skewed_arrivals
+from tests.engine.random_streams import Event, Push, pushed
+from tests.engine.running import feed, how, rows_of, started
+
+#: By number of streams, how often rows of results came before and after a migration.
+COMBINATIONS: Counter[tuple[bool, ...]] = Counter()
+
+
+def join_settings(draw: Draw, ordered: bool) -> str:
+    words = ["oa", "mjoin", "auto"]
+    if ordered:
+        words += ["sync_filter", "filter_order", "adaptive", "tsm"]
+    return draw.choose(words)
+
+
+def migrated(engine: LocalEngine, query: str, options: str) -> bool:
+    """Alter a query, if that can be done just now."""
+    try:
+        engine.sql(f"ALTER QUERY {query} SET ({options})")
+    except NotExecutable:
+        return False
+    return True
+
+
+def restarted(engine: LocalEngine) -> None:
+    """All operators are built anew, and get what was written down of their state."""
+    engine._host.change(Change(engine._plans, {}, ("", "")))
+
+
+def migrating_changes_no_result(draw: Draw) -> None:
+    check(draw, many_joins(draw), [f"adapt = {draw.choose(['advise', 'on', 'off'])}"])
+
+
+def migrating_changes_no_result_and_no_order(draw: Draw) -> None:
+    asked = many_joins(draw, ordered=True, plain=True)
+    check(draw, asked, [], ordered=True)
+
+
+def check(draw: Draw, asked: ManyJoins, settings: list[str], *, ordered: bool = False) -> None:
+    """One query migrates again and again; its twin, if it has one, does not."""
+    events = skewed_arrivals(draw, asked.declared)
+    engine = started(asked.declared, *how(draw, ["auto"]), *settings)
+    engine.sql(f"SET join = {join_settings(draw, ordered)}")
+    queries = [engine.sql(f"CREATE QUERY q AS {asked.text}")]
+    if draw.choose([True, False, False]):
+        engine.sql(f"SET join = {join_settings(draw, ordered)}")
+        queries.append(engine.sql(f"CREATE QUERY twin AS {asked.text}"))
+    moments = []
+    for number, event in enumerate(events):
+        feed(engine, [event])
+        if draw.choose([*[False] * 2, True]):
+            migration = draw.choose(["auto", "ms", "pt", "pt"])
+            options = f"join = {join_settings(draw, ordered)}, migration = {migration}"
+            if migrated(engine, "q", options):
+                moments.append(number)
+        if draw.choose([*[False] * 9, True]):
+            restarted(engine)
+    engine.finish()
+    found = queries[0].results()
+    expected = evaluate(queries[0].plan, pushed(asked.declared, events))
+    assert same_rows(rows_of(found), expected), asked.text
+    for twin in queries[1:]:
+        assert same_rows(rows_of(twin.results()), expected), asked.text
+    if asked.is_plain:
+        count(asked, found, events, moments)
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
+def count(asked: ManyJoins, found: pl.DataFrame, events: list[Event], moments: list[int]) -> None:
+    came = {
+        row["d"]: number
+        for number, event in enumerate(events)
+        if isinstance(event, Push)
+        for row in event.rows
+    }
+    for numbers in found.select(f"{name}d" for name in asked.names).iter_rows():
+        for moment in moments:
+            COMBINATIONS[tuple(came[each] > moment for each in numbers)] += 1
+
+
+#: Law -> how many seeds.
+LAWS: dict[Law, int] = {
+    migrating_changes_no_result: 10,
+    migrating_changes_no_result_and_no_order: 6,
+}
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS, thousands=1000)
+
+
+# --- one thing at a time ------------------------------------------------------------------------
+
+CHAIN = (
+    "SELECT a.v AS av, b.v AS bv, c.v AS cv FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS "
+    "JOIN c ON b.k = c.k WITHIN 5 SECONDS"
+)
+SECOND = 1_000_000
+
+
+def engine_with(*settings: str, query: str = CHAIN) -> LocalEngine:
+    engine = LocalEngine()
+    for name in "abc":
+        engine.sql(f"CREATE STREAM {name} (k INT, v INT, ts TIMESTAMP) TIMESTAMP BY ts ORDERED")
+    for setting in settings:
+        engine.sql(f"SET {setting}")
+    engine.sql(f"CREATE QUERY q AS {query}")
+    return engine
+
+
+def push(engine: LocalEngine, stream: str, *seconds: int, key: int = 1) -> None:
+    rows = [{"k": key, "v": second, "ts": second * SECOND} for second in seconds]
+    engine.push(stream, rows)
+
+
+def found(engine: LocalEngine) -> list[tuple[int, ...]]:
+    return sorted(engine.query("q").results().rows())
+
+
+def shapes(engine: LocalEngine) -> list[tuple[str, str, str]]:
+    return [(each.how, each.before, each.after) for each in engine.status().migrations]
+
+
+def segments(engine: LocalEngine, operator: str) -> set[int]:
+    return {
+        segment.id
+        for name, state in engine._host.graph.states()
+        if operator in name
+        for _, table in state.tables()
+        for segment in table.segments
+    }
+
+
+@pytest.mark.parametrize("migration", ["ms", "pt"])
+def test_every_combination_of_old_and_new_rows_occurs_once(migration: str) -> None:
+    engine = engine_with()
+    for second in range(10, 20):
+        for name in "abc":
+            push(engine, name, second)
+        if second in (12, 15):  # the second one while the first is under way, if both run
+            join = "mjoin" if second == 12 else "auto"
+            engine.sql(f"ALTER QUERY q SET (join = {join}, migration = {migration})")
+    results = found(engine)
+    assert results == expected_of(range(10, 20))
+    for moment in (12, 15):
+        combinations = {tuple(each > moment for each in result) for result in results}
+        assert combinations == set(product((False, True), repeat=3))
+
+
+TREE, MJOIN = "OAJoin(OAJoin(a, b), c)", "MJoin(a, b, c)"
+
+
+def test_rows_move_by_reference_and_what_is_missing_is_computed() -> None:
+    engine = engine_with()
+    for name in "abc":
+        push(engine, name, 1, 2)
+    assert len(found(engine)) == 8
+    before = segments(engine, "OAJoin")
+    engine.sql("ALTER QUERY q SET (join = mjoin)")
+    moved = segments(engine, "MJoin")
+    assert moved and moved <= before
+    engine.sql("ALTER QUERY q SET (join = oa)")
+    assert moved <= segments(engine, "OAJoin")
+    assert shapes(engine) == [("moving state", TREE, MJOIN), ("moving state", MJOIN, TREE)]
+    first, second = engine.status().migrations
+    assert (first.moved, first.sorted_again, first.recomputed) == (6, 0, 0)
+    assert (second.moved, second.sorted_again, second.recomputed) == (6, 0, 4)
+    assert first.is_over and first.pause > 0
+    push(engine, "c", 3)
+    assert found(engine) == sorted(product((1, 2), (1, 2), (1, 2, 3)))
+
+
+def test_rows_that_a_lagging_input_needs_are_there_for_every_shape() -> None:
+    engine = engine_with()
+    push(engine, "a", 1, 30)
+    push(engine, "b", 1, 30)  # a join of a and b alone would have forgotten the first rows
+    engine.sql("ALTER QUERY q SET (join = mjoin)")
+    push(engine, "c", 2)
+    assert found(engine) == [(1, 1, 2)]
+
+
+def test_without_them_state_is_not_moved_while_an_input_lags_behind() -> None:
+    engine = engine_with("adapt = off")
+    push(engine, "a", 1, 30)
+    push(engine, "b", 1, 30)
+    with pytest.raises(NotExecutable, match="have forgotten rows of `a`"):
+        engine.sql("ALTER QUERY q SET (join = mjoin, migration = ms)")
+    engine.sql("ALTER QUERY q SET (join = mjoin)")
+    assert shapes(engine) == [("parallel track", TREE, MJOIN)]
+    push(engine, "c", 2)
+    assert found(engine) == [(1, 1, 2)]
+    push(engine, "c", 30)
+    engine.sql("ALTER QUERY q SET (join = oa, migration = ms)")
+    assert found(engine) == [(1, 1, 2), (30, 30, 30)]
+
+
+def test_parallel_tracks_end_when_no_result_needs_an_old_row() -> None:
+    engine = engine_with()
+    for name in "abc":
+        push(engine, name, 10)
+    engine.sql("ALTER QUERY q SET (join = mjoin, migration = pt)")
+    [both] = engine.status().migrations
+    assert not both.is_over
+    for second in range(11, 22):
+        for name in "abc":
+            push(engine, name, second)
+    [both] = engine.status().migrations
+    assert both.is_over
+    assert names_of(engine) == ["MJoin", "Project"]
+    assert len(found(engine)) == len(expected_of(range(10, 22)))
+
+
+def test_a_third_shape_can_come_before_the_second_has_taken_over() -> None:
+    engine = engine_with()
+    for name in "abc":
+        push(engine, name, 10)
+    engine.sql("ALTER QUERY q SET (join = mjoin, migration = pt)")
+    push(engine, "a", 11)
+    engine.sql("ALTER QUERY q SET (join = filter_order, migration = ms)")
+    push(engine, "b", 12)
+    engine.sql("ALTER QUERY q SET (join = oa, migration = pt)")
+    push(engine, "c", 13)
+    engine.sql("ALTER QUERY q SET (join = filter_order)")  # as it was
+    engine.finish()
+    rows = {"a": [10, 11], "b": [10, 12], "c": [10, 13]}
+    assert found(engine) == sorted(product(*rows.values()))
+
+
+def test_what_stands_above_stays_with_its_state() -> None:
+    query = f"SELECT count(*) AS n FROM ({CHAIN.replace('SELECT', 'SELECT a.ts AS t,')}) "
+    engine = engine_with(query=query + "[RANGE 10 SECONDS, SLIDE 10 SECONDS, WA t]")
+    for name in "abc":
+        push(engine, name, 1)
+    engine.sql("ALTER QUERY q SET (join = mjoin)")
+    for name in "abc":
+        push(engine, name, 2)
+    engine.finish()
+    assert engine.query("q").results().get_column("n").to_list() == [8]
+
+
+def test_explain_live_tells_of_changes() -> None:
+    engine = engine_with()
+    for name in "abc":
+        push(engine, name, 1)
+    engine.sql("ALTER QUERY q SET (join = mjoin)")
+    told = str(engine.sql("EXPLAIN LIVE q")).splitlines()
+    assert told[-2] == "joins that have changed:"
+    assert told[-1].startswith(f"  {TREE} → {MJOIN} by moving state: took ")
+    assert told[-1].endswith("3 rows moved; ALTER QUERY")
+
+
+def names_of(engine: LocalEngine) -> list[str]:
+    return [each.spec.name for each in engine._plans["q"].walk() if each.inputs][-2:]
+
+
+def expected_of(seconds: Sequence[int]) -> list[tuple[int, ...]]:
+    return [(a, b, c) for a, b, c in product(seconds, repeat=3) if max(a, b, c) - min(a, b, c) <= 5]

@@ -1,0 +1,88 @@
+"""Joins give way to others in the groups of a pipeline, behind micro-batches, and no result tells.
+
+Micro-batches run through the exchange and the groups' processors without Spark; a query is altered
+between any two of them, also while it still changes. Groups come to other workers, which remember
+nothing and restore what was kept; attempts fail and are made again. What `tests/runtime` cannot
+catch: groups that have changed at different batches, changes that a restart forgets or makes twice,
+segments that are written again although they only moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.model.timestamps import END
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.spark.coming import Kept, how_kept
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.next_program import Altered, next_program
+from penstock.spark.placement.partitioning import partitioning
+from tests.engine.draw import Draw
+from tests.engine.laws import Law, checks_of
+from tests.engine.random_many_joins import many_joins, skewed_arrivals
+from tests.engine.random_streams import Event, Push, Row, pushed
+from tests.spark.group_pipelines import plans_of
+
+
+def migrating_in_groups_changes_no_result(draw: Draw) -> None:
+    asked = many_joins(draw, most=4)
+    events = skewed_arrivals(draw, asked.declared)
+    [plan] = plans_of(asked.declared, [asked.text]).values()
+    adapt = draw.choose(["advise", "advise", "off"])
+    program = optimize({"q": plan}, Options(join=draw.choose(["oa", "mjoin"]), adapt=adapt))
+    groups = (2, 0, 14)[: draw.choose([1, 2, 3])]
+    keys = partitioning(plan)
+    workers = [Worker(None) for _ in range(2)]
+    pipeline = FakePipeline(Exchange(program, keys, groups))
+    end = MicroBatch(bounds={each.name: END for each in asked.declared})
+    for number, batch in enumerate([*batches_of(draw, events), end]):
+        if draw.choose([True, False]):
+            how = draw.choose(["auto", "ms", "pt", "pt"])
+            options = Options(join=draw.choose(["oa", "mjoin"]), adapt=adapt, migration=how)
+            before = program
+            program = next_program(before, number + 1, (), {"q": Altered(plan, options)})
+            assert how_kept("q", program, before) in (Kept.ALL, Kept.HANDED)
+            later = FakePipeline(Exchange(program, keys, groups))
+            later.stores, later.outputs = pipeline.stores, pipeline.outputs
+            pipeline = later
+        if draw.choose([*[False] * 3, True]):
+            workers[draw.between(0, 1)] = Worker(None)  # one that remembers nothing
+        pipeline.process(
+            batch,
+            lambda group: draw.choose(workers),
+            failed=lambda group: draw.choose([[], [], [draw.choose(workers)]]),
+        )
+    found, rows = pipeline.rows("result", "q"), pushed(asked.declared, events)
+    assert same_rows(found, evaluate(plan, rows)), asked.text
+    for store in pipeline.stores.values():
+        assert all(count == 1 for count in store.writes.values())
+        assert store.segments == {}
+
+
+def batches_of(draw: Draw, events: Sequence[Event]) -> list[MicroBatch]:
+    """The events in order, a few of them in each micro-batch."""
+    batches = []
+    rest = list(events)
+    while rest:
+        count = draw.between(1, 3)
+        chunk, rest = rest[:count], rest[count:]
+        rows: dict[str, list[Row]] = {}
+        bounds: dict[str, int] = {}
+        for event in chunk:
+            if isinstance(event, Push):
+                rows.setdefault(event.stream, []).extend(event.rows)
+            else:
+                bounds[event.stream] = event.bound
+        batches.append(MicroBatch({name: [[each]] for name, each in rows.items()}, bounds))
+    return batches
+
+
+#: Law -> how many seeds.
+LAWS: dict[Law, int] = {migrating_in_groups_changes_no_result: 4}
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS, thousands=600)
