@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -40,6 +41,8 @@ OPEN = 8
 ONE_IN, FIRST = 8, 2
 #: Rows that come between two cells that are looked at, so that cells cost little beside them.
 ROWS = 8192
+#: Cells that are reported at once.
+TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
 COMBINATIONS = 16_384
 
@@ -63,6 +66,7 @@ class JoinMeter:
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
+        self._told = 1  # the greatest of these since cells were reported
 
     @property
     def taps(self) -> list[Callable[[Item], None]]:
@@ -83,6 +87,16 @@ class JoinMeter:
         """The cells that are over since this was asked."""
         closed, self.closed = self.closed, []
         return closed
+
+    def report(self) -> dict[str, Any]:
+        """The same as JSON, with how many are looked at: those whose numbers are multiples.
+
+        Few are told at once, the ones that others that look at fewer will tell, too.
+        """
+        one_in, self._told = self._told, max(self._stride, self._before)
+        cells = sorted(self.take_closed(), key=lambda cell: -(cell.number & -cell.number))
+        told = [cell for cell in cells if cell.number % one_in == 0][:TOLD]
+        return {"one_in": one_in, "cells": [cell.as_json() for cell in told]}
 
     def open_cells(self) -> list[Cell]:
         """The cells that rows still come to, as they are."""
@@ -139,6 +153,7 @@ class JoinMeter:
         found = [number for number in there if self._is_looked_at(number)]
         while len(self._open.keys() | found) > OPEN:
             self._look_at_fewer()
+            self._told = max(self._told, self._stride, self._before)
             found = [number for number in found if self._is_looked_at(number)]
         return found
 
