@@ -275,11 +275,13 @@ class _Reached:
         if len(several) > 1 and {*columns} != {*node.times, *node.carried}:
             return BEGINNING
         bounds = []
-        for (child, on), names in zip(node.timed, own, strict=True):
+        for (input_, on), names in zip(node.timed, own, strict=True):
             if on not in names:
                 return BEGINNING
             is_one = names == [on]
-            bounds.append(self.bound(child, on) if is_one else self._bound_of_latest(child, names))
+            bounds.append(
+                self.bound(input_, on) if is_one else self._bound_of_latest(input_, names)
+            )
         return min(bounds)
 
     def _bound_of_join(self, node: nodes.Join, on: str) -> int:
