@@ -11,7 +11,7 @@ to each other. Joins that begin alike share that.  Spec: dynamic-optimization 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.model.distances import Distance, bound_of, within
 from penstock.model.expressions import Expression, Named, Ref
@@ -22,11 +22,14 @@ from penstock.plan.nodes import Edge, Join, Node, Project
 from penstock.windows import Band
 
 
-def shaped(join: Join, tree: JoinTree) -> Node:
-    """The same rows from joins in the shape of a tree over the numbers of the inputs."""
+def shaped(join: Join, tree: JoinTree, notes: Mapping[Branch, str] | None = None) -> Node:
+    """The same rows from joins in the shape of a tree over the numbers of the inputs.
+
+    `notes` say why, by operator.
+    """
     assert sorted(leaves_of(tree)) == [*range(len(join.inputs))], f"{tree} is not over all inputs"
     assert isinstance(tree, Branch)
-    made = _Shaping(join).joined(tree)
+    made = _Shaping(join, notes or {}).joined(tree)
     if made.schema.names == join.schema.names:
         return made
     return Project(made, tuple(Named(c.name, Ref(c.name, c.type)) for c in join.schema))
@@ -46,8 +49,9 @@ Group = frozenset[int]
 class _Shaping:
     """What of a join is still to be said, while joins are made of it from below."""
 
-    def __init__(self, join: Join) -> None:
+    def __init__(self, join: Join, notes: Mapping[Branch, str]) -> None:
         self._join = join
+        self._notes = notes
         self._near = Nearness(join)
         self._edges = [(self._owner(e.left), self._owner(e.right), e) for e in join.edges]
         self._conditions = [(self._inputs_of(each.refs), each) for each in join.conditions]
@@ -72,6 +76,7 @@ class _Shaping:
             (*self._tested(groups, edges), *self._bands(groups)),
             join.kind,
             branch.orders,
+            self._notes.get(branch, ""),
         )
 
     def _owner(self, column: str) -> int:
