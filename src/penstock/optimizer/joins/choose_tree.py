@@ -9,14 +9,15 @@ joins begin alike share that, which other shapes may not.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from penstock.model.sizes import bytes_of, size_text
-from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
+from penstock.optimizer.cost.joins import JoinCost, JoinUnits, costs_by_operator, tree_cost
 from penstock.optimizer.join_figures import GUESSED, JoinFigures, join_figures
 from penstock.optimizer.joins.graph_of import graph_of
 from penstock.optimizer.joins.join_graph import JoinGraph
-from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.joins.join_tree import Branch, JoinTree
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
 from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates
 from penstock.optimizer.joins.strategy import ChosenShape, choose_shape
@@ -71,6 +72,18 @@ class TreeChoice:
         return f"{what}{within}, {known}; {why}; {scarce[self.found.scarcer]}"
 
     @property
+    def notes(self) -> dict[Branch, str]:
+        """What EXPLAIN says of each operator, of the last one also why."""
+        if self.is_written and self.source == GUESSED:
+            assert isinstance(self.tree, Branch)
+            return {self.tree: "as written: nothing is known yet of rates and selectivities"}
+        costs = costs_by_operator(self.graph, self.tree, self.units)
+        notes = {branch: f"estimated {said(cost)}" for branch, cost in costs}
+        last, _ = costs[-1]
+        notes[last] += f"; {self.named(self.taken.shape)}: {self.reason}"
+        return notes
+
+    @property
     def plans(self) -> list[CostedShape]:
         """All plans that were looked at, the one that is taken first, each once."""
         return [*dict.fromkeys((self.taken, self.written, *self.found.looked_at))]
@@ -94,13 +107,30 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
     units = JoinUnits.of(statistics.costs)
     trees = OrderedTrees(graph_of(join, figures), units)
     limits = limits_of(options, statistics)
-    found = choose_shape(trees, limits)
+    found = _found(trees, limits)
     shape = written_shape(len(join.inputs))
     written = CostedShape(shape, trees.cost(shape))
     source = source_of(figures)
     gain = GUESSED_GAIN if source == GUESSED else MEASURED_GAIN
     taken = found.plan if _is_better(found.plan, written, limits, gain) else written
     return TreeChoice(join.titles, trees.graph, units, limits, source, found, written, taken)
+
+
+#: What was found for a join, by all that counts: a query is optimised several times as it comes.
+_KNOWN: OrderedDict[object, ChosenShape] = OrderedDict()
+
+
+def _found(trees: OrderedTrees, limits: Limits) -> ChosenShape:
+    graph = trees.graph
+    counts = (
+        (graph.rates, graph.widths, graph.classes, tuple(graph.selectivities.items())),
+        (tuple(graph.windows.bands.items()), graph.windows.tumbling, trees.units, limits),
+    )
+    if counts not in _KNOWN:
+        _KNOWN[counts] = choose_shape(trees, limits)
+        if len(_KNOWN) > 64:
+            _KNOWN.popitem(last=False)
+    return _KNOWN[counts]
 
 
 def _is_better(plan: CostedShape, written: CostedShape, limits: Limits, gain: float) -> bool:

@@ -6,11 +6,14 @@ closed, so it is a tick wider than its ends are apart.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.join_figures import JoinFigures
 from penstock.optimizer.joins.inputs import Inputs, inputs_of
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_windows import JoinWindows
+from penstock.optimizer.joins.nearness import Nearness
 from penstock.plan.nodes import Join
 from penstock.windows import Band, TumblingBand
 
@@ -38,12 +41,10 @@ def windows_of(join: Join) -> JoinWindows:
     if len(tumbling) == 1 and all(edge.band in tumbling for edge in join.edges):
         [band] = tumbling
         return JoinWindows.in_the_same(count, band.width * tick)
-    bands = {}
-    for edge in join.edges:
-        ends = join.origin(edge.left).child, join.origin(edge.right).child
-        low, high = _ends(edge.band)
-        low, high = (low, high) if ends[0] < ends[1] else (-high, -low)
-        bands[min(ends), max(ends)] = (low - 0.5) * tick, (high + 0.5) * tick
+    near, bands = Nearness(join), {}
+    for one, other in combinations(range(count), 2):
+        low, high = _ends(near.band(join.times[one], join.times[other]))
+        bands[one, other] = (low - 0.5) * tick, (high + 0.5) * tick
     return JoinWindows(count, bands)
 
 

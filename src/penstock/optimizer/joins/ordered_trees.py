@@ -71,7 +71,8 @@ class OrderedTrees:
         """The shape with its orders."""
         if isinstance(shape, int):
             return shape
-        return Branch(tuple(map(self.tree, shape)), self.operator(shape).ordering.orders)
+        orders = self.operator(shape).ordering.orders if len(shape) > 2 else ()
+        return Branch(tuple(map(self.tree, shape)), orders)
 
     @property
     def at_once(self) -> tuple[Shape, ...]:

@@ -4,7 +4,7 @@
     a tree            that; a left join below the inner one may come last (`outer_last.py`)
     written           two by two, in the order in which the inputs are written
     auto              all inputs at once, where MJoin is set or results are to come in order;
-                      else as written
+                      else what is estimated to take least (`choose_tree.py`)
 
 Results in the order of their latest time come from one operator over all inputs, for those of a
 join below come in another order than that of the one time by which they are joined.
@@ -16,6 +16,7 @@ from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
+from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
 from penstock.optimizer.joins.join_tree import JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
 from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
@@ -41,7 +42,12 @@ def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
         return node
     tree = _set_tree(options)
     waiting = None if tree is None else _with_outer_last(node, tree)
-    return waiting or shaped(node, shape_of(node, options, statistics))
+    if waiting is not None:
+        return waiting
+    choice = _choice(node, options, statistics)
+    if choice is not None:
+        return shaped(node, choice.tree, choice.notes)
+    return shaped(node, shape_of(node, options, statistics))
 
 
 def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
@@ -57,12 +63,23 @@ def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
     return None if below is None else with_columns_of(join, over(below, left))
 
 
+def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
+    """What is estimated to be best, where that is asked for."""
+    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
+    if not is_free or len(join.inputs) < 3 or will_be_in_order(join, options):
+        return None
+    return choose_tree(join, options, statistics)
+
+
 def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     """The shape of an inner join."""
     count = len(join.inputs)
     tree = _set_tree(options)
     if tree is not None and is_over(tree, join):
         return numbered(tree, join)
+    choice = _choice(join, options, statistics)
+    if choice is not None:
+        return choice.tree
     wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
     return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
 
@@ -80,10 +97,9 @@ def _check(plan: Node, options: Options) -> None:
     if tree is not None and several and not any(_fits(tree, join) for join in joins):
         raise not_over(tree, several[-1])
     for join in several:
-        shape = shape_of(join, options, Statistics())
         if options.join in (*IN_ORDER, *BY_LEFT) and options.join_order != AUTO:
             fitting = at_once if options.join in IN_ORDER else left_deep
-            if shape != fitting(len(join.inputs)):
+            if shape_of(join, options, Statistics()) != fitting(len(join.inputs)):
                 raise _not_in_order(options)
 
 
