@@ -228,7 +228,7 @@ class Cast(Expression):
         if not castable(self.input.type, self.to):
             raise TypeMismatch(
                 f"`{self.input}` is {self.input.type}, which cannot be read as {self.to}",
-                hint=_other_than_cast(self.input.type),
+                hint=_other_than_cast(self.input.type, self.to),
             )
 
     @property
@@ -244,7 +244,11 @@ class Cast(Expression):
         return f"CAST({self.input} AS {self.to}{where})"
 
 
-def _other_than_cast(given: Type) -> str:
+def _other_than_cast(given: Type, to: Type) -> str:
+    if given.is_nested and to is Type.STRING:
+        return "take its parts; on Spark, to_json(…) writes all of it"
+    if to.is_nested and given is Type.STRING:
+        return "on Spark, from_json(text, 'a INT, b ARRAY<STRING>') reads JSON"
     if given is Type.INTERVAL:
         return "x div INTERVAL 1 SECOND counts the seconds of an INTERVAL"
     if given is Type.DATE:
@@ -292,14 +296,14 @@ class Case(Expression):
 class SparkCall(Expression):
     """What only Spark can compute: SQL of Spark's, as it was written, around `args`.
 
-    `parts` are the texts before, between and behind the arguments; `ddl` is its type as Spark
-    writes it. No kernel operator has one: see `plan/computed_columns.py`.
+    `parts` are the texts before, between and behind the arguments; `zone` is where clocks show what
+    it says of points in time. No kernel operator has one: see `plan/computed_columns.py`.
     """
 
     parts: tuple[str, ...]
     args: tuple[Expression, ...]
     of: Type
-    ddl: str
+    zone: str = UTC
 
     @property
     def type(self) -> Type:

@@ -143,7 +143,7 @@ def renamed(call: SparkCall, known: Mapping[str, Expression]) -> SparkCall:
     """A call over what columns stand for."""
 
     def change(part: Expression) -> Expression:
-        return known[part.name] if isinstance(part, Ref) else part
+        return known.get(part.name, part) if isinstance(part, Ref) else part
 
     found = substituted(call, change)
     assert isinstance(found, SparkCall)
@@ -151,12 +151,12 @@ def renamed(call: SparkCall, known: Mapping[str, Expression]) -> SparkCall:
 
 
 def _in_source(node: Source, call: SparkCall) -> tuple[Node, Ref] | None:
-    if ROW_NUM in call.refs or not is_of_spark(call):
-        return None  # rows get their numbers, and users' functions are called, behind the exchange
     # What is computed of a computed column is computed of that one's SQL.
-    known = {c.name: SparkCall((c.sql,), (), c.type, c.ddl) for c in node.stream.computed}
-    whole = substituted(call, lambda p: known.get(p.name, p) if isinstance(p, Ref) else p)
-    column = ComputedColumn.of(spark_sql(whole), call.of, call.ddl)
+    known = {c.name: SparkCall((c.sql,), (), c.type, c.zone) for c in node.stream.computed}
+    whole = renamed(call, known)
+    if ROW_NUM in call.refs or not is_of_spark(whole):
+        return None  # rows get their numbers, and users' functions are called, behind the exchange
+    column = ComputedColumn.of(spark_sql(whole), call.of, call.zone)
     stream = node.stream.with_computed([column])
     return Source(stream), Ref(column.name, column.type)
 
@@ -205,7 +205,7 @@ def _in_union(node: Union, call: SparkCall, go_down: _Down) -> tuple[Node, Ref] 
     """In every input; their columns match by position, so each gets the new one at its end."""
     if not is_of_spark(call):
         return None
-    parts, name = [], ComputedColumn.of(spark_sql(call), call.of, call.ddl).name
+    parts, name = [], ComputedColumn.of(spark_sql(call), call.of, call.zone).name
     for part in node.parts:
         pairs = list(zip(node.schema, part.schema, strict=True))
         own: dict[str, Expression] = {}

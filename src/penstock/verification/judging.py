@@ -167,7 +167,7 @@ def _follows_final(plan: nodes.Node, got: Iterable[Row], final: str) -> bool:
         return False
     over = set()
     for row in got:
-        key = tuple(row[shown[name]] for name in names)
+        key = tuple(hashable(row[shown[name]]) for name in names)
         if key in over:
             return True
         if row[final]:

@@ -27,7 +27,6 @@ from penstock.plan.nodes import Explode, Node
 from penstock.sql.bind.context import Context
 from penstock.sql.bind.expression import ExpressionBinder
 from penstock.sql.bind.scope import Field, Scope, unique
-from penstock.sql.bind.spark_call import OnlySpark, spark_call
 from penstock.sql.parse.grammar_explode import GENERATORS, UNNEST
 from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import ExplodeClause
@@ -66,7 +65,7 @@ def exploding(
 ) -> tuple[Exploding, tuple[Field, ...]]:
     """What a clause explodes, and the columns that come of it, in the order of `*`."""
     with context.located(clause):
-        value = _value(clause.args["value"], ExpressionBinder(context, scope), context)
+        value = ExpressionBinder(context, scope).bind(clause.args["value"])
         function = clause.this
         with context.located(clause.args["value"]):
             _check(function, value, context.written(clause.args["value"]))
@@ -99,17 +98,6 @@ def exploding(
             )
             for name in names
         )
-
-
-def _value(tree: exp.Expr, binder: ExpressionBinder, context: Context) -> Expression:
-    """What is exploded; an array that only Spark can compute is a column of its stream, too."""
-    host = context.names.host
-    try:
-        return binder.bind(tree)
-    except OnlySpark as only:
-        if host is None:
-            raise
-        return spark_call(tree, binder.ours, host, context, only.cause, nested=True)
 
 
 def _check(function: str, value: Expression, written: str) -> None:

@@ -14,7 +14,7 @@ from penstock.errors import UnknownName
 from penstock.model.expressions import Cast, Named, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM, suggest
-from penstock.model.types import Type
+from penstock.model.types import StructType, Type
 from penstock.plan.nodes import Explode, Node, Ordered, Project, Select, Source
 
 #: Other names of columns that the system itself adds.
@@ -173,6 +173,12 @@ class Scope:
 
     def has(self, name: str, qualifier: str | None = None) -> bool:
         return bool(self._matching(name, qualifier))
+
+    def struct(self, name: str) -> StructType | None:
+        """The type of a column that is a struct, where no input has that name."""
+        is_input = any(_same(field.qualifier, name) for field in self.fields)
+        of = self.resolve(name).type if self.has(name) and not is_input else None
+        return of if isinstance(of, StructType) else None
 
     def resolve(self, name: str, qualifier: str | None = None) -> Field:
         """The one field that the name means."""
