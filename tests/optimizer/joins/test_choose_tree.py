@@ -134,7 +134,7 @@ def test_alternatives_are_shown_with_what_they_are_to_take() -> None:
 @pytest.mark.parametrize("options", [Options(), Options(memory_limit="1 MB", cpu_limit=0.005)])
 def test_the_picture_has_a_point_for_each_plan(options: Options) -> None:
     [choice] = choices_of(query(CHAIN), options, Statistics())
-    picture = ET.fromstring(scatter_svg(choice))  # noqa: S314
+    picture = ET.fromstring(scatter_svg(choice))
     circles = [each for each in picture.iter() if each.tag.endswith("circle")]
     assert len(circles) == 4
     limits = [each for each in picture.iter() if each.get("class") == "limit"]
