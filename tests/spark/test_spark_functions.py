@@ -201,7 +201,7 @@ def test_functions_that_were_registered_are_known(spark: SparkSession, tmp_path:
         ("monotonically_increasing_id()", NotExecutable, "something else each time"),
         ("unix_timestamp()", NotExecutable, "no single current time"),
         ("sha2(cast(now() AS STRING), 256)", NotExecutable, "no single current time"),
-        ("explode(array(n))", NotExecutable, "not one value of each row"),
+        ("stack(1, n)", NotExecutable, "not one value of each row"),
         ("regr_slope(n, x)", NotExecutable, "not one value of each row"),
         ("sha2(s)", TypeMismatch, "requires 2 parameters"),
         ("parse_json(s)", NotExecutable, "variant, which no column here can be"),

@@ -69,7 +69,7 @@ OF_ROWS = {
     "entries": "map_entries(prices)",
     "keys": "map_filter(prices, (k, v) -> v > 1)",
     "zipped": "arrays_zip(tags, items.sku)",
-    "exact": "aggregate(items, cast(0 AS DECIMAL(20, 2)), (acc, i) -> acc + i.price)",
+    "exact": "aggregate(items, cast(0 AS DECIMAL(20, 2)), (acc, i) -> cast(acc + i.price AS DECIMAL(20, 2)))",
     "literal": "array(1.50BD, cast(a AS DECIMAL(6, 3)))",
     "clock": "to_timestamp_ntz('2026-03-08 02:30:00')",
     "shown": "to_json(struct(user, tags, prices, clock, ts))",
