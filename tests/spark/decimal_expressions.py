@@ -13,7 +13,7 @@ DECIMALS = (
     *("abs(a)", "abs(e)", "sign(a)", "round(a)", "round(c, 2)", "round(e, 0)", "round(a, -1)"),
     *("round(c, 8)", "ceil(a)", "floor(c)", "ceil(e)", "pmod(a, c)", "a div c", "id div a"),
     *("cast(a AS INT)", "cast(c AS BIGINT)", "cast(e AS INT)", "cast(a AS DOUBLE)"),
-    *("cast(e AS FLOAT)", "cast(a AS STRING)", "cast(e AS STRING)", "cast(c AS DECIMAL(10, 2))"),
+    *("cast(e AS FLOAT)", "cast(a AS STRING)", "cast(c AS STRING)", "cast(c AS DECIMAL(10, 2))"),
     *("cast(e AS DECIMAL(12, 2))", "cast(n AS DECIMAL(5, 1))", "cast(n AS DECIMAL(2, 2))"),
     *("cast(x AS DECIMAL(10, 3))", "cast(s AS DECIMAL(8, 2))", "cast(a AS BOOLEAN)"),
     *("cast(a > 1 AS DECIMAL(3, 1))", "cast(cast(a AS STRING) AS DECIMAL(10, 1))"),

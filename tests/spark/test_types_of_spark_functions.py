@@ -69,7 +69,8 @@ OF_ROWS = {
     "entries": "map_entries(prices)",
     "keys": "map_filter(prices, (k, v) -> v > 1)",
     "zipped": "arrays_zip(tags, items.sku)",
-    "exact": "aggregate(items, cast(0 AS DECIMAL(20, 2)), (acc, i) -> cast(acc + i.price AS DECIMAL(20, 2)))",
+    "exact": "aggregate(items, cast(0 AS DECIMAL(20, 2)), "
+    "(acc, i) -> cast(acc + i.price AS DECIMAL(20, 2)))",
     "literal": "array(1.50BD, cast(a AS DECIMAL(6, 3)))",
     "clock": "to_timestamp_ntz('2026-03-08 02:30:00')",
     "shown": "to_json(struct(user, tags, prices, clock, ts))",
@@ -120,8 +121,9 @@ def rows(count: int = 120) -> Iterator[dict[str, Any]]:
             "items": draw.choice([None, items]),
             "a": draw.choice([None, *map(Decimal, ("0.00", "1.25", "-2.50", "99999999.99"))]),
             "c": draw.choice([None, *map(Decimal, ("0.000001", "-12345678901234.567891", "3"))]),
+            # 34 digits: Spark's negation rounds to as many, where ours is exact.
             "e": draw.choice(
-                [None, *map(Decimal, ("9" * 28 + ".9999999999", "-0.0000000001", "7.5"))]
+                [None, *map(Decimal, ("9" * 24 + ".9999999999", "-0.0000000001", "7.5"))]
             ),
             "clock": draw.choice([None, datetime(2026, 3, 8, 2, 30), datetime(2026, 11, 1, 1, 30)]),
             "ts": ts,
@@ -217,6 +219,14 @@ def at_once(engine: Engine, folder: Path, name: str) -> DataFrame:
     return session.sql(text)
 
 
+def answer(engine: Engine, folder: Path, name: str) -> pl.DataFrame:
+    """What a query has put out; one of them into files."""
+    if name != "rows":
+        return engine.query(name).results()
+    files = sorted((folder.parent / name).glob("*.parquet"))
+    return pl.concat([pl.read_parquet(file) for file in files])
+
+
 def in_order(found: pl.DataFrame) -> list[tuple[str, ...]]:
     return sorted(tuple(repr(plain(value)) for value in row) for row in found.iter_rows())
 
@@ -238,7 +248,7 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("name", asked())
 def test_answers_and_types_are_those_of_spark(engine: Engine, folder: Path, name: str) -> None:
     theirs = at_once(engine, folder, name)
-    mine = engine.query(name).results()
+    mine = answer(engine, folder, name)
     types = [our_type(field.dataType) for field in theirs.schema]
     assert [column.type for column in engine.query(name).plan.schema] == types
     both = in_order(mine), in_order(pl.DataFrame(pl.from_arrow(theirs.toArrow())))
@@ -249,9 +259,3 @@ def test_answers_and_types_are_those_of_spark(engine: Engine, folder: Path, name
                 wrong.setdefault(column, (values[0], values[1]))
     assert not wrong
     assert mine.height
-
-
-def test_they_come_back_from_parquet(engine: Engine, folder: Path) -> None:
-    files = sorted((folder.parent / "rows").glob("*.parquet"))
-    read = pl.concat([pl.read_parquet(file) for file in files])
-    assert in_order(read) == in_order(engine.query("rows").results())

@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.errors import TypeMismatch, UnknownName
 from penstock.model.constants import check_constant
-from penstock.model.decimals import rounded_type
+from penstock.model.decimals import DECIMAL_ARITHMETIC, rounded_type
 from penstock.model.functions import lookup
 from penstock.model.schema import suggest
 from penstock.model.signatures import SignatureMatch
@@ -147,7 +147,7 @@ class Call(Expression):
     @cached_property
     def match(self) -> SignatureMatch:
         """What its arguments are brought to, and what it gives: of some, by a constant's value."""
-        found = lookup(self.function).match(tuple(arg.type for arg in self.args))
+        found = lookup(self.function).match(_types_of(self.function, self.args))
         given = self.args[0].type if self.args else Type.NULL
         if isinstance(given, DecimalType) and self.function == "round" and len(self.args) == 2:
             digits = constant(self.args[1], self.function) or 0
@@ -179,6 +179,28 @@ class Call(Expression):
             case "in":
                 return f"{_nested(args[0])} IN ({', '.join(map(str, args[1:]))})"
         return f"{self.function}({', '.join(map(str, args))})"
+
+
+def _types_of(function: str, args: tuple[Expression, ...]) -> tuple[Type, ...]:
+    """The types of arguments; an integer to compute with a DECIMAL has the digits it needs.
+
+    >>> _types_of("/", (Ref("a", DecimalType(10, 2)), Literal(3, Type.INT)))
+    (<DECIMAL(10, 2)>, <DECIMAL(1, 0)>)
+    """
+    types = tuple(arg.type for arg in args)
+    is_exact = any(isinstance(of, DecimalType) for of in types)
+    if function not in DECIMAL_ARITHMETIC or not is_exact:
+        return types
+    return tuple(_narrowest(arg) for arg in args)
+
+
+def _narrowest(arg: Expression) -> Type:
+    if not arg.type.is_integer:
+        return arg.type
+    positive = arg.args[0] if isinstance(arg, Call) and arg.function == "negative" else arg
+    if not isinstance(positive, Literal) or positive.value is None:
+        return arg.type
+    return DecimalType(len(str(abs(positive.value))))
 
 
 def _field(struct: Expression, of: StructType, name: Expression) -> tuple[str, Type]:
