@@ -1,6 +1,7 @@
 """Optimize: from the logical plans of queries to the operators that compute them.
 
     logical plans
+      │  push_down_select   conditions go below joins, unions and windows
       │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
       │  lower_*         each node gets its operators, with the reason
@@ -14,7 +15,7 @@ the same rows, that is, `since` the same change (`SourceSpec`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
@@ -48,6 +49,7 @@ from penstock.optimizer.rules.in_order import in_order
 from penstock.optimizer.rules.joint_punctuation import joint_punctuation
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
+from penstock.optimizer.rules.push_down_select import push_down_select
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
@@ -89,17 +91,38 @@ def optimize(
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
     queries, on_results = without_results(queries)
+    low = push_down_select(queries, options)
+    found, plans = _planned(low, options, statistics, since)
+    if running and low != queries:
+        # What runs has seen rows already: conditions behind it cost less than another one.
+        _, plain = _planned(queries, options, statistics, since)
+        there = _stateful(running.values())
+        shares = [n for n in plans if there & _stateful([plain[n]]) - _stateful([plans[n]])]
+        if shares:
+            low = {**low, **{name: queries[name] for name in shares}}
+            found, plans = _planned(low, options, statistics, since)
+    for fit in FITTING:
+        plans = fit(plans, running or {})
+    streams = tuple(streams_of(*found.values()).values())
+    return Program(streams, dict(found), plans, options, asked, on_results=on_results)
+
+
+def _planned(
+    queries: Queries, options: Options, statistics: Statistics, since: int
+) -> tuple[Queries, Plans]:
+    """The queries as they run, and operators for them, each by itself."""
     queries = shape_joins(queries, options, statistics)
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
-    plans: Plans = {
+    return queries, {
         name: _lower(query, options, statistics, since) for name, query in queries.items()
     }
-    for fit in FITTING:
-        plans = fit(plans, running or {})
-    streams = tuple(streams_of(*queries.values()).values())
-    return Program(streams, dict(queries), plans, options, asked, on_results=on_results)
+
+
+def _stateful(plans: Iterable[PhysicalPlan]) -> set[PhysicalPlan]:
+    """The operators that keep something of rows."""
+    return {plan for plan in walk(plans) if not isinstance(plan.spec, STATELESS)}
 
 
 def go_on(
@@ -168,7 +191,7 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
 
     None: it has no operator with state in common with them.
     """
-    there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, STATELESS)}
+    there = _stateful(running.values())
     query = read_as_in(query, running)
     for since in sorted({since_of(plan) for plan in running.values()}):
         found = optimize({"": query}, options, running=running, since=since)
