@@ -184,7 +184,6 @@ def _pair(
         tuple(column_of(node, value) for node, value in zip(nodes, pair, strict=True))
         for pair in own
     ]
-    titles = [f"{one} = {other}" for one, other in equal]
     sides = [identity_of(node) for node in nodes]
     # Whichever of the two is written first.
     least, order = min(
@@ -193,6 +192,7 @@ def _pair(
         if sides[::step] == sorted(sides)
     )
     key = digest(f"{sides[::order]} {least}")
+    titles = [" = ".join(map(str, pair[::order])) for pair in equal]
     mine, theirs = zip(*own, strict=True)
     return MeasuredPair(key, " and ".join(titles), ends, mine, theirs, implied)
 
