@@ -82,7 +82,8 @@ def test_where_nothing_is_known_the_written_order_is_kept_and_that_is_said() -> 
 
 def test_but_not_if_it_pairs_rows_that_have_nothing_in_common() -> None:
     choice = chosen(join_of("a.k = c.k AND b.x = c.x"))
-    assert choice.named(choice.taken.shape) == "((a, c), b)"
+    assert not choice.is_written
+    assert choice.taken.cost.processor < choice.written.cost.processor / 10
     assert "the written order takes" in choice.reason
 
 
@@ -134,7 +135,7 @@ def test_alternatives_are_shown_with_what_they_are_to_take() -> None:
 @pytest.mark.parametrize("options", [Options(), Options(memory_limit="1 MB", cpu_limit=0.005)])
 def test_the_picture_has_a_point_for_each_plan(options: Options) -> None:
     [choice] = choices_of(query(CHAIN), options, Statistics())
-    picture = ET.fromstring(scatter_svg(choice))  # noqa: S314
+    picture = ET.fromstring(scatter_svg(choice))
     circles = [each for each in picture.iter() if each.tag.endswith("circle")]
     assert len(circles) == 4
     limits = [each for each in picture.iter() if each.get("class") == "limit"]

@@ -45,7 +45,7 @@ def windows_of(join: Join) -> JoinWindows:
     for one, other in combinations(range(count), 2):
         low, high = _ends(near.band(join.times[one], join.times[other]))
         bands[one, other] = (low - 0.5) * tick, (high + 0.5) * tick
-    return JoinWindows(count, bands)
+    return JoinWindows(count, bands, whole_runs=True)
 
 
 def _ends(band: Band | TumblingBand) -> tuple[float, float]:

@@ -123,6 +123,11 @@ class JoinGraph:
         others = others or self.everything & ~inputs
         return self.product(inputs) * self.windows.kept(inputs, others)
 
+    def stored(self, inputs: Inputs, others: Inputs = 0) -> float:
+        """The same, and those that are still there although nobody needs them."""
+        others = others or self.everything & ~inputs
+        return self.product(inputs) * self.windows.stored(inputs, others)
+
     def width(self, inputs: Inputs) -> float:
         """What a stored row of these takes."""
         return sum(self.widths[each] for each in members(inputs)) if self.widths else 1.0
