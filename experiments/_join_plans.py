@@ -47,12 +47,16 @@ BUSY = 0.6
 
 @dataclass(frozen=True)
 class JoinSet:
-    """Rates a second, selectivities along the chain, the window in seconds, and for how long."""
+    """Rates a second, selectivities along the chain, the window in seconds, and for how long.
+
+    `equal`: predicates are equalities of keys, of which there are 1/σ.
+    """
 
     rates: tuple[float, ...]
     selectivities: tuple[float, ...]
     window: int
     seconds: int
+    equal: bool = False
 
     @property
     def graph(self) -> JoinGraph:
@@ -68,7 +72,9 @@ class JoinSet:
         )
         inputs = ", ".join(f"{name} [RANGE {self.window} SECONDS]" for name in names)
         where = " AND ".join(
-            f"({NAMES[i]}.n + {NAMES[i + 1]}.p) % 1000 < {round(1000 * share)}"
+            f"{NAMES[i]}.n = {NAMES[i + 1]}.p"
+            if self.equal
+            else f"({NAMES[i]}.n + {NAMES[i + 1]}.p) % 1000 < {round(1000 * share)}"
             for i, share in enumerate(self.selectivities)
         )
         return f"{streams}CREATE QUERY q AS SELECT a.n AS n FROM {inputs} WHERE {where}"
@@ -91,7 +97,7 @@ class JoinSet:
         }
         pairs = {
             each.key: {of.width.bit_length(): PairFigures("", share, 1.0, 0.0, 1000)}
-            for each, share in zip(of.conditions, self.selectivities, strict=True)
+            for each, share in zip(of.pairs or of.conditions, self.selectivities, strict=True)
         }
         return Statistics(joins=JoinStatistics(inputs, pairs))
 
@@ -159,10 +165,15 @@ def speed_of(number: int, found: Mapping[str, PlanRun]) -> float:
 def _rows(of: JoinSet, seed: int) -> dict[str, pl.DataFrame]:
     draw = np.random.default_rng(seed)
     found = {}
-    for name, rate in zip(NAMES, of.rates, strict=False):
+    # By stream, of how many values its keys are: the one to the left, and the one to the right.
+    keys = [round(1 / share) if of.equal else 1_000_000 for share in (1.0, *of.selectivities, 1.0)]
+    for number, (name, rate) in enumerate(zip(NAMES, of.rates, strict=False)):
         count = draw.poisson(rate * of.seconds)
         times = np.sort(draw.uniform(0, of.seconds * SECOND, count)).astype(np.int64)
-        values = {column: draw.integers(0, 1_000_000, count) for column in "pn"}
+        values = {
+            column: draw.integers(0, of_values, count)
+            for column, of_values in zip("pn", keys[number : number + 2], strict=True)
+        }
         found[name] = pl.DataFrame({**values, "ts": times})
     return found
 

@@ -42,6 +42,13 @@ def run(quick: bool, seed: int) -> Outcome:
                 f"{stored['bjtree']:,.0f} rows, limit {limit:,.0f}",
             ),
             Check(
+                "bjtree runs out of memory at about 80 s",
+                over["bjtree"] is not None and 70 <= over["bjtree"] <= 90,
+                f"at {over['bjtree']} s",
+                known="states are full after one window, 50 s, and exceed the limit before: what "
+                "grows for longer is a heap with garbage in it, and rows are counted here",
+            ),
+            Check(
                 "the hybrid plan is faster than mjoin",
                 busy["hybrid"] < busy["mjoin"],
                 f"{1000 * busy['hybrid']:.0f} against {1000 * busy['mjoin']:.0f} ms/s",
