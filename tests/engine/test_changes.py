@@ -16,6 +16,7 @@ from penstock.catalog.catalog import Catalog
 from penstock.kernel.scheduling.strategies import strategy_named
 from penstock.optimizer.build import build
 from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
@@ -172,8 +173,12 @@ class Hosted:
         assert isinstance(statement, BareSelect)
         return bind_query(statement.select, self._catalog)
 
+    def options(self, name: str) -> Options:
+        """What a query runs by."""
+        return Options()
+
     def _add(self, name: str, plan: Node) -> None:
-        self.running |= optimize({name: plan}, running=self.running).plans
+        self.running |= optimize({name: plan}, self.options(name), running=self.running).plans
         sources = self.host.source
         node = build(self.running[name], self.host.graph, lambda spec: sources(spec.stream.name))
         self.host.add_query(name, node)

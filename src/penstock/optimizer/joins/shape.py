@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.model.distances import Distance, bound_of, within
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Expression, Ref
 from penstock.model.joins import qualified
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, leaves_of, left_deep
 from penstock.optimizer.joins.nearness import Nearness, mirrored, width
-from penstock.plan.nodes import Edge, Join, Node, Project
+from penstock.optimizer.joins.outer_last import with_columns_of
+from penstock.plan.nodes import Edge, Join, Node
 from penstock.windows import Band
 
 
@@ -29,10 +30,7 @@ def shaped(join: Join, tree: JoinTree, notes: Mapping[Branch, str] | None = None
     """
     assert sorted(leaves_of(tree)) == [*range(len(join.inputs))], f"{tree} is not over all inputs"
     assert isinstance(tree, Branch)
-    made = _Shaping(join, notes or {}).joined(tree)
-    if made.schema.names == join.schema.names:
-        return made
-    return Project(made, tuple(Named(c.name, Ref(c.name, c.type)) for c in join.schema))
+    return with_columns_of(join, _Shaping(join, notes or {}).joined(tree))
 
 
 def two_by_two(join: Join) -> Join:

@@ -1,7 +1,7 @@
 """Shape joins: the shape in which a join of several inputs runs is decided here.
 
     SET join_order    shape
-    a tree            that
+    a tree            that; a left join below the inner one may come last (`outer_last.py`)
     written           two by two, in the order in which the inputs are written
     auto              all inputs at once, where MJoin is set or results are to come in order;
                       else what is estimated to take least (`choose_tree.py`)
@@ -20,6 +20,7 @@ from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree, ordere
 from penstock.optimizer.joins.flat_join import flat_join
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
+from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
 from penstock.optimizer.joins.shape import shaped
 from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
 from penstock.optimizer.measured_joins import measured_join
@@ -43,7 +44,9 @@ def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
         return node
     choice = _choice(node, options, statistics)
     if choice is None:
-        return shaped(node, shape_of(node, options, statistics))
+        tree = _set_tree(options)
+        waiting = None if tree is None else _with_outer_last(node, tree)
+        return waiting or shaped(node, shape_of(node, options, statistics))
     running = statistics.shapes.get(join_key(node))
     if isinstance(running, Branch) and running != choice.tree:
         return shaped(node, running, {running: "as a query that runs computes it, with its state"})
@@ -56,6 +59,19 @@ def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice 
     if not is_free or len(join.inputs) < 3 or will_be_in_order(join, options):
         return None
     return choose_tree(join, options, statistics)
+
+
+def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
+    """A join in a shape in which a left join below it comes last, if the tree says so."""
+    if isinstance(tree, str) or len(tree) != 2 or not isinstance(tree[1], str):
+        return None
+    found = outer_last(join, tree[1])
+    if found is None:
+        return None
+    inner, left = found
+    below = shaped(inner, numbered(tree[0], inner)) if is_over(tree[0], inner) else None
+    below = below or _with_outer_last(inner, tree[0])
+    return None if below is None else with_columns_of(join, over(below, left))
 
 
 def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
@@ -96,13 +112,17 @@ def _check(plan: Node, options: Options) -> None:
     nodes = (node for node in walk(plan) if isinstance(node, Join))
     joins = [join for join in nodes if join.kind is JoinKind.INNER]
     several = [join for join in joins if len(join.inputs) > 2]
-    if tree is not None and several and not any(is_over(tree, join) for join in joins):
+    if tree is not None and several and not any(_fits(tree, join) for join in joins):
         raise not_over(tree, several[-1])
     for join in several:
         if options.join in (*IN_ORDER, *BY_LEFT) and options.join_order != AUTO:
             fitting = at_once if options.join in IN_ORDER else left_deep
             if shape_of(join, options, Statistics()) != fitting(len(join.inputs)):
                 raise _not_in_order(options)
+
+
+def _fits(tree: NamedTree, join: Join) -> bool:
+    return is_over(tree, join) or _with_outer_last(join, tree) is not None
 
 
 def _not_in_order(options: Options) -> NotExecutable:
