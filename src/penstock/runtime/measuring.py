@@ -61,11 +61,6 @@ class Measuring:
         stream = self._inputs.get(spec.stream.name)
         return None if stream is None else stream.node_of_all if spec.with_late else stream.node
 
-    @property
-    def joins(self) -> list[MeasuredJoin]:
-        """The joins that are measured."""
-        return [meter.spec for meter in self._meters.values()]
-
     def take_cells(self) -> dict[str, list[Cell]]:
         """By join, the cells that are over since this was asked."""
         found = {key: meter.take_closed() for key, meter in self._meters.items()}
