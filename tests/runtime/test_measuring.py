@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -18,6 +20,7 @@ from penstock.optimizer.measured_joins import measured_join
 from penstock.optimizer.statistics import Statistics
 from penstock.plan import nodes
 from penstock.plan.graph import walk
+from penstock.runtime.base_engine import BaseEngine
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, t BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;"
@@ -68,7 +71,7 @@ def rates(found: LocalEngine) -> dict[str, float | None]:
     return {each.title: each.rate for each in found._known().joins.inputs.values()}
 
 
-def join_of(found: LocalEngine, query: str) -> nodes.Join:
+def join_of(found: BaseEngine[Any], query: str) -> nodes.Join:
     plan = found.catalog.entry(query).plan
     return next(node for node in walk(plan) if isinstance(node, nodes.Join))
 
@@ -279,3 +282,33 @@ def test_few_cells_are_looked_at_where_there_are_many() -> None:
     found.finish()
     assert rates(found) == {n: pytest.approx(1, rel=0.6) for n in "ab"}
     assert 0 < figures(found)["a.k = b.k"].seen < 1000
+
+
+def test_explain_says_what_is_expected_and_how_that_is_known() -> None:
+    found = engine(CHAIN)
+    before = str(found.sql("EXPLAIN query_1")).splitlines()[-6:]
+    assert [" ".join(line.split()) for line in before] == [
+        "expected of joins value known rows seen",
+        *(f"{name} 100 rows/s guessed 0" for name in "abc"),
+        *(f"{names} 0.01 of pairs match guessed 0" for names in ("a, b", "b, c")),
+    ]
+    run(found, {n: rows(i, 1000, 30) for i, n in enumerate("abc")})
+    after = str(found.sql("EXPLAIN query_1")).splitlines()[-5:]
+    assert all("measured" in line for line in after)
+
+
+def test_explain_live_and_status_say_what_is_measured() -> None:
+    found = engine(CHAIN)
+    assert "a                not known yet" in found.sql("EXPLAIN LIVE query_1")
+    run(found, {n: rows(i, 1000, 30) for i, n in enumerate("abc")}, ends=False)
+    live = found.sql("EXPLAIN LIVE query_1")
+    for part in ("input of a join  rows/s", "a.k = b.k  0.03", "OAJoin-", " µs"):
+        assert part in live
+    status = found.status()
+    assert [each.name for each in status.inputs] == ["a", "b", "c"]
+    assert [each.predicate for each in status.predicates] == ["a.k = b.k", "b.v = c.v"]
+    assert status.queries["query_1"].inputs == status.inputs
+    assert sum(each.processor_seconds for each in status.operators) > 0
+    facts = found.query("query_1").lastProgress
+    assert facts is not None and facts["penstock"]["inputs"]["a"] == pytest.approx(10, rel=0.1)
+    assert set(facts["penstock"]["predicates"]) == {"a.k = b.k", "b.v = c.v"}

@@ -129,6 +129,11 @@ class JoinStatistics:
         }
         return JoinStatistics({**self.inputs, **later.inputs}, pairs)
 
+    def latest(self, most: int) -> JoinStatistics:
+        """At most so many inputs and pairs, those that were noted last."""
+        pairs, inputs = list(self.pairs.items()), list(self.inputs.items())
+        return JoinStatistics(dict(inputs[-most:]), dict(pairs[-most:]))
+
     def as_json(self) -> dict[str, Any]:
         return {
             "inputs": {key: asdict(each) for key, each in self.inputs.items()},

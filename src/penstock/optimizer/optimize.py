@@ -106,6 +106,7 @@ def go_on(
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
     streams: tuple[Stream, ...] = (),
+    statistics: Statistics | None = None,
 ) -> Program:
     """Queries of which some go on by the plans that they had, and others come beside them.
 
@@ -122,7 +123,7 @@ def go_on(
     known = beside(replace(optimize({}, options), streams=streams), same, own=own)
     program = replace(known, plans=with_tables({name: kept[name] for name in same}, known.plans))
     others = {name: query for name, query in queries.items() if name not in same}
-    return beside(program, others, since, own)
+    return beside(program, others, since, own, statistics)
 
 
 def beside(
@@ -130,6 +131,7 @@ def beside(
     queries: Queries,
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
+    statistics: Statistics | None = None,
 ) -> Program:
     """A program with further queries, which use operators that run where these suit them.
 
@@ -150,7 +152,7 @@ def beside(
         alike.setdefault(kind, {})[name] = query
     for number, options in sorted(alike, key=lambda kind: kind[0]):
         together = alike[number, options]
-        found = optimize(together, options, running=program.plans, since=number)
+        found = optimize(together, options, statistics, running=program.plans, since=number)
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))
         program |= found

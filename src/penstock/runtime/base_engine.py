@@ -40,6 +40,7 @@ from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
+from penstock.runtime.expected import expected
 from penstock.runtime.live_figures import live_figures
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
@@ -118,7 +119,11 @@ class BaseEngine(Defining, Looking[Q]):
             program = self._programs[name] if declared else self._optimized(name, plan)
         except NotExecutable as error:
             return f"{explain_logical(plan)}\n\n{error.message}"
-        return explain(program.plans[name])
+        return "\n\n".join(filter(None, [explain(program.plans[name]), self._expected(plan)]))
+
+    def _expected(self, plan: Node) -> str:
+        """By which figures of its joins a query runs, or would; empty: there is no choice."""
+        return expected(plan, self._known())
 
     def alternatives(self, name: str) -> list[TreeChoice]:
         """For each join of a query the plans that there are to choose from, and what they take."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from penstock.kernel.buffer import Buffer, Item
 from penstock.kernel.graph import Graph, GraphNode
@@ -60,15 +61,15 @@ class Measuring:
         stream = self._inputs.get(spec.stream.name)
         return None if stream is None else stream.node_of_all if spec.with_late else stream.node
 
-    @property
-    def joins(self) -> list[MeasuredJoin]:
-        """The joins that are measured."""
-        return [meter.spec for meter in self._meters.values()]
-
     def take_cells(self) -> dict[str, list[Cell]]:
         """By join, the cells that are over since this was asked."""
         found = {key: meter.take_closed() for key, meter in self._meters.items()}
         return {key: cells for key, cells in found.items() if cells}
+
+    def report(self) -> dict[str, Any]:
+        """The same as JSON, for whoever adds up those of several graphs."""
+        found = {key: meter.report() for key, meter in self._meters.items()}
+        return {key: said for key, said in found.items() if said["cells"] or said["one_in"] > 1}
 
     def noted(self, known: JoinStatistics) -> JoinStatistics:
         """What is known, with what the cells say that are over since this was asked."""

@@ -83,6 +83,7 @@ class GroupHost:
         plans = {**program.plans, **kept, **self._altering}
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
+        self._host.measuring.follow(program.queries, plans)
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
         #: By operator, rows that were counted, and seconds.
@@ -150,6 +151,7 @@ class GroupHost:
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
+        self._host.measuring.follow(self.program.queries, plans)
         changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
         self.changed = {}
         if changed:
@@ -267,6 +269,7 @@ class GroupHost:
             "awaited": self._host.enabling.awaited(),
             "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
+            "joins": self._host.measuring.report(),
             "changed": self.changed,
             "handed": self.handed,
         }

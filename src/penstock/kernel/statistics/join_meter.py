@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +26,7 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import Keys
+from penstock.kernel.segments import Mask
 from penstock.kernel.statistics.cell import Cell, KeyOf
 from penstock.kernel.statistics.key_sketch import KeySketch
 from penstock.kernel.statistics.measured_join import MeasuredCondition, MeasuredJoin, MeasuredPair
@@ -36,9 +38,11 @@ from penstock.model.types import common_type
 #: Cells that are open at once; where there would be more, fewer are looked at.
 OPEN = 8
 #: Of how many cells one is looked at, when it is known what they are like; so many are before.
-ONE_IN, FIRST = 8, 4
+ONE_IN, FIRST = 8, 2
 #: Rows that come between two cells that are looked at, so that cells cost little beside them.
 ROWS = 8192
+#: Cells that are reported at once.
+TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
 COMBINATIONS = 16_384
 
@@ -62,6 +66,7 @@ class JoinMeter:
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
+        self._told = 1  # the greatest of these since cells were reported
 
     @property
     def taps(self) -> list[Callable[[Item], None]]:
@@ -82,6 +87,16 @@ class JoinMeter:
         """The cells that are over since this was asked."""
         closed, self.closed = self.closed, []
         return closed
+
+    def report(self) -> dict[str, Any]:
+        """The same as JSON, with how many are looked at: those whose numbers are multiples.
+
+        Few are told at once, the ones that others that look at fewer will tell, too.
+        """
+        one_in, self._told = self._told, max(self._stride, self._before)
+        cells = sorted(self.take_closed(), key=lambda cell: -(cell.number & -cell.number))
+        told = [cell for cell in cells if cell.number % one_in == 0][:TOLD]
+        return {"one_in": one_in, "cells": [cell.as_json() for cell in told]}
 
     def open_cells(self) -> list[Cell]:
         """The cells that rows still come to, as they are."""
@@ -106,15 +121,24 @@ class JoinMeter:
             rows, column = rows.filter(column.is_not_null()), column.drop_nulls()
         if not rows.height:
             return
-        times: NDArray[np.int64] = column.to_numpy() - of.shift
-        first, last = int(times.min()), int(times.max())
+        times: NDArray[np.int64] = column.to_numpy()
+        first, last = int(times.min()) - of.shift, int(times.max()) - of.shift
         self._first, self._last = min(self._first, first), max(self._last, last)
-        numbers = times // self.spec.width
-        each = int(rows.estimated_size()) / rows.height
-        cells = self._looked_at(numbers)
-        rows = rows.select(self._columns[port]) if cells else rows
-        for number in cells:
-            self._add(number, port, rows.filter(pl.Series(numbers == number)), each)
+        width = self.spec.width
+        if first // width == last // width:
+            if self._is_looked_at(first // width):
+                self._add(first // width, port, rows)
+            return
+        numbers = (times - of.shift) // width
+        for number in self._looked_at(numbers):
+            self._add(number, port, self._at(numbers == number, rows, port))
+
+    def _at(self, places: Mask, rows: pl.DataFrame, port: int) -> pl.DataFrame:
+        """Some of the rows, with the columns that are looked at."""
+        found = np.flatnonzero(places)
+        if found[-1] - found[0] + 1 == len(found):  # nothing is copied
+            return rows.slice(int(found[0]), len(found))
+        return pl.DataFrame([rows.get_column(name) for name in self._columns[port]])[found]
 
     def _is_looked_at(self, number: int) -> bool:
         return (
@@ -129,17 +153,18 @@ class JoinMeter:
         found = [number for number in there if self._is_looked_at(number)]
         while len(self._open.keys() | found) > OPEN:
             self._look_at_fewer()
+            self._told = max(self._told, self._stride, self._before)
             found = [number for number in found if self._is_looked_at(number)]
         return found
 
-    def _add(self, number: int, port: int, rows: pl.DataFrame, bytes_each: float) -> None:
+    def _add(self, number: int, port: int, rows: pl.DataFrame) -> None:
         cell = self._open.get(number)
         if cell is None:
             nothing = [0] * len(self.spec.inputs)
             cell = self._open[number] = Cell(number, 0, nothing[:], nothing[:])
             cell.sketches = {of: KeySketch() for of in self._keys}
         cell.rows[port] += rows.height
-        cell.bytes[port] += int(bytes_each * rows.height)
+        cell.bytes[port] += int(rows.estimated_size())
         for of, keys in self._keys.items():
             if of[0] == port:
                 cell.sketches[of].add(keys.whole_hashes(keys.without_null(rows)))

@@ -1,9 +1,9 @@
 """Spent: the processor time that an operator takes, in all and for a row.
 
 A clock of the processor is slow to read, and one on the wall also goes on while others work. So
-steps are timed by the wall, and what a run of many steps took of the processor is shared out by
-that. What was spent lately counts more: with every 65,536 rows that come, what was before loses
-half of its weight.
+steps are timed by the wall, and what a run of many steps took of the processor, which is looked at
+now and then, is shared out by that. What was spent lately counts more: with every 65,536 rows that
+come, what was before loses half of its weight.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Rows after which what was spent before has half its weight.
 HALF_LIFE = 65_536
+#: Of so many runs, one is timed by the clock of the processor.
+ONE_IN = 8
 
 
 @dataclass
@@ -41,11 +43,14 @@ class StepTimes:
         self.wall = wall
         self._processor = processor
         self._taken: dict[GraphNode, list[int]] = {}  # nanoseconds, rows
+        self._runs = 0
         self._began = (0, 0)
+        self._share = 1.0  # of the time that a run takes, what it takes of the processor
 
     def begin(self) -> None:
         """A run begins."""
-        self._began = self.wall(), self._processor()
+        if self._runs % ONE_IN == 0:
+            self._began = self.wall(), self._processor()
 
     def note(self, node: GraphNode, nanoseconds: int, rows: int) -> None:
         """A step of an operator has taken so long."""
@@ -55,8 +60,10 @@ class StepTimes:
 
     def end(self) -> None:
         """A run has ended: operators have spent their shares of it."""
-        wall, processor = self.wall() - self._began[0], self._processor() - self._began[1]
-        share = processor / wall if wall > 0 else 1.0
+        if self._runs % ONE_IN == 0:
+            wall, processor = self.wall() - self._began[0], self._processor() - self._began[1]
+            self._share = processor / wall if wall > 0 else self._share
+        self._runs += 1
         for node, (nanoseconds, rows) in self._taken.items():
-            node.spent.add(nanoseconds * share, rows)
+            node.spent.add(nanoseconds * self._share, rows)
         self._taken.clear()

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
 from penstock.spark.delivery.delivery import BatchReport
+from penstock.spark.delivery.join_cells import cells_of
 from penstock.spark.delivery.operator_figures import operators_of
 
 
@@ -26,6 +27,7 @@ def report_of(batch: int, groups: Sequence[Mapping[str, Any]]) -> BatchReport:
         operators=operators_of(group["operators"] for group in groups),
         changed=[group["changed"] for group in groups if group["changed"]],
         own=whole["own"],
+        cells=cells_of(group["joins"] for group in groups),
     )
 
 
