@@ -150,8 +150,13 @@ class BaseEngine(Defining, Looking[Q]):
         shapes = {key: tree for each in self._shapes.values() for key, tree in each.items()}
         return replace(self._known(), shapes=shapes)
 
-    def _note_shapes(self, entry: QueryEntry) -> None:
-        """Keep the shapes of a query's joins for others that ask for the same."""
+    def _note_shapes(self, entry: QueryEntry, *, anew: bool = False) -> None:
+        """Keep the shapes of a query's joins for others that ask for the same.
+
+        `anew`: whatever shapes it had.
+        """
+        if anew:
+            self._shapes.pop(entry.name, None)
         options = self._options_of(entry.name, entry.plan)
         self._shapes[entry.name] = shapes_of(entry.plan, options, self._with_shapes())
 
