@@ -12,6 +12,7 @@ from penstock.optimizer.cost.costs import REFERENCE, Costs
 from penstock.optimizer.cost.machine import REFERENCE_MACHINE, Machine
 from penstock.optimizer.join_figures import MEASURED, REMEMBERED
 from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.joins.join_tree import JoinTree
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import Window
@@ -30,6 +31,7 @@ class Statistics:
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
     machine: Machine = REFERENCE_MACHINE
+    shapes: Mapping[str, JoinTree] = field(default_factory=dict)  # of joins that run, by `join_key`
     joins: JoinStatistics = field(default_factory=JoinStatistics)  # of what runs now
     remembered: JoinStatistics = field(default_factory=JoinStatistics)  # of earlier runs
 

@@ -10,6 +10,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -28,6 +29,8 @@ from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
 from penstock.optimizer.joins.alternatives import choices_of, shown_alternatives
 from penstock.optimizer.joins.choose_tree import TreeChoice
+from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.joins.shape_of import shapes_of
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
@@ -78,6 +81,8 @@ class BaseEngine(Defining, Looking[Q]):
     def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
         self._statistics = Statistics()
+        #: By query, the shapes of its joins: who asks for the same gets the same, with its state.
+        self._shapes: dict[str, dict[str, JoinTree]] = {}
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
@@ -138,7 +143,22 @@ class BaseEngine(Defining, Looking[Q]):
         options = self._options_of(name, plan)
         since = self._since(name, plan, begin)
         running = {n: runs for n, runs in self._plans.items() if not (anew and n == name)}
-        return optimize({name: plan}, options, self._known(), running=running, since=since)
+        known = self._with_shapes()
+        return optimize({name: plan}, options, known, running=running, since=since)
+
+    def _with_shapes(self) -> Statistics:
+        shapes = {key: tree for each in self._shapes.values() for key, tree in each.items()}
+        return replace(self._known(), shapes=shapes)
+
+    def _note_shapes(self, entry: QueryEntry, *, anew: bool = False) -> None:
+        """Keep the shapes of a query's joins for others that ask for the same.
+
+        `anew`: whatever shapes it had.
+        """
+        if anew:
+            self._shapes.pop(entry.name, None)
+        options = self._options_of(entry.name, entry.plan)
+        self._shapes[entry.name] = shapes_of(entry.plan, options, self._with_shapes())
 
     def _known(self) -> Statistics:
         """What is known now of streams and of the machine."""
@@ -228,6 +248,7 @@ class BaseEngine(Defining, Looking[Q]):
     def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> Q:
         """A query is in the catalog instead of the one that was called so; gives its handle."""
         self._query_dropped(name)
+        self._shapes.pop(name, None)
         return self._query_declared(entry, program)
 
     @abstractmethod
@@ -318,6 +339,7 @@ class BaseEngine(Defining, Looking[Q]):
                     self._stream_dropped(dropped.name)
                 elif isinstance(statement, Drop) and isinstance(dropped, QueryEntry):
                     self._query_dropped(dropped.name)
+                    self._shapes.pop(dropped.name, None)
         return None
 
     def _set(self, statement: SetStatement) -> None:
@@ -340,6 +362,7 @@ class BaseEngine(Defining, Looking[Q]):
                 program = self._optimized(entry.name, entry.plan, anew=True)
                 self._check(entry, program)
                 self._query_altered(entry, program)
+                self._note_shapes(entry)
         except QueryError:
             self.catalog.alter(before)
             raise
@@ -354,11 +377,13 @@ class BaseEngine(Defining, Looking[Q]):
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
             replaced = self.catalog.get(entry.name)
             self.catalog.add_query(entry)
-        if replaced is not None:
-            with self._taken_back(entry):
-                return self._query_replaced(replaced.name, entry, program)
         with self._taken_back(entry):
-            return self._query_declared(entry, program)
+            if replaced is None:
+                found = self._query_declared(entry, program)
+            else:
+                found = self._query_replaced(replaced.name, entry, program)
+            self._note_shapes(entry)
+            return found
 
     @contextmanager
     def _taken_back(self, entry: QueryEntry | StreamEntry) -> Iterator[None]:

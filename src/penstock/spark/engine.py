@@ -136,7 +136,7 @@ class Engine(BaseEngine[SparkQuery]):
             changed = explain_changed(running.changed)
             return "\n\n".join(filter(None, [shown, *changed, self._expected(plan)]))
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
-        alone = replace(alone, statistics=self._known())
+        alone = replace(alone, statistics=self._with_shapes())
         planned = self._planning.planned() if is_declared else []
         group = next((group for group in planned if name in group.queries), alone)
         shown = explain_planned(group, self.catalog.streams)
@@ -146,7 +146,7 @@ class Engine(BaseEngine[SparkQuery]):
         self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
     ) -> Program:
         # Queries that run do so in graphs of their own.
-        return optimize({name: plan}, self._options_of(name, plan), self._known())
+        return optimize({name: plan}, self._options_of(name, plan), self._with_shapes())
 
     def _known(self) -> Statistics:
         """What pipelines have measured, and what the checkpoints remember that they continue."""

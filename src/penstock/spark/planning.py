@@ -55,7 +55,9 @@ class Planning:
             waiting, options, continued, begins=begins, is_small=is_small, accept_changes=accepts
         )
         apart = engine._following.apart
-        known = engine._known() if groups else Statistics()
+        for entry in entries:
+            engine._note_shapes(entry, anew=True)  # nothing is stored in another
+        known = engine._with_shapes() if groups else Statistics()
         return [
             replace(each, apart=apart.get(next(iter(each.queries)), ""), statistics=known)
             for each in groups

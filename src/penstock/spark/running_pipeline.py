@@ -147,7 +147,7 @@ class RunningPipeline:
     @property
     def known(self) -> Statistics:
         """What is known of streams, when operators are chosen."""
-        return self._engine._known()
+        return self._engine._with_shapes()
 
     def _pipeline(self, program: Program, frames: Mapping[str, DataFrame]) -> BasePipeline:
         if self._is_native:

@@ -53,6 +53,13 @@ def test_a_row_whose_partners_all_come_before_it_is_not_stored() -> None:
     assert later.together(A | B) == pytest.approx(7)
 
 
+def test_in_whole_runs_results_of_joins_stay_as_long_as_the_latest_of_them() -> None:
+    windows = JoinWindows(3, JoinWindows.everywhere(3, 5.0).bands, whole_runs=True)
+    assert windows.stored(A, B | C) == pytest.approx(5)
+    assert windows.stored(A | B, C) == pytest.approx(2 * 5 * 5)
+    assert windows.kept(A | B, C) == pytest.approx(5 * 5)
+
+
 def test_in_a_tumbling_window_rows_stay_till_its_end() -> None:
     """On average half a window lies before a row."""
     windows = JoinWindows.in_the_same(3, 6.0)

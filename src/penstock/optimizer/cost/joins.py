@@ -73,7 +73,8 @@ NOTHING = JoinCost(0.0, 0.0, 0.0)
 class OperatorLoad:
     """What one operator has to do with, by its inputs or by two of them."""
 
-    sizes: np.ndarray
+    sizes: np.ndarray  # of what can have partners …
+    stored: np.ndarray  # … and of all that is there
     rates: np.ndarray
     selectivities: np.ndarray
     independent: np.ndarray  # selectivities of predicates of no class …
@@ -93,8 +94,12 @@ class OperatorLoad:
         selectivities = independent.copy()
         for of_class in by_class:
             selectivities *= of_class
+        copies = [1] * len(inputs)
+        if len(inputs) > 2 and graph.keyed:
+            copies = [graph.copies(each, [o for o in inputs if o != each]) for each in inputs]
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
+            np.array([graph.stored(each, everything & ~each) for each in inputs]) * copies,
             np.array([graph.rate(each) for each in inputs]),
             selectivities,
             independent,
@@ -113,8 +118,8 @@ class OperatorLoad:
         maintenance = float(self.rates.sum()) * (units.insert + units.delete)
         return JoinCost(
             maintenance + float(self.rates @ work),
-            float(self.sizes @ self.widths),
-            float(self.sizes.sum()),
+            float(self.stored @ self.widths),
+            float(self.stored.sum()),
         )
 
     def work(self, sequences: np.ndarray, units: JoinUnits) -> np.ndarray:

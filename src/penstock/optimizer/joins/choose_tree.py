@@ -133,6 +133,15 @@ def _found(trees: OrderedTrees, limits: Limits) -> ChosenShape:
     return _KNOWN[counts]
 
 
+def ordered_tree(tree: JoinTree, join: Join, statistics: Statistics) -> JoinTree:
+    """A given shape with the best orders; where nothing is known, operators find theirs."""
+    figures = join_figures(join, statistics)
+    if source_of(figures) == GUESSED or len(figures.rates) != len(join.inputs):
+        return tree
+    trees = OrderedTrees(graph_of(join, figures), JoinUnits.of(statistics.costs))
+    return trees.with_orders(tree)
+
+
 def _is_better(plan: CostedShape, written: CostedShape, limits: Limits, gain: float) -> bool:
     if limits.allow(plan.cost) != limits.allow(written.cost):
         return limits.allow(plan.cost)

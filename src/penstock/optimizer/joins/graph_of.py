@@ -30,7 +30,14 @@ def graph_of(join: Join, figures: JoinFigures) -> JoinGraph:
         windows_of(join),
         tuple(each.value + OVERHEAD for each in figures.widths),
         classes_of(join),
+        frozenset(pair for pair in pairs if _is_keyed(join, pair)),
     )
+
+
+def _is_keyed(join: Join, pair: tuple[int, int]) -> bool:
+    ends = ({join.origin(one).child, join.origin(other).child} for one, other in join.equalities)
+    groups = ({each.child for each in group} for group in join.keys)
+    return any({*pair} <= each for each in (*ends, *groups))
 
 
 def windows_of(join: Join) -> JoinWindows:
@@ -45,7 +52,7 @@ def windows_of(join: Join) -> JoinWindows:
     for one, other in combinations(range(count), 2):
         low, high = _ends(near.band(join.times[one], join.times[other]))
         bands[one, other] = (low - 0.5) * tick, (high + 0.5) * tick
-    return JoinWindows(count, bands)
+    return JoinWindows(count, bands, whole_runs=True)
 
 
 def _ends(band: Band | TumblingBand) -> tuple[float, float]:

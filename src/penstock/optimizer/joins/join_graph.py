@@ -16,7 +16,7 @@ Spec: dynamic-optimization 2.2, 2.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -42,6 +42,7 @@ class JoinGraph:
     windows: JoinWindows
     widths: tuple[float, ...] = ()
     classes: tuple[Inputs, ...] = ()  # inputs that are joined by one key
+    keyed: frozenset[tuple[int, int]] = frozenset()  # pairs that are joined by keys
     _products: dict[Inputs, float] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -79,8 +80,7 @@ class JoinGraph:
     def _matrix(self, of: Inputs | None) -> np.ndarray:
         found = np.ones((self.count, self.count))
         for (i, j), selectivity in self.selectivities.items():
-            pair = 1 << i | 1 << j
-            if of == next((each for each in self.classes if each & pair == pair), None):
+            if of == self._class_of((i, j)):
                 found[i, j] = found[j, i] = max(selectivity, LEAST)
         return found
 
@@ -123,6 +123,27 @@ class JoinGraph:
         others = others or self.everything & ~inputs
         return self.product(inputs) * self.windows.kept(inputs, others)
 
+    def stored(self, inputs: Inputs, others: Inputs = 0) -> float:
+        """The same, and those that are still there although nobody needs them."""
+        others = others or self.everything & ~inputs
+        return self.product(inputs) * self.windows.stored(inputs, others)
+
+    def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:
+        """How often a wide operator stores rows: once for each set of keys it is asked by."""
+        asked = set()
+        for other in others:
+            pairs = [(i, j) for i, j in self.keyed if _are_between(i, j, inputs, other)]
+            asked.add(frozenset(self._class_of(pair) or pair for pair in pairs))
+        return max(1, len(asked - {frozenset()}))
+
+    def _class_of(self, pair: tuple[int, int]) -> Inputs | None:
+        both = 1 << pair[0] | 1 << pair[1]
+        return next((each for each in self.classes if each & both == both), None)
+
     def width(self, inputs: Inputs) -> float:
         """What a stored row of these takes."""
         return sum(self.widths[each] for each in members(inputs)) if self.widths else 1.0
+
+
+def _are_between(i: int, j: int, one: Inputs, other: Inputs) -> bool:
+    return bool((one >> i & 1 and other >> j & 1) or (one >> j & 1 and other >> i & 1))

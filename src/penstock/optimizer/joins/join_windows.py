@@ -35,6 +35,7 @@ class JoinWindows:
     count: int
     bands: Mapping[tuple[int, int], tuple[float, float]]
     tumbling: float | None = None
+    whole_runs: bool = False
     _known: dict[tuple[Inputs, Inputs], tuple[float, float]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -89,6 +90,17 @@ class JoinWindows:
         if self.window is not None:
             return float(self.window**k)
         return self._volumes(inputs, others)[1]
+
+    def stored(self, inputs: Inputs, others: Inputs) -> float:
+        """Combinations that are there, needed or not.
+
+        Where rows go in whole runs (`whole_runs`), as in our joins, results of joining several stay
+        until the latest of those that came together can go: the reach of the narrowest band longer.
+        """
+        if not self.whole_runs or self.tumbling is not None or inputs.bit_count() == 1:
+            return self.kept(inputs, others)
+        reach = self.reach[np.ix_(members(inputs), members(others))].max(axis=1).min()
+        return max(self.kept(inputs, others), self.together(inputs) * float(reach))
 
     def _volumes(self, inputs: Inputs, others: Inputs) -> tuple[float, float]:
         key = inputs, others

@@ -74,10 +74,18 @@ class OrderedTrees:
         orders = self.operator(shape).ordering.orders if len(shape) > 2 else ()
         return Branch(tuple(map(self.tree, shape)), orders)
 
+    def with_orders(self, tree: JoinTree) -> JoinTree:
+        """A tree with the best orders in its wide operators."""
+        return self.tree(_shape(tree))
+
     @property
     def at_once(self) -> tuple[Shape, ...]:
         """One operator over all inputs: the MJoin."""
         return tuple(range(self.graph.count))
+
+
+def _shape(tree: JoinTree) -> Shape:
+    return tree if isinstance(tree, int) else tuple(map(_shape, tree.inputs))
 
 
 def joining(*parts: Shape) -> tuple[Shape, ...]:

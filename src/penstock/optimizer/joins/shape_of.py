@@ -16,12 +16,14 @@ from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
-from penstock.optimizer.joins.join_tree import JoinTree, at_once, left_deep
+from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree, ordered_tree
+from penstock.optimizer.joins.flat_join import flat_join
+from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
 from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
 from penstock.optimizer.joins.shape import shaped
 from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
+from penstock.optimizer.measured_joins import measured_join
 from penstock.optimizer.options import AUTO, WRITTEN, Options
 from penstock.optimizer.physical import Queries
 from penstock.optimizer.statistics import Statistics
@@ -40,14 +42,23 @@ def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Q
 def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
         return node
-    tree = _set_tree(options)
-    waiting = None if tree is None else _with_outer_last(node, tree)
-    if waiting is not None:
-        return waiting
     choice = _choice(node, options, statistics)
-    if choice is not None:
-        return shaped(node, choice.tree, choice.notes)
-    return shaped(node, shape_of(node, options, statistics))
+    if choice is None:
+        tree = _set_tree(options)
+        waiting = None if tree is None else _with_outer_last(node, tree)
+        return waiting or shaped(node, shape_of(node, options, statistics))
+    running = statistics.shapes.get(join_key(node))
+    if isinstance(running, Branch) and running != choice.tree:
+        return shaped(node, running, {running: "as a query that runs computes it, with its state"})
+    return shaped(node, choice.tree, choice.notes)
+
+
+def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
+    """What is estimated to be best, where that is asked for."""
+    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
+    if not is_free or len(join.inputs) < 3 or will_be_in_order(join, options):
+        return None
+    return choose_tree(join, options, statistics)
 
 
 def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
@@ -63,25 +74,32 @@ def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
     return None if below is None else with_columns_of(join, over(below, left))
 
 
-def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
-    """What is estimated to be best, where that is asked for."""
-    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
-    if not is_free or len(join.inputs) < 3 or will_be_in_order(join, options):
-        return None
-    return choose_tree(join, options, statistics)
-
-
 def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     """The shape of an inner join."""
     count = len(join.inputs)
     tree = _set_tree(options)
     if tree is not None and is_over(tree, join):
-        return numbered(tree, join)
+        return ordered_tree(numbered(tree, join), join, statistics)
     choice = _choice(join, options, statistics)
     if choice is not None:
-        return choice.tree
+        return statistics.shapes.get(join_key(join), choice.tree)
     wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
     return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
+
+
+def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str, JoinTree]:
+    """The shapes that were chosen for the joins of a query, by what tells joins apart."""
+    joins = [node for node in walk(plan) if isinstance(node, Join) and len(node.inputs) > 2]
+    return {
+        join_key(join): shape_of(join, options, statistics)
+        for join in joins
+        if _choice(join, options, statistics) is not None
+    }
+
+
+def join_key(join: Join) -> str:
+    """Names a join as it is asked for."""
+    return measured_join(flat_join(join)).key
 
 
 def _set_tree(options: Options) -> NamedTree | None:
