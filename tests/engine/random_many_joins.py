@@ -26,6 +26,11 @@ class ManyJoins:
     is_plain: bool
     times: list[str]
 
+    @property
+    def inputs(self) -> list[str]:
+        """What its inner join reads: an outer join goes by the name of its left input."""
+        return [time.removesuffix("t") for time in self.times]
+
 
 def many_joins(
     draw: Draw, most: int = 5, *, ordered: bool = False, plain: bool = False

@@ -24,16 +24,20 @@ from tests.engine.laws import Law, checks_of
 from tests.engine.random_many_joins import ManyJoins, many_joins, skewed_arrivals
 from tests.engine.random_streams import Event, Push, pushed
 from tests.engine.running import feed, how, rows_of, started
+from tests.engine.test_join_shapes import named
+from tests.optimizer.joins.trees import any_tree
 
 #: By number of streams, how often rows of results came before and after a migration.
 COMBINATIONS: Counter[tuple[bool, ...]] = Counter()
 
 
-def join_settings(draw: Draw, ordered: bool) -> str:
-    words = ["oa", "mjoin", "auto"]
-    if ordered:
-        words += ["sync_filter", "filter_order", "adaptive", "tsm"]
-    return draw.choose(words)
+def shaped(draw: Draw, asked: ManyJoins, ordered: bool) -> list[str]:
+    """Settings by which its joins have some shape, or keep order by some tactic."""
+    join = draw.choose(["oa", "mjoin", "sync_filter", "filter_order", "adaptive", "tsm"])
+    if ordered and draw.choose([True, False]):
+        return [f"join = {join}", "join_order = auto"]
+    tree = draw.choose(["auto", named(any_tree(draw, range(len(asked.inputs))), asked.inputs)])
+    return [f"join = {draw.choose(['oa', 'mjoin'])}", f"join_order = '{tree}'"]
 
 
 def migrated(engine: LocalEngine, query: str, options: str) -> bool:
@@ -63,18 +67,18 @@ def check(draw: Draw, asked: ManyJoins, settings: list[str], *, ordered: bool = 
     """One query migrates again and again; its twin, if it has one, does not."""
     events = skewed_arrivals(draw, asked.declared)
     engine = started(asked.declared, *how(draw, ["auto"]), *settings)
-    engine.sql(f"SET join = {join_settings(draw, ordered)}")
+    engine.sql("; ".join(f"SET {each}" for each in shaped(draw, asked, ordered)))
     queries = [engine.sql(f"CREATE QUERY q AS {asked.text}")]
     if draw.choose([True, False, False]):
-        engine.sql(f"SET join = {join_settings(draw, ordered)}")
+        engine.sql("; ".join(f"SET {each}" for each in shaped(draw, asked, ordered)))
         queries.append(engine.sql(f"CREATE QUERY twin AS {asked.text}"))
     moments = []
     for number, event in enumerate(events):
         feed(engine, [event])
         if draw.choose([*[False] * 2, True]):
             migration = draw.choose(["auto", "ms", "pt", "pt"])
-            options = f"join = {join_settings(draw, ordered)}, migration = {migration}"
-            if migrated(engine, "q", options):
+            options = [*shaped(draw, asked, ordered), f"migration = {migration}"]
+            if migrated(engine, "q", ", ".join(options)):
                 moments.append(number)
         if draw.choose([*[False] * 9, True]):
             restarted(engine)

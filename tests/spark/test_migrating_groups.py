@@ -10,6 +10,7 @@ segments that are written again although they only moved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
@@ -21,8 +22,10 @@ from penstock.spark.next_program import Altered, next_program
 from penstock.spark.placement.partitioning import partitioning
 from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
-from tests.engine.random_many_joins import many_joins, skewed_arrivals
+from tests.engine.random_many_joins import ManyJoins, many_joins, skewed_arrivals
 from tests.engine.random_streams import Event, Push, Row, pushed
+from tests.engine.test_join_shapes import named
+from tests.optimizer.joins.trees import any_tree
 from tests.spark.group_pipelines import plans_of
 
 
@@ -31,7 +34,7 @@ def migrating_in_groups_changes_no_result(draw: Draw) -> None:
     events = skewed_arrivals(draw, asked.declared)
     [plan] = plans_of(asked.declared, [asked.text]).values()
     adapt = draw.choose(["advise", "advise", "off"])
-    program = optimize({"q": plan}, Options(join=draw.choose(["oa", "mjoin"]), adapt=adapt))
+    program = optimize({"q": plan}, shaped(draw, asked, adapt))
     groups = (2, 0, 14)[: draw.choose([1, 2, 3])]
     keys = partitioning(plan)
     workers = [Worker(None) for _ in range(2)]
@@ -40,7 +43,7 @@ def migrating_in_groups_changes_no_result(draw: Draw) -> None:
     for number, batch in enumerate([*batches_of(draw, events), end]):
         if draw.choose([True, False]):
             how = draw.choose(["auto", "ms", "pt", "pt"])
-            options = Options(join=draw.choose(["oa", "mjoin"]), adapt=adapt, migration=how)
+            options = replace(shaped(draw, asked, adapt), migration=how)
             before = program
             program = next_program(before, number + 1, (), {"q": Altered(plan, options)})
             assert how_kept("q", program, before) in (Kept.ALL, Kept.HANDED)
@@ -59,6 +62,12 @@ def migrating_in_groups_changes_no_result(draw: Draw) -> None:
     for store in pipeline.stores.values():
         assert all(count == 1 for count in store.writes.values())
         assert store.segments == {}
+
+
+def shaped(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
+    """Options by which its joins have some shape."""
+    tree = draw.choose(["auto", named(any_tree(draw, range(len(asked.inputs))), asked.inputs)])
+    return Options(join=draw.choose(["oa", "mjoin"]), join_order=tree, adapt=adapt)
 
 
 def batches_of(draw: Draw, events: Sequence[Event]) -> list[MicroBatch]:

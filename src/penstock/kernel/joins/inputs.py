@@ -18,7 +18,7 @@ from penstock.kernel.joins.state import JoinState
 from penstock.kernel.progress.release import Need, Times, Waiting
 
 
-class Retained(Protocol):
+class KeptFor(Protocol):
     """Others that need rows of a join's inputs (`migration/retention`)."""
 
     def keep_from(self, port: int) -> int: ...
@@ -38,7 +38,7 @@ class Inputs(ABC):
     reach: Reach
     indexes: Sequence[KeyIndex]
     #: What else than the other inputs may need rows of an input.
-    retained: Sequence[Retained] = ()
+    retained: Sequence[KeptFor] = ()
 
     @abstractmethod
     def columns(self, port: int) -> Sequence[str]:

@@ -168,7 +168,8 @@ def bands_of(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:
         yield times[0], times[1], spec.band
         return
     for edge in spec.bands or spec.edges:
-        yield times[edge.ends[0]], times[edge.ends[1]], edge.band
+        one, other = edge.times or (times[end] for end in edge.ends)
+        yield one, other, edge.band
 
 
 def _conditions(spec: JoinSpec | MJoinSpec) -> frozenset[str]:

@@ -59,9 +59,9 @@ def latest_times(box: Box) -> dict[str, int]:
     found = {}
     for leaf, at in box.leaves.items():
         index = next(each for each in at.join.inputs.indexes if each.port == at.port)
-        extent = at.join.state.table(index.table).extent()
-        if extent is not None:
-            found[leaf] = extent[1]
+        times = [rows.get_column(leaf) for rows in at.join.state.table(index.table)]
+        if times:
+            found[leaf] = int(pl.concat(times).to_physical().to_numpy().max())
     return found
 
 
