@@ -22,7 +22,7 @@ from penstock.optimizer.options import Options
 WORDS = [(name, word) for name, each in SETTINGS.items() for word in each.words if " " not in word]
 
 
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=str)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 def test_every_setting_says_what_it_can_be_and_decides(setting: Setting) -> None:
     assert setting.doc
     assert setting.values
