@@ -2,9 +2,9 @@
 
 What is known of the join (`optimizer/join_figures.py`) makes a join graph, and a strategy
 (`strategy.py`) finds the plan that takes least processor time within the limits. The order that is
-written is left only for a plan that takes clearly less: a tenth less by what was measured, and half
-as much by what is guessed, since a guess that all streams are alike says little. And queries whose
-joins begin alike share that, which other shapes may not.
+written is left only for a plan that takes clearly less: a tenth less by what was measured; where
+nothing is known, only if it pairs rows without a predicate, and for half as much by what is
+guessed. Queries whose joins begin alike share that, which other shapes may not.
 """
 
 from __future__ import annotations
@@ -74,9 +74,6 @@ class TreeChoice:
     @property
     def notes(self) -> dict[Branch, str]:
         """What EXPLAIN says of each operator, of the last one also why."""
-        if self.is_written and self.source == GUESSED:
-            assert isinstance(self.tree, Branch)
-            return {self.tree: "as written: nothing is known yet of rates and selectivities"}
         costs = costs_by_operator(self.graph, self.tree, self.units)
         notes = {branch: f"estimated {said(cost)}" for branch, cost in costs}
         last, _ = costs[-1]
@@ -112,7 +109,9 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
     written = CostedShape(shape, trees.cost(shape))
     source = source_of(figures)
     gain = GUESSED_GAIN if source == GUESSED else MEASURED_GAIN
-    taken = found.plan if _is_better(found.plan, written, limits, gain) else written
+    is_kept = source == GUESSED and meets_what_matches(join, figures)
+    is_better = not is_kept and _is_better(found.plan, written, limits, gain)
+    taken = found.plan if is_better else written
     return TreeChoice(join.titles, trees.graph, units, limits, source, found, written, taken)
 
 
@@ -131,6 +130,18 @@ def _found(trees: OrderedTrees, limits: Limits) -> ChosenShape:
         if len(_KNOWN) > 64:
             _KNOWN.popitem(last=False)
     return _KNOWN[counts]
+
+
+def keeps_written(join: Join, statistics: Statistics) -> bool:
+    """Whether nothing is known of a join, and its written order needs no second thought."""
+    figures = join_figures(join, statistics)
+    return source_of(figures) == GUESSED and meets_what_matches(join, figures)
+
+
+def meets_what_matches(join: Join, figures: JoinFigures) -> bool:
+    """Whether every input has a predicate with one that is written before it."""
+    later = {j for _, j in (*figures.selectivities, *figures.implied)}
+    return later == {*range(1, len(join.inputs))}
 
 
 def ordered_tree(tree: JoinTree, join: Join, statistics: Statistics) -> JoinTree:

@@ -12,6 +12,7 @@ joins keep their names, and what stands in between only leaves columns out, or s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.model.expressions import Expression, Ref
 from penstock.model.joins import JoinKind, qualified
@@ -40,6 +41,10 @@ class FlatJoin:
 
     def origins(self) -> dict[str, ChildColumn]:
         """By column of the join, its input, and what it is called there."""
+        return self._origins
+
+    @cached_property
+    def _origins(self) -> dict[str, ChildColumn]:
         return {
             qualified(each.name, column): ChildColumn(number, column)
             for number, each in enumerate(self.inputs)

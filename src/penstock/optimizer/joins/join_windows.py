@@ -9,15 +9,15 @@ follows from the others, by the shortest path. Times are in seconds here. Of a s
 A combination is stored from its latest time on until no row of the other inputs can come that its
 times allow. With one window W for all pairs these are `k W^(k-1)` and `W^k`; where all lie in the
 same tumbling window of width w, `w^(k-1)` and `w^k / (k+1)`. In general they are volumes of
-polytopes: a product of widths where bands make a tree, else estimated by evenly spread points,
-always the same.  Spec: dynamic-optimization 1.3, 2.3.
+polytopes: estimated by evenly spread points, always the same, or of many inputs by the product of
+the widths of narrow bands.  Spec: dynamic-optimization 1.3, 2.3.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -26,6 +26,8 @@ import numpy as np
 from penstock.optimizer.joins.inputs import Inputs, members
 
 POINTS = 2048
+#: Of more inputs than these, volumes are estimated roughly.
+FEW = 6
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class JoinWindows:
         return self._known[key]
 
     def _estimated(self, own: tuple[int, ...], others: tuple[int, ...]) -> tuple[float, float]:
+        if len(own) > FEW:
+            return self._roughly(own, others)
         times, volume = self._spread(own)
         allowed = np.ones(times.shape[1], dtype=bool)
         for (i, one), (j, other) in itertools.combinations(enumerate(own), 2):
@@ -127,22 +131,34 @@ class JoinWindows:
         waits = np.maximum(0.0, np.max(until, axis=0) - times.max(axis=0))
         return volume * share, volume * float((waits * allowed).mean())
 
+    def _roughly(self, own: tuple[int, ...], others: tuple[int, ...]) -> tuple[float, float]:
+        """As if all bands followed from those of a tree, and times were spread evenly."""
+        volume = math.prod(self._width(own[i], own[j]) for i, j in self._narrow(own))
+        reach = self.reach[np.ix_(own, others)].max(axis=1).min() if others else 0.0
+        return volume, volume * max(0.0, float(reach)) / len(own)
+
     def _spread(self, own: tuple[int, ...]) -> tuple[np.ndarray, float]:
         """Times of combinations, spread evenly over a tree of narrow bands, and its volume."""
         points = evenly_spread(len(own) - 1)
-        times = np.zeros((len(own), POINTS))
-        widths = self.reach + self.reach.T
-        volume, reached = 1.0, [0]
-        while len(reached) < len(own):
-            i, j = min(
-                ((i, j) for i in reached for j in range(len(own)) if j not in reached),
-                key=lambda pair: float(widths[own[pair[0]], own[pair[1]]]),
-            )
-            width, low = widths[own[i], own[j]], -self.reach[own[j], own[i]]
-            times[j] = times[i] + low + width * points[len(reached) - 1]
-            volume *= float(width)
-            reached.append(j)
+        times, volume = np.zeros((len(own), POINTS)), 1.0
+        for number, (i, j) in enumerate(self._narrow(own)):
+            width, low = self._width(own[i], own[j]), -self.reach[own[j], own[i]]
+            times[j] = times[i] + low + width * points[number]
+            volume *= width
         return times, volume
+
+    def _narrow(self, own: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        """Edges of a tree of narrow bands, by places, each from what was reached before."""
+        nearest = {j: (self._width(own[0], own[j]), 0) for j in range(1, len(own))}
+        while nearest:
+            new = min(nearest, key=lambda each: nearest[each][0])
+            yield nearest.pop(new)[1], new
+            for j, (width, _) in nearest.items():
+                if (now := self._width(own[new], own[j])) < width:
+                    nearest[j] = now, new
+
+    def _width(self, one: int, other: int) -> float:
+        return float(self.reach[one, other] + self.reach[other, one])
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,12 @@ from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree, ordered_tree
+from penstock.optimizer.joins.choose_tree import (
+    TreeChoice,
+    choose_tree,
+    keeps_written,
+    ordered_tree,
+)
 from penstock.optimizer.joins.flat_join import flat_join
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
@@ -42,23 +47,39 @@ def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Q
 def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
         return node
+    if _is_free(node, options) and keeps_written(node, statistics):
+        return _as_known(node, statistics) or shaped(node, *_written(node))
     choice = _choice(node, options, statistics)
     if choice is None:
         tree = _set_tree(options)
         waiting = None if tree is None else _with_outer_last(node, tree)
         return waiting or shaped(node, shape_of(node, options, statistics))
-    running = statistics.shapes.get(join_key(node))
-    if isinstance(running, Branch) and running != choice.tree:
-        return shaped(node, running, {running: "as a query that runs computes it, with its state"})
-    return shaped(node, choice.tree, choice.notes)
+    return _as_known(node, statistics, choice.tree) or shaped(node, choice.tree, choice.notes)
+
+
+def _as_known(join: Join, statistics: Statistics, wanted: JoinTree | None = None) -> Node | None:
+    """A join in the shape in which another query runs it; None: none does, or it is wanted so."""
+    running = statistics.shapes.get(join_key(join)) if statistics.shapes else None
+    if not isinstance(running, Branch) or running == (wanted or left_deep(len(join.inputs))):
+        return None
+    return shaped(join, running, {running: "as a query that runs computes it, with its state"})
+
+
+def _written(join: Join) -> tuple[JoinTree, dict[Branch, str]]:
+    tree = left_deep(len(join.inputs))
+    assert isinstance(tree, Branch)
+    return tree, {tree: "as written: nothing is known yet of rates and selectivities"}
+
+
+def _is_free(join: Join, options: Options) -> bool:
+    """Whether the shape of a join is for us to choose."""
+    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
+    return is_free and len(join.inputs) > 2 and not will_be_in_order(join, options)
 
 
 def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
     """What is estimated to be best, where that is asked for."""
-    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
-    if not is_free or len(join.inputs) < 3 or will_be_in_order(join, options):
-        return None
-    return choose_tree(join, options, statistics)
+    return choose_tree(join, options, statistics) if _is_free(join, options) else None
 
 
 def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
@@ -80,9 +101,13 @@ def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     tree = _set_tree(options)
     if tree is not None and is_over(tree, join):
         return ordered_tree(numbered(tree, join), join, statistics)
+    if _is_free(join, options):
+        running = statistics.shapes.get(join_key(join)) if statistics.shapes else None
+        if running is not None or keeps_written(join, statistics):
+            return running or left_deep(count)
     choice = _choice(join, options, statistics)
     if choice is not None:
-        return statistics.shapes.get(join_key(join), choice.tree)
+        return choice.tree
     wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
     return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
 
@@ -93,7 +118,7 @@ def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str,
     return {
         join_key(join): shape_of(join, options, statistics)
         for join in joins
-        if _choice(join, options, statistics) is not None
+        if _is_free(join, options)
     }
 
 
