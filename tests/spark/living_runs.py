@@ -3,8 +3,8 @@
     python -m tests.spark.living_runs FOLDER [MASTER]
 
 FOLDER holds `steps.json`: what happens, one after the other. A step brings a file of rows, and says
-which queries there are from then on, by name: text, directory, how windows are computed, and
-whether they see what comes or all that came (FROM START).
+which queries there are from then on, by name: text, directory, settings by which windows or joins
+are computed, and whether they see what comes or all that came (FROM START).
 Queries that differ from the step before are declared, replaced, altered or dropped while the
 pipeline runs. The number of steps that are done stands in `done`, so
 whoever starts this process again has it go on, with the queries that the checkpoint was left by:
@@ -15,6 +15,7 @@ those of the last step that is done, or of the next. What the log of programs sa
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -35,13 +36,15 @@ STREAM = (
     "CREATE STREAM a (k STRING, v BIGINT, ts TIMESTAMP) FROM parquet '{folder}/in' "
     "OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts ORDERED"
 )
+#: The settings that queries have of their own.
+AUTO = "aggregation = auto, join = auto, join_order = auto, migration = auto"
 #: Always there: the first tells which rows each batch has read, the second has rows spread by `k`.
 ALWAYS = {
-    "everything": ["SELECT k, v, ts FROM a", "everything", "auto", "NOW"],
+    "everything": ["SELECT k, v, ts FROM a", "everything", AUTO, "NOW"],
     "grouped": [
         "SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k",
         "grouped",
-        "auto",
+        AUTO,
         "NOW",
     ],
 }
@@ -49,12 +52,15 @@ ALWAYS = {
 
 def statement(folder: Path, name: str, query: Sequence[str]) -> str:
     """How a query is declared, whether or not there is one of its name."""
-    text, place, aggregation, begin = query
+    text, place, settings, begin = query
     into = f"INTO parquet '{folder}/{place}'"
-    return (
-        f"SET aggregation = {aggregation};"
-        f"CREATE OR REPLACE QUERY {name} {into} FROM {begin} AS {text}; SET aggregation = auto"
-    )
+    declared = f"CREATE OR REPLACE QUERY {name} {into} FROM {begin} AS {text}"
+    return "; ".join([set_all(settings), declared, set_all(AUTO)])
+
+
+def set_all(settings: str) -> str:
+    """SET for each of them; a tree of inputs has commas of its own."""
+    return "; ".join(f"SET {each}" for each in re.split(r", (?=\w+ =)", settings))
 
 
 class Life:
@@ -76,10 +82,10 @@ class Life:
         first = self.done
         engine.sql(STREAM.format(folder=self._folder))
         there = self._there(first)
-        for name, (text, place, aggregation, _) in {**ALWAYS, **there}.items():
+        for name, (text, place, settings, _) in {**ALWAYS, **there}.items():
             into = f"INTO parquet '{self._folder}/{place}'"
-            engine.sql(f"SET aggregation = {aggregation}; CREATE QUERY {name} {into} AS {text}")
-        engine.sql("SET aggregation = auto")
+            engine.sql(f"{set_all(settings)}; CREATE QUERY {name} {into} AS {text}")
+        engine.sql(set_all(AUTO))
         engine.start(accept_changes=True)
         self._note()
         for number in range(first, len(self._steps)):
@@ -117,7 +123,7 @@ class Life:
             if name not in before or before[name][:2] != query[:2]
         ]
         altered = [
-            f"ALTER QUERY {name} SET (aggregation = {query[2]})"
+            f"ALTER QUERY {name} SET ({query[2]})"
             for name, query in after.items()
             if name in before and before[name][:2] == query[:2] and before[name] != query
         ]

@@ -46,9 +46,26 @@ LEFT = [
 ]
 #: The same with the time of the left row.
 TIMED = LEFT[0].replace("SELECT ", "SELECT x.ts AS t, ")
-#: What aggregates may be altered to: they hand over to each other.
-AGGREGATIONS = ["auto", "wid", "paned"]
-TEXTS = WINDOWS + PAIRS + LEFT
+#: Joins of three, whose shape changes while they run.
+MANY = [
+    "SELECT x.v AS v, y.v AS w, z.v AS u FROM a x JOIN a y ON x.k = y.k AND x.v < y.v "
+    "WITHIN 2 SECONDS JOIN a z ON y.k = z.k AND y.v < z.v WITHIN 2 SECONDS",
+    "SELECT x.v AS v, y.v AS w, z.v AS u FROM a x JOIN a y ON x.k = y.k AND y.v % 2 = 0 "
+    "WITHIN 1 SECOND JOIN a z ON x.k = z.k AND x.v + 1 = z.v WITHIN 2 SECONDS",
+]
+#: What aggregates and joins may be altered to: they hand over to each other.
+AGGREGATIONS = [f"aggregation = {each}" for each in ("auto", "wid", "paned")]
+SHAPES = [
+    f"join = {join}, join_order = {order}, migration = {migration}"
+    for join, order in (
+        ("mjoin", "auto"),
+        ("oa", "auto"),
+        ("oa", "'((x, z), y)'"),
+        ("oa", "'(x, (z, y))'"),
+    )
+    for migration in ("ms", "pt")
+]
+TEXTS = WINDOWS + PAIRS + LEFT + MANY + MANY
 
 
 @dataclass
@@ -72,17 +89,21 @@ def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
         for name in [*(n for n in queries if chance.random() < 0.2), f"q{len(found)}"]:
             if len(queries) < 8 or name in queries:
                 places += 1
+                text = chance.choice(TEXTS)
                 queries[name] = [
-                    chance.choice(TEXTS),
+                    text,
                     f"place{places}",
-                    chance.choice(AGGREGATIONS),
+                    chance.choice(SHAPES if text in MANY else AGGREGATIONS),
                     chance.choice(["NOW", "NOW", "START"]),
                 ]
                 new.add(name)
         for name in queries:
-            if name not in new and queries[name][0] in WINDOWS and chance.random() < 0.15:
-                text, place, _, begin = queries[name]
-                queries[name] = [text, place, chance.choice(AGGREGATIONS), begin]
+            text, place, _, begin = queries[name]
+            if name in new or text in PAIRS + LEFT:
+                continue
+            if chance.random() < (0.5 if text in MANY else 0.15):
+                settings = chance.choice(SHAPES if text in MANY else AGGREGATIONS)
+                queries[name] = [text, place, settings, begin]
         rows = []
         for _ in range(chance.randrange(1, 9)):
             time, v = time + chance.randrange(SECOND), v + 1

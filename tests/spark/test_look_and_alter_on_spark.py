@@ -80,3 +80,48 @@ def test_a_query_is_shown_and_altered_while_it_runs_and_when_it_does_not(
     engine.start()
     engine.finish()
     assert engine.query("q").results().sort("window_end", "k").equals(results)
+
+
+#: Of three streams, one comes later than the others.
+JOINED = (
+    "SELECT a.v AS av, b.v AS bv, c.v AS cv FROM a JOIN b ON a.k = b.k WITHIN 4 SECONDS "
+    "JOIN c ON b.k = c.k WITHIN 4 SECONDS"
+)
+CHANGES = (
+    "join = mjoin",
+    "join = oa, join_order = '(a, (b, c))', migration = pt",
+    "join = oa, join_order = auto, migration = ms",
+)
+
+
+def test_joins_change_their_shape_while_they_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine, local = Engine(spark), LocalEngine()
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        columns = f"CREATE STREAM {name} (k INT, v INT, ts TIMESTAMP)"
+        engine.sql(f"{columns} FROM csv '{tmp_path}/{name}' TIMESTAMP BY ts")
+        local.sql(f"{columns} TIMESTAMP BY ts")
+    engine.sql(f"CREATE QUERY q AS {JOINED}")
+    query = local.sql(JOINED)
+    engine.start()
+    for turn, change in enumerate(["", *CHANGES]):
+        if change:
+            engine.sql(f"ALTER QUERY q SET ({change})")
+        for name in "abc":
+            seconds = [4 * turn + n - 3 * (name == "c") for n in range(3, 7)]
+            rows = [(n % 2, n, f"2026-01-01 00:00:{n:02}") for n in seconds]
+            text = "k,v,ts\n" + "".join(f"{k},{v},{ts}\n" for k, v, ts in rows)
+            (tmp_path / name / f"{turn}.csv").write_text(text)
+            times = [datetime.fromisoformat(ts) for *_, ts in rows]
+            local.push(
+                name, [{"k": k, "v": v, "ts": t} for (k, v, _), t in zip(rows, times, strict=True)]
+            )
+        engine.process_available()
+    hows = [each.how for each in engine.status().migrations if each.query == "q"]
+    assert set(hows) == {"moving state", "parallel track"}
+    engine.finish()
+    local.finish()
+    assert same(engine.query("q").results(), query.results())

@@ -24,7 +24,7 @@ from penstock.kernel.migration.moving_state import (
     move_states,
     tell_bounds,
 )
-from penstock.kernel.migration.parallel_track import ParallelTrack
+from penstock.kernel.migration.parallel_track import ParallelTrack, is_needed
 from penstock.optimizer.joins.box import is_plain, joins_of, shape_of
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans, walk
@@ -132,6 +132,11 @@ def _told_apart(
         track = replace(track, spec=replace(track.spec, twin=twin))
         change = exchanged([query], plans, now, track)
     raise PenstockBug("numbers have come to an end")
+
+
+def has_ended(track: ParallelTrack, before: GraphNode) -> bool:
+    """Whether no result to come needs a row that only the joins of before have."""
+    return not is_needed(_box(before), track.until)
 
 
 def end_track(host: GraphHost, plans: Plans, track: PhysicalPlan, change: Change) -> None:

@@ -22,7 +22,7 @@ from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import Change
 from penstock.optimizer.specs import ParallelTrackSpec
 from penstock.runtime.graph_host import GraphHost
-from penstock.runtime.migrating import end_track
+from penstock.runtime.migrating import end_track, has_ended
 from penstock.windows import Sliding
 
 #: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
@@ -87,9 +87,13 @@ class Rechoosing:
     def _is_over(self, plan: PhysicalPlan) -> bool:
         """Whether others have taken over, and their buffer can take over from its own."""
         nodes = self._host.graph.nodes
-        node, after = nodes[plan.id], nodes[plan.inputs[1].id]
-        assert isinstance(node.operator, Handover | ParallelTrack)
-        return node.operator.can_go and (node.output.empty or after.output.empty)
+        node, before, after = (nodes[each.id] for each in (plan, *plan.inputs))
+        if isinstance(node.operator, ParallelTrack):
+            can_go = has_ended(node.operator, before)
+        else:
+            assert isinstance(node.operator, Handover)
+            can_go = node.operator.can_go
+        return can_go and (node.output.empty or after.output.empty)
 
     def _are_same(self, before: str, after: str) -> bool:
         """Whether nobody misses the first operator if the second is there: both know the same.

@@ -23,13 +23,15 @@ from functools import cached_property
 
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.mjoin import MJoinSpec, equality
+from penstock.kernel.joins.partners import widest
 from penstock.kernel.joins.reach import Reach
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operators.project import Project
+from penstock.model.distances import Distance, bound_of
 from penstock.model.expressions import Call, Expression, Ref, conjuncts
 from penstock.model.joins import JoinKind
-from penstock.windows import JoinBand
+from penstock.windows import Band, JoinBand
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +141,15 @@ def box_of(root: GraphNode) -> Box | None:
         return all_leaves
 
     collect(top)
-    bands = tuple(band for node in joins for band in bands_of(join_at(node).spec))
-    box = Box(root, above, tuple(joins), inputs, bands)
-    times = [*(each.on for each in inputs.values()), *(time for band in bands for time in band[:2])]
-    return box if box.leaves.keys() >= set(times) else None
+    bands = [band for node in joins for band in bands_of(join_at(node).spec)]
+    times = {*(each.on for each in inputs.values()), *(time for band in bands for time in band[:2])}
+    leaves = {each.on for each in inputs.values() if each.child is None}
+    if not times <= leaves:
+        return None
+    bands += [band for node in joins for band in _said(join_at(node).spec) if {*band[:2]} <= leaves]
+    # Of several between two leaves, the narrowest counts.
+    bands.sort(key=lambda band: widest(band[2]))
+    return Box(root, above, tuple(joins), inputs, tuple(bands))
 
 
 def _producers(node: GraphNode) -> list[GraphNode]:
@@ -172,14 +179,33 @@ def bands_of(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:
         yield one, other, edge.band
 
 
-def _conditions(spec: JoinSpec | MJoinSpec) -> frozenset[str]:
+def _said(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:
+    """The bands that conditions say."""
+    found: dict[tuple[str, str], Distance] = {}
+    for condition in _all_conditions(spec):
+        said = bound_of(condition)
+        if said is not None:
+            said = said if said.first < said.second else said.mirrored()
+            pair = said.first, said.second
+            found[pair] = said.narrowed(found.get(pair, said))
+    for (one, other), said in found.items():
+        if said.low is not None and said.high is not None and said.low <= said.high:
+            yield one, other, Band(said.low, said.high)
+
+
+def _all_conditions(spec: JoinSpec | MJoinSpec) -> list[Expression]:
     if isinstance(spec, MJoinSpec):
-        found = [_text(c) for each in spec.conditions for c in conjuncts(each)]
-        return frozenset((*(_band(*each) for each in bands_of(spec)), *found))
-    left, right = spec.sides
-    [band] = (_band(*each) for each in bands_of(spec))
-    pairs = (equality((left.ref(one), right.ref(other))) for one, other in spec.equalities)
-    return frozenset((band, *map(_text, (*pairs, *conjuncts(spec.residual)))))
+        return [part for each in spec.conditions for part in conjuncts(each)]
+    return list(conjuncts(spec.residual))
+
+
+def _conditions(spec: JoinSpec | MJoinSpec) -> frozenset[str]:
+    found = [_band(*each) for each in bands_of(spec)] + [*map(_text, _all_conditions(spec))]
+    if isinstance(spec, JoinSpec):
+        left, right = spec.sides
+        pairs = (equality((left.ref(one), right.ref(other))) for one, other in spec.equalities)
+        found += map(_text, pairs)
+    return frozenset(found)
 
 
 def _band(one: str, other: str, band: JoinBand) -> str:

@@ -1,10 +1,10 @@
 """Parallel Track: two boxes of joins run side by side, until the new one has all that counts.
 
 Both read the same leaves, but the second box has begun empty. So the first one answers, as long as
-a result to come may hold a row that only the first has: its bounds on the times of results tell
-when that is over, about a window after the beginning. Until then results of the second, which the
-first finds as well, are dropped. Then the first box can be removed, at a moment at which nothing is
-on its way, and this operator with it: no result is lost, none comes twice, none is kept back, and
+a result to come may hold a row that only the first has: the bounds of the leaves tell when that is
+over (`is_needed`), a window after the beginning. Until then results of the second, which the first
+finds as well, are dropped. Then the first box can be removed, at a moment at which nothing is on
+its way, and this operator with it: no result is lost, none comes twice, none is kept back, and
 order stays what it is.
 
 The published form lets results of new rows come from the new box at once, suppresses them at the
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.kernel.block import Block
+from penstock.kernel.migration.box import Box
 from penstock.kernel.operator import Operator, Output
 from penstock.kernel.progress.release import Need, Needs, Times, Waiting
 from penstock.kernel.state import State
@@ -25,6 +26,11 @@ from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import BEGINNING
 
 FIRST, SECOND = 0, 1
+
+
+def is_needed(box: Box, until: Iterable[tuple[str, int]]) -> bool:
+    """Whether a result to come may hold a row of a leaf up to its time."""
+    return any(box.keep_from(leaf, (leaf,)) <= last for leaf, last in until)
 
 
 @dataclass
@@ -47,13 +53,7 @@ class ParallelTrack(Operator):
     def __init__(self, until: Sequence[tuple[str, int]], twin: int = 0) -> None:
         super().__init__()
         self.state = TrackState()
-        self._until = dict(until)
-
-    @property
-    def can_go(self) -> bool:
-        """Whether no result to come holds a row that only the first box has."""
-        known = self.state.bounds[FIRST]
-        return all(known.get(on, BEGINNING) > last for on, last in self._until.items())
+        self.until = until
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         if port == FIRST:
