@@ -95,9 +95,10 @@ class JoinSet:
             each.key: InputFigures(each.title, rate, SECOND, 24 * rate, 1000)
             for each, rate in zip(of.inputs, self.rates, strict=True)
         }
+        keys = [each.key for each in of.pairs] or [each.key for each in of.conditions]
         pairs = {
-            each.key: {of.width.bit_length(): PairFigures("", share, 1.0, 0.0, 1000)}
-            for each, share in zip(of.pairs or of.conditions, self.selectivities, strict=True)
+            key: {of.width.bit_length(): PairFigures("", share, 1.0, 0.0, 1000)}
+            for key, share in zip(keys, self.selectivities, strict=True)
         }
         return Statistics(joins=JoinStatistics(inputs, pairs))
 

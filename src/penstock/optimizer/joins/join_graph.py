@@ -123,9 +123,8 @@ class JoinGraph:
         others = others or self.everything & ~inputs
         return self.product(inputs) * self.windows.kept(inputs, others)
 
-    def stored(self, inputs: Inputs, others: Inputs = 0) -> float:
-        """The same, and those that are still there although nobody needs them."""
-        others = others or self.everything & ~inputs
+    def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
+        """Those, and what is still there although nobody needs it, by the operator's inputs."""
         return self.product(inputs) * self.windows.stored(inputs, others)
 
     def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from penstock.optimizer.joins.inputs import Inputs, members
+from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
 
 POINTS = 2048
 #: Of more inputs than these, volumes are estimated roughly.
@@ -93,16 +93,25 @@ class JoinWindows:
             return float(self.window**k)
         return self._volumes(inputs, others)[1]
 
-    def stored(self, inputs: Inputs, others: Inputs) -> float:
-        """Combinations that are there, needed or not.
+    def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
+        """Combinations that are there for other inputs of an operator, needed or not.
 
         Where rows go in whole runs (`whole_runs`), as in our joins, results of joining several stay
-        until the latest of those that came together can go: the reach of the narrowest band longer.
+        until the latest of those that came together can go. And what waits for results of joining
+        others waits for the oldest row that can still be in one.
         """
-        if not self.whole_runs or self.tumbling is not None or inputs.bit_count() == 1:
-            return self.kept(inputs, others)
-        reach = self.reach[np.ix_(members(inputs), members(others))].max(axis=1).min()
-        return max(self.kept(inputs, others), self.together(inputs) * float(reach))
+        if not self.whole_runs or self.tumbling is not None:
+            return self.kept(inputs, inputs_of(n for each in others for n in members(each)))
+        stays = min(
+            max(self.reach[own, list(members(each))].max() + self._lag(each) for each in others)
+            for own in members(inputs)
+        )
+        return self.together(inputs) * max(0.0, float(stays))
+
+    def _lag(self, inputs: Inputs) -> float:
+        """How far behind the newest row the oldest one can be in results of joining several."""
+        own = members(inputs)
+        return max(0.0, float(self.reach[np.ix_(own, own)].max()))
 
     def _volumes(self, inputs: Inputs, others: Inputs) -> tuple[float, float]:
         key = inputs, others
