@@ -33,6 +33,11 @@ CASES = (
 )
 
 
+#: Why the model misses the claims over all cases.
+BUCKETS = "rows go when blocks do: a small state holds up to a fifth more than the window asks for"
+BLOCKS = "joins of four inputs handle more and smaller blocks, which the units do not count"
+
+
 def run(quick: bool, seed: int) -> Outcome:
     units = JoinUnits.of(measured_units())
     rows = []
@@ -51,8 +56,18 @@ def run(quick: bool, seed: int) -> Outcome:
     return Outcome(
         tables=(Table("plans", columns, tuple(rows)),),
         checks=(
-            Check("state is within 20 % of the model", state < 0.2, f"at most {state:.0%} off"),
-            Check("processor time is within 50 %", time < 0.5, f"at most {time:.0%} off"),
+            Check(
+                "state is within 15 % of the model",
+                state < 0.15,
+                f"at most {state:.0%} off",
+                None if quick else BUCKETS,
+            ),
+            Check(
+                "processor time is within 30 %",
+                time < 0.3,
+                f"at most {time:.0%} off",
+                None if quick else BLOCKS,
+            ),
         ),
     )
 

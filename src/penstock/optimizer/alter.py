@@ -79,7 +79,7 @@ def with_earlier(now: Program, before: Program, query: str) -> Program:
     except NotExecutable:
         return now
     earlier = before.altered.get(query, ())
-    if was != wanted:
+    if was != wanted and was not in earlier:
         earlier = (*earlier, was)
     return replace(now, altered={**now.altered, query: earlier}) if earlier else now
 

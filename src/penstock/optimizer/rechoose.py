@@ -68,9 +68,15 @@ def _chosen_by_cost(plan: PhysicalPlan) -> Iterator[PhysicalPlan]:
             yield each
 
 
+def has_ending(plans: Plans) -> bool:
+    """Whether there is an operator that goes when others have taken over."""
+    return any(isinstance(plan.spec, TAKING_OVER) for plan in walk(plans.values()))
+
+
 def is_changing(plans: Plans) -> bool:
     """Whether some operators are just taking over from others."""
-    return any(isinstance(plan.spec, TAKING_OVER) for plan in walk(plans.values()))
+    specs = (plan.spec for plan in walk(plans.values()) if isinstance(plan.spec, TAKING_OVER))
+    return any(not isinstance(spec, ParallelTrackSpec) or spec.until for spec in specs)
 
 
 def other_way(plans: Plans, plan: PhysicalPlan, load: Load, costs: Costs) -> PhysicalPlan | None:

@@ -32,7 +32,7 @@ from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.migration.retention import retain_together
 from penstock.kernel.progress.late import LatePolicy
 from penstock.kernel.progress.release import releases
-from penstock.kernel.progress.useful import is_awaited
+from penstock.kernel.progress.useful import is_awaited, upstream
 from penstock.kernel.scheduling.executor import Executor, Step
 from penstock.kernel.segments import Segment
 from penstock.kernel.state import State
@@ -45,7 +45,6 @@ from penstock.optimizer.build import build
 from penstock.optimizer.physical import Plans
 from penstock.optimizer.rechoose import Change
 from penstock.optimizer.specs import SourceSpec
-from penstock.plan.graph import distinct
 from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
@@ -156,7 +155,7 @@ class GraphHost:
             self._outputs[name] = QueryOutput(self.graph.add_sink(name, node))
         self._rebuild()
         # New operators know no bound yet and would wait for one that was made long ago.
-        behind = _upstream(*nodes.values())
+        behind = upstream(*nodes.values())
         for stream in self.inputs.values():
             if stream.node in behind:
                 stream.repeat_punctuation()
@@ -279,7 +278,7 @@ class GraphHost:
         self.measuring.times.end()
 
     def retain(self) -> None:
-        """Have joins keep what other shapes of them need, where queries adapt."""
+        """Have joins of queries that adapt keep what other shapes of them need."""
         retain_together(self.graph, self.queries_that_adapt())
 
     def finish(self) -> None:
@@ -341,7 +340,7 @@ class GraphHost:
         working: dict[GraphNode, list[str]] = {}  # operator -> queries
         for node in self.graph.nodes.values():
             for name in node.sinks:
-                for each in _upstream(node):
+                for each in upstream(node):
                     working.setdefault(each, []).append(name)
         return tuple(
             OperatorStatus(node.name, tuple(working.get(node, ())), *node.figures())
@@ -405,11 +404,6 @@ def _restore(
 def _with_late(stream: str) -> str:
     """The name of the source that has a stream's late rows as well."""
     return f"{stream} and late rows"
-
-
-def _upstream(*nodes: GraphNode) -> set[GraphNode]:
-    """Nodes and everything that feeds them."""
-    return set(distinct(nodes, lambda node: node.producers))
 
 
 def _find(known: dict[str, T], name: str, what: str) -> T:

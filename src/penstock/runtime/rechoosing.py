@@ -41,7 +41,7 @@ class Rechoosing:
     def follow(self, plans: Plans) -> None:
         """Watch these plans, which the host runs."""
         self.plans = plans
-        self._changing = rechoose.is_changing(plans)
+        self._ending, self._changing = rechoose.has_ending(plans), rechoose.is_changing(plans)
         self._watched = [(plan, self._operator(plan)) for plan in rechoose.aggregates(plans)]
         self._absorbed = {plan.id: self._absorbed_by(plan) for plan, _ in self._watched}
 
@@ -50,7 +50,9 @@ class Rechoosing:
 
         The host must have run as far as it can.
         """
-        change = self._ended() if self._changing else self._begun(costs)
+        change = self._ended() if self._ending else None
+        if change is None and not self._changing:
+            change = self._begun(costs)
         if change is None:
             return False
         track = next(each for each in walk(self.plans.values()) if each.id == change.moved[0])

@@ -52,7 +52,10 @@ def came(plan: Node, batch: int, kept: Kept, newest: Mapping[str, int]) -> str:
     if kept is Kept.ALL:
         return f"{text}, with what running queries have kept"
     if kept is Kept.HANDED:
-        return f"{text} by other operators, which take over with windows that have no rows yet"
+        when = "with windows that have no rows yet"
+        if first_complete(plan, newest) is None:
+            when = "what others keep, or run beside them until that is not needed any more"
+        return f"{text} by other operators, which take over {when}"
     if kept is Kept.SOME:
         text += ", with some of what running queries have kept"
     window = first_complete(plan, newest)

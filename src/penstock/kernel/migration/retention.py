@@ -14,12 +14,13 @@ behind others.  Spec: dynamic-optimization 3.2 (old state closure), 3.7.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Set
 
 from penstock.errors import PenstockBug
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.migration.box import Box, box_of, is_inner, join_at
 from penstock.kernel.operators.project import Project
+from penstock.kernel.progress.useful import upstream
 
 #: A join of fewer leaves has one shape only.
 LEAST = 3
@@ -28,7 +29,7 @@ LEAST = 3
 def retain_together(graph: Graph, queries: Set[str]) -> None:
     """Have the joins of these queries keep what other shapes of them need."""
     rules: dict[GraphNode, list[Retained]] = {}
-    adapting = _upstream([n for n in graph.nodes.values() if not queries.isdisjoint(n.sinks)])
+    adapting = upstream(*(n for n in graph.nodes.values() if not queries.isdisjoint(n.sinks)))
     for node in graph.nodes.values():
         if not is_inner(node):
             continue
@@ -72,14 +73,3 @@ def _is_within(node: GraphNode) -> bool:
         or (isinstance(each.operator, Project) and each.operator.only_drops and _is_within(each))
         for each in readers
     )
-
-
-def _upstream(nodes: Collection[GraphNode]) -> set[GraphNode]:
-    found: set[GraphNode] = set()
-    frontier = list(nodes)
-    while frontier:
-        node = frontier.pop()
-        if node not in found:
-            found.add(node)
-            frontier += node.producers
-    return found

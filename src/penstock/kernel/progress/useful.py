@@ -35,6 +35,18 @@ def downstream(node: GraphNode) -> list[GraphNode]:
     return list(found)
 
 
+def upstream(*nodes: GraphNode) -> set[GraphNode]:
+    """Nodes and everything that feeds them."""
+    found: set[GraphNode] = set()
+    frontier = list(nodes)
+    while frontier:
+        node = frontier.pop()
+        if node not in found:
+            found.add(node)
+            frontier += node.producers
+    return found
+
+
 def waiting_prone(source: GraphNode) -> list[GraphNode]:
     """The operators that may hold something until a stream says how far it is."""
     return [
