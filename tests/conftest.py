@@ -16,7 +16,7 @@ from tests.servers import Server, postgres_server, redis_server
 from tests.spark_first import SparkFirst, has_session
 
 USUAL: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fixed", derandomize=True, **USUAL)
+settings.register_profile("fixed", derandomize=True, max_examples=50, **USUAL)
 settings.register_profile("random", print_blob=True, **USUAL)
 
 
@@ -26,6 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Hypothesis draws the same cases on every run, unless it is given a seed, as by `--slow`."""
     os.environ["PENSTOCK_COSTS"] = "reference"
     os.environ["PENSTOCK_CLASSES"] = "none"  # set-ups in tests have no Spark to run
+    # Blocks of tests are small, and the cores are taken: by the other process, and by Spark.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     fixed = config.getoption("hypothesis_seed") is None
     settings.load_profile("fixed" if fixed else "random")
     if fixed:

@@ -22,7 +22,7 @@ from penstock.optimizer.options import Options
 WORDS = [(name, word) for name, each in SETTINGS.items() for word in each.words if " " not in word]
 
 
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=str)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 def test_every_setting_says_what_it_can_be_and_decides(setting: Setting) -> None:
     assert setting.doc
     assert setting.values
@@ -44,6 +44,20 @@ def test_a_step_may_be_limited_and_unlimited_again() -> None:
 @pytest.mark.parametrize("alpha", [0, 0.3])
 def test_a_share_of_the_time_may_be_nothing(alpha: float) -> None:
     assert Settings().with_value("join_alpha", alpha).join_alpha == alpha
+
+
+def test_limits_of_joins_are_cores_and_sizes() -> None:
+    limited = Settings().with_value("cpu_limit", 3).with_value("memory_limit", "'1536 MB'")
+    assert (limited.cpu_limit, limited.memory_limit) == (3.0, "1.5 GB")
+    assert limited.with_value("cpu_limit", "auto").cpu_limit == "auto"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cpu_limit", 0), ("cpu_limit", "much"), ("memory_limit", 7)]
+)
+def test_a_limit_is_a_number_of_cores_or_a_size(name: str, value: object) -> None:
+    with pytest.raises(BadSetting, match="it can be: auto, or a "):
+        Settings().with_value(name, value)  # type: ignore[arg-type]
 
 
 def test_settings_are_not_changed_in_place() -> None:

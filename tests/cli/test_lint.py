@@ -18,7 +18,15 @@ from penstock.cli.lint import failures
         ('x: int = "one"\n', ["mypy"]),
     ],
 )
-def test_the_tools_that_object_are_named(tmp_path: Path, code: str, failed: list[str]) -> None:
+def test_the_tools_that_object_are_named(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    failed: list[str],
+) -> None:
+    # What mypy knows of Python itself it finds out once.
+    monkeypatch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "mypy"))
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "sample.py").write_text(code)
     assert failures(tmp_path) == failed

@@ -201,6 +201,30 @@ def test_plans_are_explained_and_drawn_without_running(script: Path, tmp_path: P
     assert ET.parse(tmp_path / "plan.svg").getroot().tag.endswith("svg")
 
 
+def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
+    streams = ""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        rows = "".join(f"{n % 5},2024-01-01T00:00:{n:02}\n" for n in range(50))
+        (tmp_path / name / "rows.csv").write_text(f"k,ts\n{rows}")
+        streams += (
+            f"CREATE STREAM {name} (k BIGINT, ts TIMESTAMP) FROM csv '{tmp_path / name}' "
+            "TIMESTAMP BY ts;"
+        )
+    inputs = ", ".join(f"{name} [RANGE 10 SECONDS]" for name in "abc")
+    query = f"CREATE QUERY q AS SELECT a.k FROM {inputs} WHERE a.k = b.k AND b.k = c.k"
+    script, picture = tmp_path / "joins.sql", tmp_path / "plans.svg"
+    script.write_text(streams + query)
+    code, said = call(
+        "explain", str(script), "--alternatives", "--analyze", "--picture", str(picture)
+    )
+    assert code == 0
+    assert "4 plans were compared (exhaustive)" in said
+    assert "measured" in said
+    assert "processor" in said
+    assert picture.read_text().startswith("<svg")
+
+
 def test_a_query_with_a_static_table_is_explained_although_the_table_is_not_read(
     script: Path, tmp_path: Path
 ) -> None:

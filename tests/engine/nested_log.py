@@ -29,6 +29,18 @@ QUERIES = {
     "joined": "SELECT a.id, b.id AS other, a.user, b.tags, b.prices, a.amount * b.amount AS prod "
     "FROM log AS a LEFT JOIN more AS b ON a.user.address.city = b.user.address.city "
     "AND a.amount = b.amount WITHIN 5 SECONDS",
+    # By elements alone, which no column of the stream tells: all rows meet in one group.
+    "visited": "SELECT visit.page, tag, sum(amount) AS total, max(visit.at) AS last, "
+    "count(*) AS rows FROM log [RANGE 10 SECONDS, SLIDE 5 SECONDS] "
+    "LATERAL VIEW explode(visits) v AS visit LATERAL VIEW OUTER explode(tags) t AS tag "
+    "WHERE id > 3 AND (tag IS NULL OR tag <> 'b') GROUP BY visit.page, tag",
+    "met": "SELECT a.id, tag, n, b.id AS other FROM log AS a "
+    "CROSS JOIN UNNEST(a.tags) WITH ORDINALITY AS t(tag, n) JOIN more AS b "
+    "ON b.tags[0] = tag AND b.id > 40 WITHIN 2 SECONDS",
+    # Looks at single rows of a stream that nobody else reads: a pipeline without groups.
+    "elements": "SELECT id, page, at, article, price, ts FROM alone "
+    "LEFT JOIN UNNEST(visits) AS v(page, at) ON TRUE "
+    "LATERAL VIEW explode(prices) p AS article, price WHERE id <> 7",
 }
 
 START = 1_767_225_600  # 2026-01-01
@@ -71,10 +83,10 @@ def written(folder: Path, seed: int) -> Path:
 
 
 def declarations(folder: Path) -> str:
+    folders = {name: written(folder / name, seed) for name, seed in (("log", 1), ("more", 2))}
     return "".join(
-        f"CREATE STREAM {name} ({COLUMNS}) FROM json '{written(folder / name, seed)}' "
-        "TIMESTAMP BY ts;"
-        for name, seed in (("log", 1), ("more", 2))
+        f"CREATE STREAM {name} ({COLUMNS}) FROM json '{path}' TIMESTAMP BY ts;"
+        for name, path in {**folders, "alone": folders["log"]}.items()
     )
 
 
@@ -107,7 +119,8 @@ def oracle_rows(seed: int) -> list[dict[str, Any]]:
 
 def check(plan: Node, results: pl.DataFrame) -> None:
     """Results are the oracle's, in any order."""
-    expected = evaluate(plan, {"log": oracle_rows(1), "more": oracle_rows(2)})
+    log, more = oracle_rows(1), oracle_rows(2)
+    expected = evaluate(plan, {"log": log, "more": more, "alone": log})
     assert expected
     names = plan.schema.names
     wanted = sorted(repr(hashable({name: row[name] for name in names})) for row in expected)

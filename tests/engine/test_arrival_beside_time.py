@@ -20,6 +20,7 @@ from penstock.spark.control.driver_enabling import DriverEnabling
 from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.placement.pipeline_groups import assign_pipelines
+from tests.engine.draw import seeds
 from tests.engine.running import rows_of
 
 STREAM = "CREATE STREAM s (v INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS, INTERNAL"
@@ -52,7 +53,7 @@ def stamped(seed: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", ["oop", "iop"])
 @pytest.mark.parametrize("text", [BY_ARRIVAL, BY_TIME, DELAY, LATER_TIME, ROWS])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(2, slow=5))
 def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int, mode: str) -> None:
     clock = VirtualClock()
     engine = LocalEngine(clock=clock)
@@ -68,7 +69,7 @@ def test_this_process_stamps_rows_beside_their_own_time(text: str, seed: int, mo
 
 
 @pytest.mark.parametrize("text", [BY_ARRIVAL, BY_TIME, DELAY])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(2, slow=5))
 def test_groups_take_the_stamps_of_their_batches(text: str, seed: int) -> None:
     engine = LocalEngine()
     engine.sql(STREAM)

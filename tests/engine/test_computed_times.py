@@ -42,7 +42,7 @@ def extremes_of_a_join_progress(draw: Draw) -> None:
     assert [rows for *_, rows, _ in engine.state() if rows] == []
 
 
-@many_seeds(60, slow=150)
+@many_seeds(20, slow=150)
 def test_extremes_of_a_join_progress(count: int) -> None:
     check_seeds(count, extremes_of_a_join_progress)
 

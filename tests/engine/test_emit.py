@@ -104,7 +104,7 @@ def the_newest_rows_are_the_answer(draw: Draw) -> None:
     assert same_rows(list(newest.values()), expected), (text, emit, rows, expected)
 
 
-@many_seeds(25, slow=60)
+@many_seeds(12, slow=60)
 def test_the_newest_rows_are_the_answer(count: int) -> None:
     check_seeds(count, the_newest_rows_are_the_answer)
 

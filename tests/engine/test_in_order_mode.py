@@ -1,7 +1,7 @@
 """In order and out of order: the same answers, and what order costs in memory.
 
-The cases are those of window-queries 7.3, one row a second or a minute, so that the figures which
-it predicts can be counted.
+The cases are those of window-queries 7.3, rows at even distances, so that the figures which it
+predicts can be counted.
 """
 
 from __future__ import annotations
@@ -41,27 +41,31 @@ Q1_2 = (
 )
 
 
-def lull(mode: str, seconds: int) -> tuple[int, int]:
-    """Rows in queues and partial counts while Control is silent."""
+#: Seconds from one row to the next.
+APART = 6
+
+
+def lull(mode: str, rows: int) -> tuple[int, int]:
+    """Rows in queues and partial counts while Control is silent and the others send some rows."""
     engine = engine_in(mode, LINKS + Q1_2)
     engine.push("control", [{"ts": 0}])
-    for second in range(1, seconds + 1):
+    for row in range(1, rows + 1):
         for name in ("main1", "main2"):
-            engine.push(name, [{"ts": second * SECOND}])
+            engine.push(name, [{"ts": row * APART * SECOND}])
     queued = engine._host.graph.queued_rows()
     partials = held(engine, "WidAggregate")
     engine.finish()
-    assert sum(engine.query("q").results()["n"]) == 2 * seconds + 1
+    assert sum(engine.query("q").results()["n"]) == 2 * rows + 1
     return queued, partials
 
 
 def test_a_merge_buffers_a_lull_and_a_meld_keeps_a_few_counts() -> None:
-    assert lull("iop", 60)[0] == 2 * 60
-    assert lull("iop", 300)[0] == 2 * 300  # without an upper bound
-    assert lull("oop", 60)[0] == 0
-    queued, partials = lull("oop", 300)
+    assert lull("iop", 10)[0] == 2 * 10
+    assert lull("iop", 50)[0] == 2 * 50  # without an upper bound
+    assert lull("oop", 10)[0] == 0
+    queued, partials = lull("oop", 50)
     assert queued == 0
-    assert partials <= 2 * (300 // 60 + 1)  # a count or two per open window
+    assert partials <= 2 * (50 * APART // 60 + 1)  # a count or two per open window
 
 
 # -- case 2: one ordered input, split --------------------------------------------------------------
@@ -77,6 +81,10 @@ CREATE QUERY q AS SELECT count(*) AS n FROM (
 """
 
 
+#: A row comes in each of them.
+SECONDS = 96
+
+
 def split_plan(mode: str, behind: int) -> tuple[int, int]:
     """Rows that wait at worst while the expensive predicate is so many seconds behind."""
     clock = VirtualClock()
@@ -85,18 +93,19 @@ def split_plan(mode: str, behind: int) -> tuple[int, int]:
     selects = [n for n in engine._host.graph.nodes.values() if n.name.startswith("Select")]
     delay(selects[1], clock, behind * SECOND)
     peak = 0
-    for second in range(200):
+    for second in range(SECONDS):
         clock.wait_until(second * SECOND)
         engine.push("packets", [{"len": second, "ts": second * SECOND}])
         peak = max(peak, engine.queued_rows())
     engine.finish()
-    clock.wait_until((200 + behind) * SECOND)
+    clock.wait_until((SECONDS + behind) * SECOND)
     engine.advance()
     return peak, int(engine.query("q").results()["n"].sum())
 
 
 def test_a_split_plan_makes_the_quick_branch_wait_only_if_order_is_kept() -> None:
-    counted = 150 + 25  # what the cheap predicate lets pass, and what the expensive one does
+    # What the cheap predicate lets pass, and what the expensive one does.
+    counted = SECONDS * 3 // 4 + SECONDS // 8
     for behind in (0, 20, 60):
         waiting, count = split_plan("iop", behind)
         assert abs(waiting - 3 * behind // 4) <= 1

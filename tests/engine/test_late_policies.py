@@ -10,6 +10,7 @@ from penstock import LocalEngine
 from penstock.errors import LateRow, NotExecutable
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.rules.late_rows import TAKE_LATE_ROWS
+from tests.engine.draw import seeds
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts;"
 COUNT = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 4 SECONDS SLIDE 1 SECOND]"
@@ -61,7 +62,7 @@ def after(late: str) -> LocalEngine:
 
 @pytest.mark.parametrize("late", ["generous", "consistent"])
 @pytest.mark.parametrize("aggregation", TAKE_LATE_ROWS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(2, slow=4))
 def test_they_are_what_the_definition_says(late: str, aggregation: str, seed: int) -> None:
     draw = random.Random(seed)
     engine = engine_with(late, aggregation=aggregation)

@@ -12,6 +12,7 @@ from penstock.errors import BadPunctuation, CannotWindow, StreamError
 from penstock.kernel.rejected import Reason
 from penstock.model.timestamps import SECOND
 from penstock.runtime.clock import VirtualClock
+from tests.engine.draw import seeds
 
 STREAMS = """
 CREATE STREAM a (k STRING, x INT, ts TIMESTAMP) TIMESTAMP BY ts PUNCTUATED;
@@ -144,7 +145,7 @@ def test_what_marks_punctuation_is_a_boolean_column() -> None:
 # -- equal answers, and none contradicted -----------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, slow=10))
 def test_bounds_on_groups_bring_answers_earlier_and_change_none(seed: int) -> None:
     draw = random.Random(seed)
     keys = "uvw"

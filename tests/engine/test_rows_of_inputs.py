@@ -18,7 +18,7 @@ from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, Micro
 from penstock.spark.placement.pipeline_groups import assign_pipelines
 from penstock.verification.judging import not_judged
 from penstock.windows import Sliding
-from tests.engine.draw import Draw, Seeded, check_seeds, many_seeds
+from tests.engine.draw import Draw, Seeded, check_seeds, many_seeds, seeds
 from tests.engine.random_queries import CONDITIONS
 from tests.engine.random_streams import UNITS, Push, arrivals, declarations, pushed
 from tests.engine.running import assert_right, feed, how, rows_of, started
@@ -47,7 +47,7 @@ def rows_of_a_filter_are_counted_as_they_pass(draw: Draw) -> None:
     assert [rows for *_, rows, _ in engine.state() if rows] == []
 
 
-@many_seeds(40, slow=80)
+@many_seeds(16, slow=80)
 def test_rows_of_a_filter_are_counted_as_they_pass(count: int) -> None:
     check_seeds(count, rows_of_a_filter_are_counted_as_they_pass)
 
@@ -82,12 +82,12 @@ def rows_of_several_streams_are_counted_as_they_come(draw: Draw) -> None:
     assert same_rows(rows_of(counted.results()), expected), counted.explain()
 
 
-@many_seeds(40, slow=80)
+@many_seeds(16, slow=80)
 def test_rows_of_several_streams_are_counted_as_they_come(count: int) -> None:
     check_seeds(count, rows_of_several_streams_are_counted_as_they_come)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(10, slow=25))
 def test_groups_count_the_rows_of_a_filter(seed: int) -> None:
     draw = Seeded(seed)
     declared = declarations(draw, ordered=True)

@@ -66,7 +66,7 @@ def drawn(seed: int) -> tuple[LocalEngine, Any, list[list[Row]], str]:
     return engine, engine.sql(text), blocks, text
 
 
-@pytest.mark.parametrize("seed", seeds(60, slow=120))
+@pytest.mark.parametrize("seed", seeds(24, slow=120))
 def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     for block in blocks:
@@ -84,7 +84,7 @@ def test_this_process_takes_in_what_keeps_above_all_bounds_and_answers_it(seed: 
     assert counts.malformed == verdicts.count(Verdict.TIMELESS)
 
 
-@pytest.mark.parametrize("seed", seeds(30, slow=60))
+@pytest.mark.parametrize("seed", seeds(12, slow=60))
 def test_groups_take_in_what_keeps_above_all_bounds_and_answer_it(seed: int) -> None:
     engine, query, blocks, text = drawn(seed)
     [share] = assign_pipelines({"q": query.plan})

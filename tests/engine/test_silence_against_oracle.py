@@ -17,6 +17,7 @@ from penstock import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.runtime.clock import VirtualClock
+from tests.engine.draw import seeds
 from tests.engine.running import rows_of
 
 SKEW = 3 * SECOND
@@ -134,7 +135,7 @@ class Live:
 
 @pytest.mark.parametrize("settings", WAYS, ids=lambda settings: ", ".join(settings))
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, slow=2))
 def test_every_answer_is_the_oracles_and_comes_in_time(
     query: str, settings: Sequence[str], seed: int
 ) -> None:

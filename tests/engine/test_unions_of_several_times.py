@@ -59,7 +59,7 @@ def unions_are_answered_on_each_of_their_times(draw: Draw) -> None:
 
 
 def test_unions_are_answered_on_each_of_their_times() -> None:
-    check_seeds(100, unions_are_answered_on_each_of_their_times)
+    check_seeds(36, unions_are_answered_on_each_of_their_times)
 
 
 @pytest.mark.slow

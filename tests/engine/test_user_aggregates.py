@@ -11,8 +11,14 @@ import pytest
 from penstock import LocalEngine
 from penstock.catalog.settings import SETTINGS
 from penstock.errors import DuplicateName, NotExecutable, SyntaxFault, TypeMismatch, UnknownName
+from penstock.verification.case import Batch, VerificationCase
+from penstock.verification.run_groups import run_groups
+from penstock.verification.script import Planned, Script
+from penstock.verification.ways import Way
 from tests.engine.user_aggregates import SAME_AS, Sum, declare
 
+#: Those that have `merge`.
+MERGED = [name for name in SAME_AS if not name.startswith("o_")]
 STREAM = "CREATE STREAM s (k STRING, v INT, ts BIGINT) TIMESTAMP BY ts SLACK 5"
 WINDOWS = (
     "s [RANGE 12, SLIDE 4]",
@@ -85,6 +91,48 @@ def test_a_plan_change_keeps_what_they_have_seen() -> None:
             engine.sql(f"ALTER QUERY q SET (aggregation = {changes[number]})")
     engine.finish()
     check(engine.query("q").results())
+
+
+def test_every_plan_change_keeps_what_they_have_seen() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAM)
+    declare(engine)
+    ways = [how for how in SETTINGS["aggregation"].words if how != "auto"]
+    for how in ways:
+        engine.sql(f"SET aggregation = wid; CREATE QUERY q_{how} AS {query(WINDOWS[0], MERGED)}")
+    for number, rows in enumerate(rows_of(4)):
+        engine.push("s", rows)
+        for how in ways if number in (1, 3) else ():
+            engine.sql(f"ALTER QUERY q_{how} SET (aggregation = {how if number == 3 else 'paned'})")
+    engine.finish()
+    for how in ways:
+        answers = engine.query(f"q_{how}").results()
+        assert answers.height
+        for name in MERGED:
+            assert answers[name].to_list() == answers[f"b_{name}"].to_list(), (how, name)
+
+
+@pytest.mark.parametrize("how", SETTINGS["aggregation"].words)
+def test_groups_that_move_and_start_anew_give_what_is_built_in(how: str) -> None:
+    """On Spark's host without Spark: batches are repeated, and state is read from its store."""
+    engine = LocalEngine()
+    engine.sql(STREAM)
+    declare(engine)
+    engine.sql(f"SET aggregation = {how}; CREATE QUERY q AS {query(WINDOWS[0], MERGED)}")
+    engine.sql(f"CREATE QUERY kept AS {query(WINDOWS[0], list(SAME_AS))}")
+    planned = [
+        Planned(entry.name, entry.plan, engine.catalog.options_of(entry))
+        for entry in engine.catalog.queries
+    ]
+    script = Script(())
+    script._declared[(), None] = planned
+    case = VerificationCase(tuple(Batch({"s": tuple(rows)}) for rows in rows_of(5, batches=4)))
+    way = Way("groups", seed=len(how), groups=2, loses_workers=True)
+    for name, found in run_groups(script, case, way).items():
+        assert found
+        for row in found:
+            for each in SAME_AS:
+                assert each not in row or row[each] == row[f"b_{each}"], (how, name, each)
 
 
 def test_windows_side_by_side_and_filters() -> None:

@@ -106,7 +106,7 @@ def outcome(file: Path) -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[st
     return rows, rejected, lines
 
 
-@examples(150)
+@examples(60)
 @given(st.data(), st.sampled_from([0, 0, 1, 3]), st.booleans())
 def test_at_once_and_line_by_line_are_the_same(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, oddness: int, ends: bool

@@ -21,7 +21,7 @@ from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, from_json, to_json
 from penstock.plan.nodes import Node, Source
-from tests.engine.draw import Seeded
+from tests.engine.draw import Seeded, seeds
 from tests.engine.random_joins import aggregated_joins, join_queries, joins_of_three
 from tests.engine.random_matches import match_queries
 from tests.engine.random_queries import queries
@@ -55,7 +55,7 @@ def test_plans_of_the_specification_go_to_json_and_back(aggregation: str) -> Non
     assert_written_and_read(specification(aggregation=aggregation))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(16, slow=40))
 def test_random_plans_go_to_json_and_back(seed: int) -> None:
     draw = Seeded(seed)
     declared = declarations(draw)
@@ -68,7 +68,7 @@ def test_random_plans_go_to_json_and_back(seed: int) -> None:
     assert_written_and_read(program)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(6, slow=10))
 def test_plans_of_patterns_go_to_json_and_back(seed: int) -> None:
     draw = Seeded(seed)
     declared = declarations(draw)

@@ -55,7 +55,7 @@ def test_the_table_is_readable() -> None:
         "CREATE QUERY q AS SELECT count(*) AS n FROM (busy UNION told) [RANGE 1 MINUTE]"
     )
     engine.push("busy", [{"x": 1, "ts": 970 * SECOND}, {"x": 1, "ts": 1030 * SECOND}])
-    assert str(engine.sql("EXPLAIN LIVE q")).splitlines() == [
+    assert str(engine.sql("EXPLAIN LIVE q")).splitlines()[:4] == [
         "q: held back by `told`",
         "  input  bound                behind      last row  waited for  needed               "
         "released by",

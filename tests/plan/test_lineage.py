@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.model.aggregates import Aggregate
+from penstock.model.exploding import Exploding
 from penstock.model.expressions import Call, Expression, Literal, Named, Ref
 from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
@@ -60,6 +61,12 @@ THREE = nodes.Join(
     (Call("<", (Ref("a.v", Type.INT), Ref("c.v", Type.INT))),),
 )
 LOOKED_UP = nodes.TableJoin(A, TABLE, ("a", "t"), (("k", "id"),))
+LISTS = Column("list", Type("ARRAY<INT>"))
+EXPLODED = nodes.Explode(
+    source("a", columns=(*COLUMNS, LISTS)),
+    ("k", "ts"),
+    Exploding(Ref(LISTS.name, LISTS.type), ("element",)),
+)
 
 
 def kind(join: nodes.Join | nodes.TableJoin, of: JoinKind) -> Node:
@@ -75,6 +82,8 @@ def kind(join: nodes.Join | nodes.TableJoin, of: JoinKind) -> Node:
         (PROJECT, "more", ()),
         (ORDERED, "v", ((0, "v"),)),
         (RENAMED, "x", ((0, "x"), (1, "y"))),
+        (EXPLODED, "k", ((0, "k"),)),
+        (EXPLODED, "element", ()),
         (COUNTED, "k", ((0, "k"),)),
         (COUNTED, "total", ()),
         (COUNTED, "window_end", ()),
@@ -115,6 +124,8 @@ def test_a_column_is_traced_to_those_it_is_taken_from(
         (nodes.Project(JOIN, (Named("t", Ref("a.ts", Type.TIMESTAMP)),)), None),
         (kind(JOIN, JoinKind.LEFT), None),
         (LOOKED_UP, "a.ts"),
+        (EXPLODED, "ts"),
+        (replace(EXPLODED, kept=("k",)), None),
     ],
 )
 def test_a_node_knows_the_order_of_its_rows(node: Node, order: str | None) -> None:
@@ -135,6 +146,7 @@ def test_a_node_knows_the_order_of_its_rows(node: Node, order: str | None) -> No
         (THREE, {"b.v"}, [{"k", "v", "ts"}, {"k", "v", "ts"}, {"k", "v", "ts"}]),
         (replace(THREE, conditions=()), {"b.v"}, [{"k", "ts"}, {"k", "v", "ts"}, {"k", "ts"}]),
         (LOOKED_UP, {"t.name"}, [{"k"}]),
+        (EXPLODED, {"k", "element"}, [{"k", "list"}]),
     ],
 )
 def test_a_node_knows_what_it_reads(node: Node, used: set[str], reads: list[set[str]]) -> None:

@@ -88,8 +88,8 @@ def altered(engine: LocalEngine, query: str, aggregation: str) -> bool:
 
 #: Law -> how many seeds.
 LAWS: dict[Law, int] = {
-    altering_changes_no_answer: 50,
-    altering_and_choosing_again_change_no_answer: 30,
+    altering_changes_no_answer: 14,
+    altering_and_choosing_again_change_no_answer: 10,
 }
 (
     test_it_holds_over_many_seeds,

@@ -16,13 +16,14 @@ def test_there_are_samples_of_every_way() -> None:
         way_of_panes(each.window, [each.aggregate], each.load.rows_per_slide, each.groups)
         for each in calibrate.SAMPLES
     }
-    assert {"wid", *ways} == set(REFERENCE.units)
+    assert {"wid", "join", *ways} == set(REFERENCE.units)
 
 
 def test_costs_keep_the_proportions_of_the_reference_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calibrate, "_seconds", lambda sample, aggregation: 1.0)
+    monkeypatch.setattr(calibrate, "_seconds_of_join", lambda sample: 1.0)
     found = calibrate.calibrated()
     for way, reference in REFERENCE.units.items():
         factors = {cost / of for cost, of in zip(found[way], reference, strict=True) if of}
@@ -32,3 +33,7 @@ def test_costs_keep_the_proportions_of_the_reference_machine(
 def test_a_sample_runs_through_both_algorithms() -> None:
     sample = replace(calibrate.SAMPLES[0], rows=600)
     assert all(calibrate._seconds(sample, name) >= 0 for name in ("wid", "paned"))
+
+
+def test_a_sample_of_joins_runs() -> None:
+    assert calibrate._seconds_of_join(calibrate.JoinSample(keys=10, rows=600, window=20)) >= 0

@@ -201,7 +201,7 @@ def check_random_queries(spark: SparkSession, folder: Path, seed: int, count: in
 
 
 def test_random_queries_have_the_oracles_answers(spark: SparkSession, tmp_path: Path) -> None:
-    check_random_queries(spark, tmp_path, seed=1, count=25)
+    check_random_queries(spark, tmp_path, seed=1, count=12)
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def counts_rows(text: str) -> bool:
     return re.search(r"RANGE \d+ ROWS", text) is not None
 
 
-@examples(20)
+@examples(10)
 @given(data)
 def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     draw = Drawn(data)
@@ -131,7 +131,7 @@ def test_the_end_of_a_run_answers_everything_and_nothing_twice(data):
     check(share, *cut_in_two(data, events), options)
 
 
-@examples(20)
+@examples(10)
 @given(data)
 def test_a_batch_that_brings_the_rows_may_end_the_run(data):
     draw = Drawn(data)
@@ -145,7 +145,7 @@ def test_a_batch_that_brings_the_rows_may_end_the_run(data):
     assert same_rows(answered, expected), (answered, expected)
 
 
-@examples(20)
+@examples(10)
 @given(data)
 def test_so_it_does_for_joins(data):
     draw = Drawn(data)
@@ -157,7 +157,7 @@ def test_so_it_does_for_joins(data):
     check(share, *cut_in_two(data, events), Options(join=join))
 
 
-@examples(20)
+@examples(10)
 @given(data)
 def test_windows_that_end_later_have_all_their_rows(data):
     draw = Drawn(data)

@@ -64,7 +64,7 @@ data = st.data()
 group_counts = st.integers(1, 3)
 
 
-@examples(25)
+@examples(12)
 @given(data, group_counts)
 def test_all_groups_together_give_the_oracles_answer(data, groups):
     draw = Drawn(data)
@@ -93,7 +93,7 @@ def test_a_group_hears_a_bound_a_slide_however_many_batches_come() -> None:
     assert [call.args[0].bound for call in append.call_args_list] == [0, 60, 120, 180]
 
 
-@examples(30)
+@examples(15)
 @given(data, group_counts)
 def test_joins_over_all_groups_give_the_oracles_answer(data, groups):
     draw = Drawn(data)
@@ -182,7 +182,7 @@ def test_ordered_answers_come_in_order_across_batches_and_groups(data, groups):
     assert times == sorted(times), "a batch brought what belongs before an earlier batch's"
 
 
-@examples(20)
+@examples(10)
 @given(data, group_counts)
 def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups):
     draw = Drawn(data)
@@ -207,7 +207,7 @@ def test_merged_streams_keep_the_rows_that_wait_from_batch_to_batch(data, groups
                 assert times == sorted(times)
 
 
-@examples(25)
+@examples(12)
 @given(data, group_counts)
 def test_rows_below_the_bound_of_earlier_batches_are_set_aside_as_late(data, groups):
     draw = Drawn(data)

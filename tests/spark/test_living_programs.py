@@ -30,6 +30,7 @@ from penstock.spark.exchange.exchange import STREAM_PROGRESS
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.next_program import Altered, Coming, next_program
 from penstock.spark.placement.partitioning import partitioning, suits
+from tests.engine.draw import seeds
 from tests.runtime.restless import changing_all_the_time
 from tests.spark.placement.plans import plan
 
@@ -209,7 +210,7 @@ def choosing(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("choosing")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(2, slow=5))
 def test_every_query_gives_the_answer_over_its_life(seed: int) -> None:
     living = Living(seed)
     for _ in range(14):

@@ -1,4 +1,4 @@
-"""A nested log on Spark: through filter, window and join, to parquet and back."""
+"""A nested log on Spark: through filter, window, join and explode, to parquet and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.spark.engine import Engine
 from tests.engine import nested_log
 
 
-def test_a_nested_log_through_filter_window_and_join_on_spark(
+def test_a_nested_log_through_filter_window_join_and_explode_on_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     engine = Engine(spark)

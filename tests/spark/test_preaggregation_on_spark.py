@@ -67,7 +67,10 @@ def test_rows_are_aggregated_where_they_are_read_but_for_late_ones(
     assert_frame_equal(ours.sort(by), local.query("q").results().sort(by), check_dtypes=False)
 
 
-@pytest.mark.parametrize(("format", "staged_from"), [("parquet", 1), ("csv", 1), ("csv", 10_000)])
+@pytest.mark.parametrize(
+    ("format", "staged_from"),
+    [("parquet", 1), pytest.param("csv", 1, marks=pytest.mark.slow), ("csv", 10_000)],
+)
 def test_tasks_write_the_results_of_queries_over_single_rows_if_there_are_many(
     spark: SparkSession,
     tmp_path: Path,

@@ -55,9 +55,7 @@ def figures(engine: Engine | LocalEngine) -> dict[str, tuple[int, int]]:
     return {each.name.split("-")[0]: (each.rows_in, each.rows_out) for each in operators}
 
 
-@pytest.mark.parametrize(
-    ("late", "select"), [("keep", SELECT), ("drop", SELECT), ("keep", JOIN)], ids=str
-)
+@pytest.mark.parametrize(("late", "select"), [("drop", SELECT), ("keep", JOIN)], ids=str)
 def test_results_and_counts_are_those_of_this_process_without_any_state(
     spark: SparkSession, tmp_path: Path, late: str, select: str
 ) -> None:

@@ -208,7 +208,7 @@ def test_a_batch_that_is_repeated_with_few_results_has_no_checksums_of_the_first
 ) -> None:
     folder = OutputFolder(tmp_path / "out")
     sink = FilesSink(spark, Sink("json", str(folder.path)), folder, None)
-    sink.__dict__["_is_near"] = False  # as on a cluster
+    sink.__dict__["is_near"] = False  # as on a cluster
     staged = stage_part(tmp_path / "out", "json", pl.DataFrame({"v": [1, 2, 3]}))
     sink.write(0, pl.DataFrame({"v": [4]}), [Staged(staged, 3)])
     assert spark.read.json(str(folder.path)).count() == 4

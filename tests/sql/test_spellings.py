@@ -50,6 +50,16 @@ SAME = [
         COUNT.format("PA (srcIP, srcPort) RANGE 10 rows SLIDE 2 rows"),
         COUNT.format("RANGE 10 rows SLIDE 2 rows PA srcip, m.srcport WA row-num"),
     ),
+    # Functions of text, as the standard writes them.
+    (
+        "SELECT btrim(srcIP, 'x') AS a, substring(srcIP, 2, 3) AS b, substr(srcIP, len + 1) AS c, "
+        "trim(srcIP) AS d, ltrim(srcIP) AS e FROM M",
+        "SELECT trim(BOTH 'x' FROM srcIP) AS a, substring(srcIP FROM 2 FOR 3) AS b, "
+        "substr(srcIP FROM len + 1) AS c, trim(BOTH FROM srcIP) AS d, "
+        "trim(leading from srcIP) AS e FROM M",
+        "SELECT trim('x' FROM srcIP) AS a, substring(srcIP FROM 2 FOR 3) AS b, "
+        "substring(srcIP FROM len + 1) AS c, TRIM( srcIP ) AS d, ltrim(srcIP) AS e FROM M",
+    ),
     # Groups.
     (
         "SELECT srcIP, count(*) FROM M [RANGE 1 s] GROUP BY srcIP",

@@ -19,6 +19,16 @@ EVERYTHING = """
     CREATE STREAM i (k STRING) TIMESTAMP INTERNAL AS seen;
     CREATE STREAM l (k STRING, v INT) LATENT;
     CREATE STREAM z (k STRING, ts TIMESTAMP) TIMESTAMP BY ts SLACK 1 SECOND LULL 5 SECONDS;
+    CREATE STREAM p (k STRING, price DECIMAL(8, 2), clock TIMESTAMP_NTZ, tags ARRAY<STRING>,
+      user STRUCT<name: STRING, address: STRUCT<zip: INT, seen: ARRAY<TIMESTAMP>, day: DATE>>,
+      counts MAP<STRING, DECIMAL(5, 1)>, ts TIMESTAMP) TIMESTAMP BY ts SLACK 5 SECONDS;
+    CREATE QUERY parts AS SELECT k, tags, user.address, counts['gold'] AS gold, clock, counts,
+      user.address.seen[0] AS seen, price * 1.5 AS more FROM p
+      WHERE user.address.zip > 2 OR tags[0] = 'web' OR counts['gold'] > 0.5;
+    CREATE QUERY exact AS SELECT tags, user.address, sum(price) AS s, avg(counts['gold']) AS a,
+      max(clock) AS c FROM p [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY tags, user.address;
+    CREATE QUERY met AS SELECT l.counts, r.user, l.price - r.price AS d FROM p l JOIN p r
+      ON l.tags = r.tags AND l.price = r.price WITHIN 3 SECONDS;
     CREATE QUERY types AS SELECT k, day, b, ok, max(d) AS d, approx_count_distinct(v) AS n FROM a
       [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k, day, b, ok;
     CREATE QUERY early AS SELECT k, sum(v) AS s FROM b [RANGE 10 SECONDS] GROUP BY k EMIT CHANGES;

@@ -18,7 +18,7 @@ parameter that nobody reads.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeGuard
@@ -72,6 +72,7 @@ class Setting:
     needs: tuple[str, str] | None = None  # the setting, and its value, without which it is idle
     of_engine: bool = False  # whether all queries have it in common
     text: str | None = None  # what else it can be, in words
+    reads: Callable[[object], Any] | None = None  # what that is; None: it is none
 
     @property
     def values(self) -> str:
@@ -127,6 +128,8 @@ class Setting:
             return value
         elif self.number is float and isinstance(value, int | float) and 0 <= value < 1:
             return float(value)
+        elif self.reads is not None and (read := self.reads(value)) is not None:
+            return read
         raise BadSetting(f"`{self.name}` cannot be `{value}`", hint=f"it can be: {self.values}")
 
 

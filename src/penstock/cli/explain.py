@@ -6,7 +6,8 @@ Nothing runs, so queries that cannot run in this release are shown too, with the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from penstock.cli.shared.arguments import ScriptFile, read_script
 if TYPE_CHECKING:
     from penstock.catalog.catalog import Catalog
     from penstock.model.host_functions import HostFunctions
+    from penstock.optimizer.joins.choose_tree import TreeChoice
     from penstock.optimizer.physical import PhysicalPlan
     from penstock.plan.nodes import Node
 
@@ -32,9 +34,30 @@ def explain(
         Path | None,
         typer.Option("--dot", metavar="PATH", help="Write the plans for Graphviz to this file."),
     ] = None,
+    alternatives: Annotated[
+        bool,
+        typer.Option("--alternatives", help="Show the other shapes that joins could have."),
+    ] = False,
+    analyze: Annotated[
+        bool,
+        typer.Option(
+            "--analyze",
+            help="Run the queries over their files in this process, without writing results, and "
+            "show what was measured; alternatives are compared by it.",
+        ),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="PATH",
+            help="Draw the shapes of a join by memory and processor time as SVG to this file.",
+        ),
+    ] = None,
 ) -> None:
     """Show what the queries of a file would do, and why."""
     from penstock.catalog.catalog import Catalog
+    from penstock.optimizer.joins.alternatives import shown_alternatives
     from penstock.plan.notices import notices
     from penstock.plan.picture import to_dot, to_svg
     from penstock.sql.parse.parser import parse
@@ -44,10 +67,72 @@ def explain(
     declared = plans(text, catalog)
     for notice in notices(len(parse(text)), declared):
         print(f"note: {notice}", file=sys.stderr)
-    print("\n\n".join(_explained(declared, catalog)))
+    if analyze:
+        shown, choices = _measured(text, alternatives)
+    else:
+        shown = [*_explained(declared, catalog)]
+        choices = _choices(declared, catalog) if alternatives or picture is not None else []
+    if alternatives and not analyze:
+        shown.append(shown_alternatives(choices))
+    print("\n\n".join(shown))
+    if picture is not None:
+        _draw(choices, picture)
     for path, draw in ((svg, to_svg), (dot, to_dot)):
         if path is not None:
             path.write_text(draw(declared))
+
+
+def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice]]:
+    """The queries of a script with what was measured of them, run here and without their sinks."""
+    from penstock.local.engine import LocalEngine
+    from penstock.sql.parse.parser import parse
+    from penstock.sql.parse.statements import (
+        CreateQuery,
+        CreateStream,
+        DescribeStatement,
+        Explain,
+        ShowStatement,
+    )
+
+    engine = LocalEngine(max_results=1)
+    for statement in parse(text):
+        if isinstance(statement, CreateQuery):
+            statement = replace(statement, sink=None)
+        elif isinstance(statement, CreateStream):
+            statement = replace(statement, late=None)
+        if not isinstance(statement, Explain | ShowStatement | DescribeStatement):
+            engine.execute(statement)
+    for _ in engine.read_files():
+        pass
+    also = "ANALYZE, ALTERNATIVES" if alternatives else "ANALYZE"
+    names = [entry.name for entry in engine.catalog.queries]
+    shown = [f"Query {name}\n{engine.sql(f'EXPLAIN ({also}) {name}')}" for name in names]
+    return shown, [choice for name in names for choice in engine.alternatives(name)]
+
+
+def _choices(declared: Mapping[str, Node], catalog: Catalog) -> list[TreeChoice]:
+    """What the joins of queries have to choose from."""
+    from penstock.optimizer.cost.costs import costs
+    from penstock.optimizer.cost.machine import machine
+    from penstock.optimizer.joins.alternatives import choices_of
+    from penstock.optimizer.statistics import Statistics
+
+    known = Statistics(costs(), machine=machine())
+    options = {entry.name: catalog.options_of(entry) for entry in catalog.queries}
+    return [c for name, plan in declared.items() for c in choices_of(plan, options[name], known)]
+
+
+def _draw(choices: Sequence[TreeChoice], picture: Path) -> None:
+    """The plans of the last join as a picture."""
+    from penstock.errors import NotExecutable
+    from penstock.optimizer.joins.scatter import scatter_svg
+
+    if not choices:
+        raise NotExecutable(
+            "there is nothing to draw: no query has an inner join of three inputs and more",
+            hint="--svg PATH draws the plans of all queries",
+        )
+    picture.write_text(scatter_svg(choices[-1]))
 
 
 def _functions() -> HostFunctions | None:

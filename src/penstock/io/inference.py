@@ -11,6 +11,7 @@ declared.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -103,9 +104,8 @@ def _of_parquet(name: str, file: Path) -> tuple[Column, ...]:
 
 
 def _objects(file: Path) -> Iterable[dict[str, Any]]:
-    with pa.input_stream(file) as data:
-        lines = islice((line for line in data.read().splitlines() if line.strip()), ROWS)
-        for line in lines:
+    with pa.input_stream(file) as data, io.BufferedReader(data) as lines:
+        for line in islice(filter(bytes.strip, lines), ROWS):
             try:
                 value = json.loads(line)
             except ValueError:

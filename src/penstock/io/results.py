@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from penstock.errors import NotExecutable
 from penstock.io.joined_parquet import join_parquet
+from penstock.io.json_text import no_json
 from penstock.io.storage.sealed import or_removed, whole
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.readable import as_dicts as as_dicts
@@ -28,6 +29,7 @@ from penstock.kernel.readable import is_within_time, within_time
 from penstock.kernel.readable import readable as readable
 from penstock.kernel.types import is_shown_otherwise, polars_type, shown_type
 from penstock.model.schema import Column, Schema
+from penstock.model.types import MapType, Type
 
 SINK_FORMATS = ("parquet", "csv", "json")
 #: Rows up to which a parquet file is written by Arrow.
@@ -57,13 +59,30 @@ def _value(column: Column, ticks: pl.Series) -> pl.Series:
 
 def check_format(format: str, schema: Schema) -> None:
     """Refuse columns that a file of the format has no place for."""
-    nested = [column for column in schema if column.type.is_nested]
-    if format == "csv" and nested:
-        raise NotExecutable(
-            f"INTO csv has no place for `{nested[0].name}`, which is {nested[0].type}",
-            hint="write INTO parquet or json; or select its parts, such as "
-            f"{nested[0].name}.field or {nested[0].name}[0]",
-        )
+    for column in schema:
+        name, of = column.name, column.type
+        if format == "csv" and of.is_nested:
+            raise NotExecutable(
+                f"INTO csv has no place for `{name}`, which is {of}",
+                hint="write INTO parquet or json; or select its parts, such as "
+                f"{name}.field or {name}[0]",
+            )
+        why = "CSV is text" if format == "csv" and of is Type.BINARY else None
+        why = no_json(of) if format == "json" else why
+        if why is not None:
+            raise NotExecutable(
+                f"INTO {format} has no place for `{name}`, which is {of}: {why}",
+                hint=f"write INTO parquet; or text instead, such as {as_text(name, of)}",
+            )
+
+
+def as_text(name: str, of: Type) -> str:
+    """How to write a column of bytes, or with keys that are not text, as one that is text."""
+    if of is Type.BINARY:
+        return f"base64({name}), a function of Spark's"
+    if isinstance(of, MapType):
+        return f"its keys and values: map_keys({name}), map_values({name})"
+    return f"the parts of {name} that are text"
 
 
 def no_rows(schema: Schema) -> pl.DataFrame:

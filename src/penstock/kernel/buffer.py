@@ -33,6 +33,8 @@ class Buffer:
         self.rows_in = 0  # rows and punctuation appended so far …
         self.rows_before = 0  # … and of these, before it was refilled
         self._punctuation_in = 0
+        #: Who looks at all that is appended, and keeps nothing of it from anybody.
+        self.taps: list[Callable[[Item], None]] = []
         #: What is worth appending of a punctuation (None: nothing); unless set, all of it.
         self.describe: Callable[[Punctuation], Punctuation | None] = lambda punctuation: punctuation
 
@@ -54,6 +56,8 @@ class Buffer:
         self._append(punctuation)
 
     def _append(self, item: Item) -> None:
+        for tap in self.taps:
+            tap(item)
         if self._cursors:
             self._items.append(item)
         else:

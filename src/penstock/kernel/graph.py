@@ -19,6 +19,7 @@ from penstock.kernel.operator import Operator
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.progress.arcs import Arc, ArcOutput
 from penstock.kernel.state import State
+from penstock.kernel.statistics.spent import Spent
 from penstock.model.punctuation import Punctuation
 
 
@@ -40,6 +41,7 @@ class GraphNode:
     arcs: list[Arc] = field(default_factory=list)  # of the enhanced query graph, if it is on
     active: list[tuple[int, Punctuation]] = field(default_factory=list)  # registers just written
     absorbed: int = 0  # rows that came to it folded, by no buffer
+    spent: Spent = field(default_factory=Spent)
 
     def __post_init__(self) -> None:
         self.is_fork = isinstance(self.operator, Fork)
@@ -82,14 +84,20 @@ class GraphNode:
             return 0
         return self.operator.step(self.inputs, self.output, limit)
 
-    def figures(self) -> tuple[int, int, int, int]:
-        """Rows it has read and put out since it was built or restored, rows and bytes it keeps."""
+    def figures(self) -> tuple[int, int, int, int, float, float, float]:
+        """Rows it has read and put out since it was built or restored, rows and bytes it keeps.
+
+        Then seconds of the processor, and those lately with the rows they were spent on.
+        """
         sizes = self.operator.state.sizes() if self.operator is not None else []
         return (
             sum(cursor.rows_read - cursor.rows_before for cursor in self.inputs) + self.absorbed,
             self.output.rows_in - self.output.rows_before,
             sum(size.rows for size in sizes),
             sum(size.bytes for size in sizes),
+            self.spent.total / 1e9,
+            self.spent.lately / 1e9,
+            self.spent.rows,
         )
 
     def tsm_successor(self) -> GraphNode | None:

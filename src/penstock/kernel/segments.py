@@ -26,6 +26,11 @@ Merge = Callable[[Sequence[pl.DataFrame]], pl.DataFrame]
 FEW, MANY = 4, 8
 
 
+def new_id() -> int:
+    """A number that nothing else has: a signed 64-bit integer."""
+    return uuid4().int >> 65
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """Rows that were written once; those at its front may since have been purged.
@@ -35,7 +40,7 @@ class Segment:
     """
 
     whole: pl.DataFrame
-    id: int = field(default_factory=lambda: uuid4().int >> 65)  # 63 bits: a signed 64-bit integer
+    id: int = field(default_factory=new_id)
     purged: int = 0
 
     @cached_property

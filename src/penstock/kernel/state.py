@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -62,7 +62,7 @@ class State:
 
     def facts(self) -> dict[str, Any]:
         """The small values, by name."""
-        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        named = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value for name, value in named.items() if not isinstance(value, SegmentTable)}
 
     def tables(self) -> Iterator[tuple[str, SegmentTable]]:

@@ -41,6 +41,7 @@ from penstock.model.schema import Schema
 from penstock.model.streams import Origin
 from penstock.model.user_defined import UserDefined, is_same
 from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.cost.machine import machine
 from penstock.optimizer.optimize import since_in_state
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program, since_of, used_in, with_code_of
@@ -81,7 +82,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
-        self._statistics = Statistics(costs())
+        self._statistics = Statistics(costs(), machine=machine())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._program_of: dict[str, Program] = {}
         self._host.queries_that_adapt = lambda: {
@@ -198,6 +199,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
             pass
         with self._undone_if_failing():
             self._host.finish()
+        self._note_cells()
         self._close()
 
     def stop(self) -> None:
@@ -220,6 +222,26 @@ class LocalEngine(BaseEngine[LocalQuery]):
             for name, plan in self._rechoosing.plans.items():
                 program = self._program_of[name]
                 self._program_of[name] = program.by({name: plan})
+            self._measure()
+        self._note_cells()
+
+    def _follow_plans(self) -> None:
+        """Watch the operators that run now."""
+        self._rechoosing.follow(self._plans)
+        self._measure()
+
+    def _measure(self) -> None:
+        queries = {name: program.queries[name] for name, program in self._program_of.items()}
+        self._host.measuring.follow(queries, self._plans)
+
+    def _note_cells(self) -> None:
+        """Take over what has been measured of joins."""
+        joins = self._host.measuring.noted(self._statistics.joins)
+        self._statistics = replace(self._statistics, joins=joins)
+
+    def _known(self) -> Statistics:
+        joins = self._host.measuring.so_far(self._statistics.joins)
+        return replace(self._statistics, joins=joins)
 
     def _undone_if_failing(self) -> AbstractContextManager[None]:
         """Have code of users that fails leave everything as it was."""
@@ -244,7 +266,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         for name, plan in mended.items():
             self._program_of[name] = self._program_of[name].by({name: plan})
         self._host.change(Change(mended, {}, ("", "")))
-        self._rechoosing.follow(self._plans)
+        self._follow_plans()
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -336,7 +358,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         """Run a query from here on."""
         self._host.add_plans(program.plans)
         self._program_of[name] = program
-        self._rechoosing.follow(self._plans)
+        self._follow_plans()
         self._host.subscribe(name, self._queries[name].receive)
 
     def _query_altered(self, entry: QueryEntry, program: Program) -> None:
@@ -357,7 +379,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.retain()
         plans = alter(self._host, self._plans, entry.name, wanted, how, "ALTER QUERY")
         self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
-        self._rechoosing.follow(self._plans)
+        self._follow_plans()
 
     def _rows_read(self, entry: QueryEntry) -> int:
         """How many rows have come to the streams of a query, since they were declared."""
@@ -367,7 +389,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._host.remove_query(name)
         del self._program_of[name]
         self._queries.pop(name).close()
-        self._rechoosing.follow(self._plans)
+        self._follow_plans()
 
     def _stream_declared(self, entry: StreamEntry) -> None:
         if entry.late is not None:

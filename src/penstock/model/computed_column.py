@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from penstock.model.schema import Column
 from penstock.model.types import Type
+from penstock.model.zones import UTC
 
 #: Hexadecimal digits of a name.
 _DIGITS = 10
@@ -19,25 +20,27 @@ _DIGITS = 10
 
 @dataclass(frozen=True)
 class ComputedColumn:
-    """A column, the SQL that gives it, and its type as Spark writes it."""
+    """A column, the SQL that gives it, and the time zone in which that is computed."""
 
     name: str
     type: Type
     sql: str
-    ddl: str
+    zone: str = UTC
 
     @classmethod
-    def of(cls, sql: str, type_: Type, ddl: str) -> ComputedColumn:
+    def of(cls, sql: str, type_: Type, zone: str = UTC) -> ComputedColumn:
         """
-        >>> ComputedColumn.of("sha2(`k`, 256)", Type.STRING, "STRING").name
+        >>> ComputedColumn.of("sha2(`k`, 256)", Type.STRING).name
         'spark_66b1539060'
         """
-        digest = hashlib.sha256(sql.encode()).hexdigest()
-        return cls(f"spark_{digest[:_DIGITS]}", type_, sql, ddl)
+        known = sql if zone == UTC else f"{sql} in {zone}"
+        digest = hashlib.sha256(known.encode()).hexdigest()
+        return cls(f"spark_{digest[:_DIGITS]}", type_, sql, zone)
 
     @property
     def column(self) -> Column:
         return Column(self.name, self.type)
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.sql} ({self.type})"
+        where = "" if self.zone == UTC else f", in {self.zone}"
+        return f"{self.name} = {self.sql} ({self.type}{where})"

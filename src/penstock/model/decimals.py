@@ -20,8 +20,10 @@ from penstock.model.types import MOST_DIGITS, DecimalType, Type, as_decimal
 _LEAST_SCALE = 6
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "pmod"})
+#: Where the digits of a constant count, not those of its type.
+DECIMAL_ARITHMETIC = _ARITHMETIC | {"div"}
 #: Functions that have rules of their own for decimals.
-DECIMAL_FUNCTIONS = _ARITHMETIC | {"negative", "abs", "round", "ceil", "floor", "div"}
+DECIMAL_FUNCTIONS = DECIMAL_ARITHMETIC | {"negative", "abs", "round", "ceil", "floor"}
 
 
 def adjusted(precision: int, scale: int) -> DecimalType:

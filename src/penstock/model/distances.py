@@ -91,7 +91,7 @@ def within(first: Ref, second: Ref, low: int, high: int) -> tuple[Expression, Ex
 
     >>> a, b = Ref("a", Type.BIGINT), Ref("b", Type.BIGINT)
     >>> print(*within(a, b, -5, 0), sep="; ")
-    b >= a - 5; b <= a
+    b >= (a - 5); b <= a
     """
     return Call(">=", (second, _moved(first, low))), Call("<=", (second, _moved(first, high)))
 

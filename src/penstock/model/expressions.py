@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.errors import TypeMismatch, UnknownName
 from penstock.model.constants import check_constant
-from penstock.model.decimals import rounded_type
+from penstock.model.decimals import DECIMAL_ARITHMETIC, rounded_type
 from penstock.model.functions import lookup
 from penstock.model.schema import suggest
 from penstock.model.signatures import SignatureMatch
@@ -147,7 +147,7 @@ class Call(Expression):
     @cached_property
     def match(self) -> SignatureMatch:
         """What its arguments are brought to, and what it gives: of some, by a constant's value."""
-        found = lookup(self.function).match(tuple(arg.type for arg in self.args))
+        found = lookup(self.function).match(_types_of(self.function, self.args))
         given = self.args[0].type if self.args else Type.NULL
         if isinstance(given, DecimalType) and self.function == "round" and len(self.args) == 2:
             digits = constant(self.args[1], self.function) or 0
@@ -179,6 +179,28 @@ class Call(Expression):
             case "in":
                 return f"{_nested(args[0])} IN ({', '.join(map(str, args[1:]))})"
         return f"{self.function}({', '.join(map(str, args))})"
+
+
+def _types_of(function: str, args: tuple[Expression, ...]) -> tuple[Type, ...]:
+    """The types of arguments; an integer to compute with a DECIMAL has the digits it needs.
+
+    >>> _types_of("/", (Ref("a", DecimalType(10, 2)), Literal(3, Type.INT)))
+    (<DECIMAL(10, 2)>, <DECIMAL(1, 0)>)
+    """
+    types = tuple(arg.type for arg in args)
+    is_exact = any(isinstance(of, DecimalType) for of in types)
+    if function not in DECIMAL_ARITHMETIC or not is_exact:
+        return types
+    return tuple(_narrowest(arg) for arg in args)
+
+
+def _narrowest(arg: Expression) -> Type:
+    if not arg.type.is_integer:
+        return arg.type
+    positive = arg.args[0] if isinstance(arg, Call) and arg.function == "negative" else arg
+    if not isinstance(positive, Literal) or positive.value is None:
+        return arg.type
+    return DecimalType(len(str(abs(positive.value))))
 
 
 def _field(struct: Expression, of: StructType, name: Expression) -> tuple[str, Type]:
@@ -228,7 +250,7 @@ class Cast(Expression):
         if not castable(self.input.type, self.to):
             raise TypeMismatch(
                 f"`{self.input}` is {self.input.type}, which cannot be read as {self.to}",
-                hint=_other_than_cast(self.input.type),
+                hint=_other_than_cast(self.input.type, self.to),
             )
 
     @property
@@ -244,7 +266,11 @@ class Cast(Expression):
         return f"CAST({self.input} AS {self.to}{where})"
 
 
-def _other_than_cast(given: Type) -> str:
+def _other_than_cast(given: Type, to: Type) -> str:
+    if given.is_nested and to is Type.STRING:
+        return "take its parts; on Spark, to_json(…) writes all of it"
+    if to.is_nested and given is Type.STRING:
+        return "on Spark, from_json(text, 'a INT, b ARRAY<STRING>') reads JSON"
     if given is Type.INTERVAL:
         return "x div INTERVAL 1 SECOND counts the seconds of an INTERVAL"
     if given is Type.DATE:
@@ -292,14 +318,14 @@ class Case(Expression):
 class SparkCall(Expression):
     """What only Spark can compute: SQL of Spark's, as it was written, around `args`.
 
-    `parts` are the texts before, between and behind the arguments; `ddl` is its type as Spark
-    writes it. No kernel operator has one: see `plan/computed_columns.py`.
+    `parts` are the texts before, between and behind the arguments; `zone` is where clocks show what
+    it says of points in time. No kernel operator has one: see `plan/computed_columns.py`.
     """
 
     parts: tuple[str, ...]
     args: tuple[Expression, ...]
     of: Type
-    ddl: str
+    zone: str = UTC
 
     @property
     def type(self) -> Type:

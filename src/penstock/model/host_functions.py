@@ -16,17 +16,17 @@ from penstock.model.types import Type
 
 @dataclass(frozen=True)
 class HostType:
-    """The type of an expression, as the host writes it, and ours; None: we have none like it."""
+    """The type of an expression, as the host calls it, and ours; None: we have none like it."""
 
-    ddl: str
+    name: str
     type: Type | None
 
 
 class HostFunctions(Protocol):
     """What the host can compute."""
 
-    def type_of(self, sql: str, columns: Sequence[Column]) -> HostType:
-        """The type of SQL over columns of these names and types.
+    def type_of(self, sql: str, columns: Sequence[Column], zone: str) -> HostType:
+        """The type of SQL over columns of these names and types, computed in a time zone.
 
         QueryError if it cannot be computed, or not twice with the same result.
         """

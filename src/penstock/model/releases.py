@@ -76,6 +76,9 @@ def least(releases: Iterable[Release]) -> list[Release]:
 
 def minimal(items: Iterable[T], within: Callable[[T, T], bool]) -> list[T]:
     """Those that no other one is within, of equal ones the first."""
+    items = list(items)
+    if len(items) < 2:
+        return items
     found: list[T] = []
     for item in items:
         if not any(within(other, item) for other in found):

@@ -2,6 +2,9 @@
 
 Our functions have Spark's names and meaning, so most of them are simply called. Needed where an
 expression of ours stands inside one that only Spark can compute.
+
+Spark knows one time zone, that of the session in which the SQL is analysed. Ours stand in the
+expressions; so all of them must be the same, and they are left out (`is_of_spark`, `zones_in`).
 """
 
 from __future__ import annotations
@@ -19,8 +22,11 @@ from penstock.model.expressions import (
     Named,
     Ref,
     SparkCall,
+    constant,
 )
-from penstock.model.types import Type
+from penstock.model.timestamps import time_text
+from penstock.model.types import DecimalType, Type
+from penstock.model.zones import CALENDAR, CONVERSIONS, TEXT, UTC, needs_zone
 
 _WRAPPED = {
     "not": "(NOT {})",
@@ -68,16 +74,47 @@ def spark_sql(expression: Expression) -> str:
     raise PenstockBug(f"no SQL for a {type(expression).__name__}")
 
 
-def is_of_spark(expression: Expression) -> bool:
+def is_of_spark(call: SparkCall) -> bool:
     """Whether Spark can compute all of it: users' functions are the kernel's alone."""
-    return all(type(part) in _SHAPES for part in expression.walk())
+    is_known = all(type(part) in _SHAPES for part in call.walk())
+    return is_known and zones_in(call) <= {call.zone}
 
 
 _SHAPES = (Ref, Literal, Named, Cast, Case, SparkCall, Call)
 
 
+def zones_in(expression: Expression) -> set[str]:
+    """The time zones that it depends on."""
+    return {zone for part in expression.walk() if (zone := _zone_of(part)) is not None}
+
+
+def _zone_of(part: Expression) -> str | None:
+    """The zone that an expression depends on, apart from what is inside it; None: on none."""
+    match part:
+        case SparkCall():
+            return part.zone
+        case Cast():
+            return part.zone if needs_zone(part.input.type, part.to) else None
+        case Case():
+            values = (value for value in part.children if value.type is not Type.BOOLEAN)
+            return UTC if any(needs_zone(value.type, part.type) for value in values) else None
+        case Call(function="date_trunc", args=(_, _, zone)):
+            return str(constant(zone, part.function))
+        case Call():
+            is_of_point = any(arg.type is Type.TIMESTAMP for arg in part.args)
+            if is_of_point and part.function in _OF_CLOCKS:
+                return UTC
+            brought = zip(part.args, part.match.parameters, strict=True)
+            return UTC if any(needs_zone(arg.type, to) for arg, to in brought) else None
+    return None
+
+
+_OF_CLOCKS = CALENDAR | TEXT | CONVERSIONS.keys() | {"date_trunc"}
+
+
 def _call(call: Call) -> str:
     args = [spark_sql(arg) for arg in call.args]
+    whole = f"({args[0]})" if args and isinstance(call.args[0], Case) else "".join(args[:1])
     match call.function:
         case name if name in _WRAPPED:
             return _WRAPPED[name].format(*args)
@@ -86,6 +123,12 @@ def _call(call: Call) -> str:
             return f"({args[0]} {name.upper()} {args[1]}{escape})"
         case "in":
             return f"({args[0]} IN ({', '.join(args[1:])}))"
+        case "get":
+            return f"{whole}[{args[1]}]"
+        case "get_field":
+            return f"{whole}.{quoted(constant(call.args[1], call.function))}"
+        case "date_trunc":
+            args = args[:2]
     return f"{call.function}({', '.join(args)})"
 
 
@@ -102,6 +145,10 @@ def _literal(literal: Literal) -> str:
             return f"INTERVAL '{value}' MICROSECOND"
         case Type.TIMESTAMP:
             return f"timestamp_micros({value})"
+        case Type.TIMESTAMP_NTZ:
+            return f"TIMESTAMP_NTZ '{time_text(value)}'"
+        case DecimalType():
+            return f"CAST('{value:f}' AS {literal.of})"
         case Type.DATE:
             return f"date_from_unix_date({value})"
         case Type.BOOLEAN:

@@ -161,7 +161,18 @@ class Stream:
                 f"stream `{self.name}` names a time column twice",
                 hint="name each column once",
             )
+        self._check_parts()
         self._check_timing()
+
+    def _check_parts(self) -> None:
+        """Refuse columns for which what rows are read from has no place."""
+        nested = next((column for column in self.columns if column.type.is_nested), None)
+        if nested is not None and self.origin.format in ("csv", "redis"):
+            raise TypeMismatch(
+                f"stream `{self.name}` cannot read `{nested.name}`, which is {nested.type}, from "
+                f"{self.origin.format}: values are plain text there",
+                hint="declare it as STRING; on Spark, from_json(…) reads text that is JSON",
+            )
 
     def _check_timing(self) -> None:
         timing, name = self.timing, self.name

@@ -16,6 +16,17 @@ from penstock.model.types import Type
 
 UTC = "UTC"
 
+#: Functions that read off a calendar or a clock.
+CALENDAR = frozenset(
+    [
+        *("year", "quarter", "month", "weekofyear", "dayofyear", "dayofmonth", "dayofweek"),
+        *("weekday", "hour", "minute", "second"),
+    ]
+)
+#: Functions that write what they are given as text, and those that are casts.
+TEXT = frozenset(("||", "concat", "concat_ws"))
+CONVERSIONS = {"to_date": Type.DATE, "to_timestamp": Type.TIMESTAMP}
+
 #: Points in time for which Python has a calendar in every zone.
 _FIRST = to_ticks(datetime(1, 1, 3))
 _LAST = to_ticks(datetime(9999, 12, 29))

@@ -44,6 +44,7 @@ from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.matching.match_recognize import MatchRecognize
 from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.kernel.operator import Operator
+from penstock.kernel.operators.explode import Explode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.number import Number
@@ -58,7 +59,7 @@ from penstock.optimizer.physical import PhysicalPlan
 _PLAIN: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
-        *(Select, Project, Number, Meld, Merge, Tag, Order, LowLevel),
+        *(Select, Project, Explode, Number, Meld, Merge, Tag, Order, LowLevel),
         *(AlignWindows, Handover, ParallelTrack, UpToLastRow, TableJoin, MatchRecognize),
     )
 }

@@ -255,13 +255,36 @@ class _Reached:
     def _bound_of_latest(self, node: nodes.Node, columns: Sequence[str]) -> int:
         """The bound on the greatest of several columns beyond those on each."""
         match node:
-            case nodes.Select() | nodes.Project() if all(map(node.lineage, columns)):
+            case nodes.Select() | nodes.Project() | nodes.Explode() if all(
+                map(node.lineage, columns)
+            ):
                 below = [node.lineage(column)[0].column for column in columns]
                 return self._bound_of_latest(node.input, below)
-            case nodes.Join(kind=JoinKind.INNER) if {*columns} == {*node.times}:
+            case nodes.Join(kind=JoinKind.INNER):
                 if tactic_of(node, self.options) not in BY_LEFT:
-                    return min(self.bound(*each) for each in node.timed)
+                    return self._bound_of_latest_in(node, columns)
         return BEGINNING
+
+    def _bound_of_latest_in(self, node: nodes.Join, columns: Sequence[str]) -> int:
+        """The bound that a join has on the greatest of times, at least one of each input."""
+        own: list[list[str]] = [[] for _ in node.inputs]
+        for column in columns:
+            child, name = node.origin(column)
+            own[child].append(name)
+        several = [names for names in own if len(names) > 1]
+        if several and tactic_of(node, self.options) not in _PROMPT_JOINS:
+            return BEGINNING
+        if len(several) > 1 and {*columns} != {*node.times, *node.carried}:
+            return BEGINNING
+        bounds = []
+        for (input_, on), names in zip(node.timed, own, strict=True):
+            if on not in names:
+                return BEGINNING
+            is_one = names == [on]
+            bounds.append(
+                self.bound(input_, on) if is_one else self._bound_of_latest(input_, names)
+            )
+        return min(bounds)
 
     def _bound_of_join(self, node: nodes.Join, on: str) -> int:
         tactic, reach = tactic_of(node, self.options), reach_of(node)

@@ -32,6 +32,7 @@ from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
 from penstock.model.computed_column import ComputedColumn
 from penstock.model.emit import Emit
+from penstock.model.exploding import Exploding
 from penstock.model.expressions import Expression
 from penstock.model.joins import JoinKind
 from penstock.model.match import MatchDefinition, Skip, SortColumn
@@ -58,6 +59,7 @@ _OTHERS = (
         Column,
         ComputedColumn,
         Emit,
+        Exploding,
         FurtherTime,
         Origin,
         Schema,

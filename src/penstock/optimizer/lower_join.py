@@ -18,6 +18,8 @@ A baseline can be lowered and not be SET, because its answers may be wrong:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.errors import NotExecutable
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.model.expressions import conjunction
@@ -70,6 +72,11 @@ BASELINES = ("global_order",)
 
 
 def lower_join(node: nodes.Join, options: Options) -> Chosen:
+    chosen = _lowered(node, options)
+    return replace(chosen, reason=f"{chosen.reason}; {node.note}") if node.note else chosen
+
+
+def _lowered(node: nodes.Join, options: Options) -> Chosen:
     join, count = tactic_of(node, options), len(node.inputs)
     several = mjoin_spec(node) if count > 2 else None
     spec = several or join_spec(node)

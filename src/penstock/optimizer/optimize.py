@@ -1,6 +1,7 @@
 """Optimize: from the logical plans of queries to the operators that compute them.
 
     logical plans
+      │  push_down_select   conditions go below joins, unions and windows
       │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
       │  lower_*         each node gets its operators, with the reason
@@ -14,7 +15,7 @@ the same rows, that is, `since` the same change (`SourceSpec`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
@@ -22,6 +23,7 @@ from penstock.model.streams import Stream
 from penstock.model.user_defined import with_code
 from penstock.optimizer.joins.shape_of import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
+from penstock.optimizer.lower_explode import lower_explode
 from penstock.optimizer.lower_join import lower_join
 from penstock.optimizer.lower_match import lower_match_recognize
 from penstock.optimizer.lower_ordered import lower_ordered
@@ -47,10 +49,12 @@ from penstock.optimizer.rules.in_order import in_order
 from penstock.optimizer.rules.joint_punctuation import joint_punctuation
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
+from penstock.optimizer.rules.push_down_select import push_down_select
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
     BucketSpec,
+    ExplodeSpec,
     MeldSpec,
     ProjectSpec,
     SelectSpec,
@@ -65,7 +69,9 @@ from penstock.plan.on_results import without_results
 from penstock.plan.waiting import waits
 
 #: Operators that keep nothing of the rows that they have seen.
-STATELESS = (SourceSpec, SelectSpec, ProjectSpec, StaticJoinSpec, BucketSpec, MeldSpec)
+STATELESS = (
+    *(SourceSpec, SelectSpec, ProjectSpec, ExplodeSpec, StaticJoinSpec, BucketSpec, MeldSpec),
+)
 
 #: Rewrites of logical plans whose joins have their shape, in their order.
 RULES = (in_order, late_rows, adapt_union_inputs, prune)
@@ -85,17 +91,38 @@ def optimize(
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
     queries, on_results = without_results(queries)
+    low = push_down_select(queries, options)
+    found, plans = _planned(low, options, statistics, since)
+    if running and low != queries:
+        # What runs has seen rows already: conditions behind it cost less than another one.
+        _, plain = _planned(queries, options, statistics, since)
+        there = _stateful(running.values())
+        shares = [n for n in plans if there & _stateful([plain[n]]) - _stateful([plans[n]])]
+        if shares:
+            low = {**low, **{name: queries[name] for name in shares}}
+            found, plans = _planned(low, options, statistics, since)
+    for fit in FITTING:
+        plans = fit(plans, running or {})
+    streams = tuple(streams_of(*found.values()).values())
+    return Program(streams, dict(found), plans, options, asked, on_results=on_results)
+
+
+def _planned(
+    queries: Queries, options: Options, statistics: Statistics, since: int
+) -> tuple[Queries, Plans]:
+    """The queries as they run, and operators for them, each by itself."""
     queries = shape_joins(queries, options, statistics)
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))
-    plans: Plans = {
+    return queries, {
         name: _lower(query, options, statistics, since) for name, query in queries.items()
     }
-    for fit in FITTING:
-        plans = fit(plans, running or {})
-    streams = tuple(streams_of(*queries.values()).values())
-    return Program(streams, dict(queries), plans, options, asked, on_results=on_results)
+
+
+def _stateful(plans: Iterable[PhysicalPlan]) -> set[PhysicalPlan]:
+    """The operators that keep something of rows."""
+    return {plan for plan in walk(plans) if not isinstance(plan.spec, STATELESS)}
 
 
 def go_on(
@@ -106,6 +133,7 @@ def go_on(
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
     streams: tuple[Stream, ...] = (),
+    statistics: Statistics | None = None,
 ) -> Program:
     """Queries of which some go on by the plans that they had, and others come beside them.
 
@@ -122,7 +150,7 @@ def go_on(
     known = beside(replace(optimize({}, options), streams=streams), same, own=own)
     program = replace(known, plans=with_tables({name: kept[name] for name in same}, known.plans))
     others = {name: query for name, query in queries.items() if name not in same}
-    return beside(program, others, since, own)
+    return beside(program, others, since, own, statistics)
 
 
 def beside(
@@ -130,6 +158,7 @@ def beside(
     queries: Queries,
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
+    statistics: Statistics | None = None,
 ) -> Program:
     """A program with further queries, which use operators that run where these suit them.
 
@@ -150,7 +179,7 @@ def beside(
         alike.setdefault(kind, {})[name] = query
     for number, options in sorted(alike, key=lambda kind: kind[0]):
         together = alike[number, options]
-        found = optimize(together, options, running=program.plans, since=number)
+        found = optimize(together, options, statistics, running=program.plans, since=number)
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))
         program |= found
@@ -162,7 +191,7 @@ def since_in_state(query: nodes.Node, options: Options, running: Plans) -> int |
 
     None: it has no operator with state in common with them.
     """
-    there = {plan for plan in walk(running.values()) if not isinstance(plan.spec, STATELESS)}
+    there = _stateful(running.values())
     query = read_as_in(query, running)
     for since in sorted({since_of(plan) for plan in running.values()}):
         found = optimize({"": query}, options, running=running, since=since)
@@ -204,6 +233,8 @@ def choose(node: nodes.Node, options: Options, statistics: Statistics | None = N
             return lower_select(node)
         case nodes.Project():
             return lower_project(node)
+        case nodes.Explode():
+            return lower_explode(node)
         case nodes.Union():
             return lower_union(node, options)
         case nodes.WindowAggregate():

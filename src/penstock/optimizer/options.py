@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.sizes import bytes_of, size_text
+
 #: The choice that leaves it to the optimizer.
 AUTO = "auto"
 UNLIMITED = "unlimited"
@@ -22,6 +24,27 @@ def setting(default: Any, doc: str, *words: str, **others: Any) -> Any:
     """A field that SET can change: what it decides, the words it can be, and what else is known of
     it (`catalog.settings.Setting`)."""
     return field(default=default, metadata={"doc": doc, "words": words, **others})
+
+
+def cores(value: object) -> float | None:
+    """A number of cores; None: it is none.
+
+    >>> cores(2), cores(0), cores("2")
+    (2.0, None, None)
+    """
+    if not isinstance(value, int | float) or not 0 < value < float("inf"):
+        return None
+    return float(value)
+
+
+def size(value: object) -> str | None:
+    """A size of memory, written in one way; None: it is none.
+
+    >>> size("'1024 MB'"), size("much")
+    ('1 GB', None)
+    """
+    found = bytes_of(value.strip("'\"")) if isinstance(value, str) else None
+    return None if found is None else size_text(found)
 
 
 @dataclass(frozen=True)
@@ -125,8 +148,9 @@ class Options:
         AUTO,
         "in which order the inputs of an inner join meet, and how many at once: `'((a, b), c, d)'` "
         "joins `a` and `b`, and their results, `c` and `d` at once. Names are those of FROM. "
-        "`written`: two by two, in the order of FROM. `auto` is `written`, or all inputs at once "
-        "with `join = mjoin` and where results are to come in order",
+        "`written`: two by two, in the order of FROM. `auto` is what is estimated to take least, "
+        "by rates and selectivities that were measured; `written` where nothing is known; or all "
+        "inputs at once with `join = mjoin` and where results are to come in order",
         AUTO,
         WRITTEN,
         text="a tree of inputs such as '((a, b), c)'",
@@ -140,6 +164,25 @@ class Options:
         "with 0 it switches at once",
         number=float,
         needs=("join", "adaptive"),
+    )
+    cpu_limit: float | str = setting(
+        AUTO,
+        "how many cores the joins of a query may keep busy, by estimate. A join of three inputs "
+        "and more is computed in the shape that takes least processor time within both limits. "
+        "`auto` is all cores of the machine",
+        AUTO,
+        text="a number of cores such as 1.5",
+        reads=cores,
+        not_native=_SPARK_PLANS,
+    )
+    memory_limit: str = setting(
+        AUTO,
+        "how much memory the stored rows of a query's joins may take, by estimate; see "
+        "`cpu_limit`. `auto` is half the memory of the machine",
+        AUTO,
+        text="a size such as '4 GB'",
+        reads=size,
+        not_native=_SPARK_PLANS,
     )
     adapt: str = setting(
         "advise",

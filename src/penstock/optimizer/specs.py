@@ -18,8 +18,10 @@ from penstock.kernel.joins.spec import JoinSpec
 from penstock.kernel.joins.table_join import TableJoinSpec
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
+from penstock.model.exploding import Exploding
 from penstock.model.expressions import Expression, Named
 from penstock.model.match import MatchDefinition
+from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.redaction import redacted, redacted_options
 from penstock.windows import Sliding, Tagged, Window
@@ -80,6 +82,14 @@ class SelectSpec(Spec):
 class ProjectSpec(Spec):
     columns: tuple[Named, ...]
     nullable: tuple[str, ...] = ()  # of the columns that progress below
+
+
+@dataclass(frozen=True)
+class ExplodeSpec(Spec):
+    """`kept`: the columns that are repeated for each element."""
+
+    kept: tuple[Column, ...]
+    of: Exploding
 
 
 @dataclass(frozen=True)

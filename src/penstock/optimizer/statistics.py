@@ -9,6 +9,10 @@ from typing import TypeAlias
 
 from penstock.optimizer.cost.aggregation import Load
 from penstock.optimizer.cost.costs import REFERENCE, Costs
+from penstock.optimizer.cost.machine import REFERENCE_MACHINE, Machine
+from penstock.optimizer.join_figures import MEASURED, REMEMBERED
+from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.joins.join_tree import JoinTree
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import Window
@@ -26,6 +30,15 @@ class Statistics:
     costs: Costs = REFERENCE
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
+    machine: Machine = REFERENCE_MACHINE
+    shapes: Mapping[str, JoinTree] = field(default_factory=dict)  # of joins that run, by `join_key`
+    joins: JoinStatistics = field(default_factory=JoinStatistics)  # of what runs now
+    remembered: JoinStatistics = field(default_factory=JoinStatistics)  # of earlier runs
+
+    @property
+    def by_source(self) -> tuple[tuple[JoinStatistics, str], ...]:
+        """What is known of joins, and where it comes from; the best first."""
+        return (self.joins, MEASURED), (self.remembered, REMEMBERED)
 
     def load(self, node: nodes.WindowAggregate) -> Load:
         """What comes to an aggregate, as a query that runs has seen it, or as it is assumed."""

@@ -29,6 +29,7 @@ from penstock.oracle.aggregates import AggregateCall, aggregate, call_of
 from penstock.oracle.belonging import equal, holds, prefixed
 from penstock.oracle.casts import cast
 from penstock.oracle.decimals import to_type
+from penstock.oracle.exploding import exploded
 from penstock.oracle.expressions import value_of
 from penstock.oracle.matching import matches as matches_of
 from penstock.oracle.sequences import sequence
@@ -56,6 +57,8 @@ def evaluate(plan: Node, inputs: Mapping[str, Sequence[Row]]) -> list[dict[str, 
         case nodes.Project():
             rows = evaluate(plan.input, inputs)
             return [{c.name: value_of(c.value, row) for c in plan.columns} for row in rows]
+        case nodes.Explode():
+            return [new for row in evaluate(plan.input, inputs) for new in exploded(plan, row)]
         case nodes.Union():
             return [row for part in plan.parts for row in adapted(plan, part, inputs)]
         case nodes.WindowAggregate():
@@ -295,7 +298,7 @@ def apart(
 def exact(row: Row, loose: Mapping[str, Any]) -> tuple[Any, ...]:
     """What must be equal: 1, 1.0 and true are three different values."""
     return tuple(
-        (name, type(value).__name__, None if isinstance(value, float) else value)
+        (name, type(value).__name__, None if isinstance(value, float) else hashable(value))
         for name, value in sorted(row.items())
         if name not in loose
     )

@@ -27,6 +27,7 @@ from penstock.model.streams import Stream
 from penstock.model.tables import StaticTable
 from penstock.plan.graph import fold, streams_of, walk
 from penstock.plan.nodes import (
+    Explode,
     Join,
     Node,
     Numbered,
@@ -112,6 +113,11 @@ def computed_in(
             known = {column.name: column.value for column in node.columns}
             found = go_down(node.input, renamed(call, known))
             return found and _passed_on(node, *found)
+        case Explode():
+            if not call.refs <= set(node.kept):
+                return None
+            found = go_down(node.input, call)
+            return found and _repeated(node, *found)
         case WindowAggregate():
             if not through_keys or not call.refs or not call.refs <= set(node.groups):
                 return None
@@ -137,7 +143,7 @@ def renamed(call: SparkCall, known: Mapping[str, Expression]) -> SparkCall:
     """A call over what columns stand for."""
 
     def change(part: Expression) -> Expression:
-        return known[part.name] if isinstance(part, Ref) else part
+        return known.get(part.name, part) if isinstance(part, Ref) else part
 
     found = substituted(call, change)
     assert isinstance(found, SparkCall)
@@ -145,12 +151,12 @@ def renamed(call: SparkCall, known: Mapping[str, Expression]) -> SparkCall:
 
 
 def _in_source(node: Source, call: SparkCall) -> tuple[Node, Ref] | None:
-    if ROW_NUM in call.refs or not is_of_spark(call):
-        return None  # rows get their numbers, and users' functions are called, behind the exchange
     # What is computed of a computed column is computed of that one's SQL.
-    known = {c.name: SparkCall((c.sql,), (), c.type, c.ddl) for c in node.stream.computed}
-    whole = substituted(call, lambda p: known.get(p.name, p) if isinstance(p, Ref) else p)
-    column = ComputedColumn.of(spark_sql(whole), call.of, call.ddl)
+    known = {c.name: SparkCall((c.sql,), (), c.type, c.zone) for c in node.stream.computed}
+    whole = renamed(call, known)
+    if ROW_NUM in call.refs or not is_of_spark(whole):
+        return None  # rows get their numbers, and users' functions are called, behind the exchange
+    column = ComputedColumn.of(spark_sql(whole), call.of, call.zone)
     stream = node.stream.with_computed([column])
     return Source(stream), Ref(column.name, column.type)
 
@@ -159,6 +165,11 @@ def _passed_on(node: Project, below: Node, ref: Ref) -> tuple[Node, Ref]:
     if any(column == Named(ref.name, ref) for column in node.columns):
         return Project(below, node.columns), ref
     return Project(below, (*node.columns, Named(ref.name, ref))), ref
+
+
+def _repeated(node: Explode, below: Node, ref: Ref) -> tuple[Node, Ref]:
+    kept = tuple(dict.fromkeys((*node.kept, ref.name)))
+    return replace(node, input=below, kept=kept), ref
 
 
 def _in_join(node: Join, call: SparkCall, go_down: _Down) -> tuple[Node, Ref] | None:
@@ -194,7 +205,7 @@ def _in_union(node: Union, call: SparkCall, go_down: _Down) -> tuple[Node, Ref] 
     """In every input; their columns match by position, so each gets the new one at its end."""
     if not is_of_spark(call):
         return None
-    parts, name = [], ComputedColumn.of(spark_sql(call), call.of, call.ddl).name
+    parts, name = [], ComputedColumn.of(spark_sql(call), call.of, call.zone).name
     for part in node.parts:
         pairs = list(zip(node.schema, part.schema, strict=True))
         own: dict[str, Expression] = {}
@@ -275,6 +286,8 @@ def _with_expressions(node: Node, change: Callable[[Expression], Expression]) ->
         case Project():
             columns = (Named(c.name, changed(c.value)) for c in node.columns)
             return replace(node, columns=tuple(columns))
+        case Explode():
+            return replace(node, of=replace(node.of, value=changed(node.of.value)))
         case Join():
             return replace(node, conditions=tuple(map(changed, node.conditions)))
         case TableJoin():

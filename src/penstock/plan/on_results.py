@@ -34,7 +34,7 @@ from penstock.model.expressions import (
 from penstock.model.spark_sql import spark_sql
 from penstock.plan.computed_columns import calls_in, outermost, with_computed_columns
 from penstock.plan.graph import walk
-from penstock.plan.nodes import Node, Ordered, Project, Select
+from penstock.plan.nodes import MatchRecognize, Node, Ordered, Project, Select, Sequence
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,26 @@ def split_results(plan: Node) -> tuple[Node, OnResults | None]:
         found = with_computed_columns(plan, through_keys=True)
         if found != plan:
             return split_results(found)
-        call = next(call for node in walk(base) for call in calls_in(node))
-        raise NotExecutable(
-            f"Spark cannot compute `{call}` here: its columns do not come from one stream, and "
-            "the kernel uses it before results leave",
-            hint="write the inner query INTO files, and read these as a stream; or use the "
-            "function where a stream is read, or in the outermost SELECT or HAVING",
-        )
+        node, call = next((node, call) for node in walk(base) for call in calls_in(node))
+        raise _no_place(node, call)
     return _apart(base, columns, conditions, plan)
+
+
+def _no_place(node: Node, call: SparkCall) -> NotExecutable:
+    clauses = {MatchRecognize: "MATCH_RECOGNIZE", Sequence: "SEQ"}
+    if type(node) in clauses:
+        clause = clauses[type(node)]
+        return NotExecutable(
+            f"Spark cannot compute `{call}` inside {clause}, which is the kernel's",
+            hint="have it as a column of what is read there: CREATE VIEW v AS SELECT *, f(x) AS c "
+            "FROM stream; or use it in SELECT, over columns of the result",
+        )
+    return NotExecutable(
+        f"Spark cannot compute `{call}` here: its columns do not come from one stream, and "
+        "the kernel uses it before results leave",
+        hint="write the inner query INTO files, and read these as a stream; or use the "
+        "function where a stream is read, or in the outermost SELECT or HAVING",
+    )
 
 
 def _has_calls(plan: Node) -> bool:
@@ -118,7 +130,7 @@ def _apart(
             if not isinstance(arg, Ref | Literal) and not any(outermost(arg)):
                 helpers.setdefault(arg, f"input_{len(helpers) + 1}")
         own = substituted(call, lambda p: Ref(helpers[p], p.type) if p in helpers else p)
-        computed[call] = ComputedColumn.of(spark_sql(own), call.of, call.ddl)
+        computed[call] = ComputedColumn.of(spark_sql(own), call.of, call.zone)
 
     def known(part: Expression) -> Expression:
         found = computed.get(part)

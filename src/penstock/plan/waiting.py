@@ -1,8 +1,9 @@
 """Which plans wait for time, and which let every row pass at once.
 
 Rows wait in windows, in joins and sequences of streams, where order is kept and where a union
-merges. A plan that only selects, computes columns, joins static tables and melds has nothing that a
-row could be late for: rows below their stream's bound pass there like all others.
+merges. A plan that only selects, computes columns, explodes arrays, joins static tables and melds
+has nothing that a row could be late for: rows below their stream's bound pass there like all
+others.
 Spec: timestamps 3; window-queries 1.2.
 """
 
@@ -23,6 +24,8 @@ def passes(node: nodes.Node, merges: bool) -> bool:
         case nodes.Union():
             return not merges
         case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
+            return True
+        case nodes.Explode():
             return True
         case nodes.WindowAggregate() | nodes.Join() | nodes.Sequence():
             return False

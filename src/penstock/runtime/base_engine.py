@@ -10,6 +10,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -26,6 +27,10 @@ from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
+from penstock.optimizer.joins.alternatives import choices_of, shown_alternatives
+from penstock.optimizer.joins.choose_tree import TreeChoice
+from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.joins.shape_of import shapes_of
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.statistics import Statistics
@@ -35,6 +40,8 @@ from penstock.plan.nodes import Node
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
+from penstock.runtime.expected import expected
+from penstock.runtime.live_figures import live_figures
 from penstock.runtime.looking import Looking, Q
 from penstock.runtime.query import MAX_RESULTS
 from penstock.runtime.rejected_buffers import MAX_REJECTED, RejectedBuffers
@@ -74,6 +81,8 @@ class BaseEngine(Defining, Looking[Q]):
     def __init__(self, *, max_results: int = MAX_RESULTS, max_rejected: int = MAX_REJECTED) -> None:
         self.catalog = Catalog()
         self._statistics = Statistics()
+        #: By query, the shapes of its joins: who asks for the same gets the same, with its state.
+        self._shapes: dict[str, dict[str, JoinTree]] = {}
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
@@ -110,7 +119,19 @@ class BaseEngine(Defining, Looking[Q]):
             program = self._programs[name] if declared else self._optimized(name, plan)
         except NotExecutable as error:
             return f"{explain_logical(plan)}\n\n{error.message}"
-        return explain(program.plans[name])
+        return "\n\n".join(filter(None, [explain(program.plans[name]), self._expected(plan)]))
+
+    def _expected(self, plan: Node) -> str:
+        """By which figures of its joins a query runs, or would; empty: there is no choice."""
+        return expected(plan, self._known())
+
+    def alternatives(self, name: str) -> list[TreeChoice]:
+        """For each join of a query the plans that there are to choose from, and what they take."""
+        entry = self.catalog.entry(name)
+        return self._choices(entry.name, entry.plan)
+
+    def _choices(self, name: str, plan: Node) -> list[TreeChoice]:
+        return choices_of(plan, self._options_of(name, plan), self._known())
 
     def _optimized(
         self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
@@ -122,7 +143,26 @@ class BaseEngine(Defining, Looking[Q]):
         options = self._options_of(name, plan)
         since = self._since(name, plan, begin)
         running = {n: runs for n, runs in self._plans.items() if not (anew and n == name)}
-        return optimize({name: plan}, options, self._statistics, running=running, since=since)
+        known = self._with_shapes()
+        return optimize({name: plan}, options, known, running=running, since=since)
+
+    def _with_shapes(self) -> Statistics:
+        shapes = {key: tree for each in self._shapes.values() for key, tree in each.items()}
+        return replace(self._known(), shapes=shapes)
+
+    def _note_shapes(self, entry: QueryEntry, *, anew: bool = False) -> None:
+        """Keep the shapes of a query's joins for others that ask for the same.
+
+        `anew`: whatever shapes it had.
+        """
+        if anew:
+            self._shapes.pop(entry.name, None)
+        options = self._options_of(entry.name, entry.plan)
+        self._shapes[entry.name] = shapes_of(entry.plan, options, self._with_shapes())
+
+    def _known(self) -> Statistics:
+        """What is known now of streams and of the machine."""
+        return self._statistics
 
     def _since(self, name: str, plan: Node, begin: Begin | None) -> int:
         """From which change on a query sees rows that is declared now (`SourceSpec`)."""
@@ -208,6 +248,7 @@ class BaseEngine(Defining, Looking[Q]):
     def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> Q:
         """A query is in the catalog instead of the one that was called so; gives its handle."""
         self._query_dropped(name)
+        self._shapes.pop(name, None)
         return self._query_declared(entry, program)
 
     @abstractmethod
@@ -298,6 +339,7 @@ class BaseEngine(Defining, Looking[Q]):
                     self._stream_dropped(dropped.name)
                 elif isinstance(statement, Drop) and isinstance(dropped, QueryEntry):
                     self._query_dropped(dropped.name)
+                    self._shapes.pop(dropped.name, None)
         return None
 
     def _set(self, statement: SetStatement) -> None:
@@ -320,6 +362,7 @@ class BaseEngine(Defining, Looking[Q]):
                 program = self._optimized(entry.name, entry.plan, anew=True)
                 self._check(entry, program)
                 self._query_altered(entry, program)
+                self._note_shapes(entry)
         except QueryError:
             self.catalog.alter(before)
             raise
@@ -334,11 +377,13 @@ class BaseEngine(Defining, Looking[Q]):
                 check_place(self.catalog, entry.name, entry.sink, streams_of(entry.plan).values())
             replaced = self.catalog.get(entry.name)
             self.catalog.add_query(entry)
-        if replaced is not None:
-            with self._taken_back(entry):
-                return self._query_replaced(replaced.name, entry, program)
         with self._taken_back(entry):
-            return self._query_declared(entry, program)
+            if replaced is None:
+                found = self._query_declared(entry, program)
+            else:
+                found = self._query_replaced(replaced.name, entry, program)
+            self._note_shapes(entry)
+            return found
 
     @contextmanager
     def _taken_back(self, entry: QueryEntry | StreamEntry) -> Iterator[None]:
@@ -356,17 +401,42 @@ class BaseEngine(Defining, Looking[Q]):
             self._check_sink(statement.late, late_schema(statement.stream))
             check_place(self.catalog, statement.name, statement.late, [statement.stream])
 
+    def _explain_live(self, name: str) -> str:
+        """What a query waits for, and what was measured while it runs."""
+        query = self.query(name).status
+        told = [str(query.blockers), live_figures(query, self._operator_statuses())]
+        changes = "".join(f"\n  {each}" for each in self.migrations_of(query.name))
+        told += [f"joins that have changed:{changes}"] if changes else []
+        return "\n\n".join(filter(None, told))
+
     def _explain(self, statement: Explain) -> str:
         target = statement.target
         if isinstance(target, str) and statement.live:
             with positioned(statement.position):
-                told = [str(self.why(target))]
-                changes = self.migrations_of(self.query(target).name)
-                told += ["joins that have changed:"] if changes else []
-                return "\n".join([*told, *(f"  {each}" for each in changes)])
+                return self._explain_live(target)
         if isinstance(target, str):
             with positioned(statement.position):
                 entry = self.catalog.entry(target)
-            return self.explain(entry.name, entry.plan)
+            return self._explained(statement, entry.name, entry.plan)
         query = target if isinstance(target, CreateQuery) else self.catalog.named(target)
-        return self.explain(query.name, self.catalog.bind_query(query).plan)
+        return self._explained(statement, query.name, self.catalog.bind_query(query).plan)
+
+    def _measured(self, name: str, plan: Node) -> str:
+        """What was measured of a query that runs, or ran."""
+        if self._declared(name, plan) is None:
+            raise NotExecutable(
+                "EXPLAIN (ANALYZE) shows what was measured, and this query has not run",
+                hint="give it a name by CREATE QUERY, and explain that when rows have come; or "
+                "./penstock explain --analyze FILE, which runs the queries of a file",
+            )
+        return live_figures(self.query(name).status, self._operator_statuses())
+
+    def _explained(self, statement: Explain, name: str, plan: Node) -> str:
+        """A plan, and what else was asked for."""
+        shown = [self.explain(name, plan)]
+        if statement.alternatives:
+            shown.append(shown_alternatives(self._choices(name, plan)))
+        if statement.analyze:
+            with positioned(statement.position):
+                shown.append(self._measured(name, plan))
+        return "\n\n".join(shown)

@@ -1,4 +1,5 @@
-"""Calibrate: how fast this machine computes windows, in each way there is, by our own operators.
+"""Calibrate: how fast this machine computes windows, in each way there is, and joins, by our own
+operators.
 
 Streams of a fixed seed go through both ways to compute windows, with panes, groups and functions
 that differ. All costs of a way are those of the reference machine (`optimizer/cost/costs.py`) times
@@ -9,6 +10,7 @@ better of two runs: what else the machine does counts as little as can be. It ta
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -21,17 +23,18 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.scheduling.executor import Executor
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Ref
+from penstock.model.expressions import Named, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.types import Type
 from penstock.optimizer.build import build
 from penstock.optimizer.cost.aggregation import WID, Load, way_of_panes, work
-from penstock.optimizer.cost.costs import REFERENCE
+from penstock.optimizer.cost.costs import JOIN, REFERENCE
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.plan import nodes
+from penstock.windows.bands import Band
 from penstock.windows.sliding import Sliding
 
 #: Ticks of all windows, how much longer than that streams are, and rows that come at a time.
@@ -69,6 +72,25 @@ SAMPLES = (
 )
 
 
+@dataclass(frozen=True)
+class JoinSample:
+    """Two streams of as many rows, a row a tick, that join within a window by one of many keys."""
+
+    keys: int
+    rows: int = 200_000
+    window: int = 10_000
+
+    @property
+    def work(self) -> tuple[float, float, float, float]:
+        """Rows that are stored and forgotten, pairs, and rows that look for partners."""
+        rows = 2 * self.rows
+        return rows, rows, rows * self.window / self.keys, rows
+
+
+#: Few pairs, a pair a row, and ten.
+JOINS = (JoinSample(1_000_000), JoinSample(10_000), JoinSample(1_000))
+
+
 def calibrated() -> dict[str, list[float]]:
     """The costs of this machine, by way to compute windows."""
     speeds: dict[str, list[float]] = {way: [] for way in REFERENCE.units}
@@ -81,6 +103,9 @@ def calibrated() -> dict[str, list[float]]:
             each = work(way, sample.window, columns, sample.load, sample.groups)
             seconds = min(_seconds(sample, aggregation) for _ in range(RUNS))
             speeds[way].append(seconds * 1e6 / (REFERENCE.of(way, each) * slides))
+    for join in JOINS:
+        seconds = min(_seconds_of_join(join) for _ in range(RUNS))
+        speeds[JOIN].append(seconds * 1e6 / REFERENCE.of(JOIN, join.work))
     return {
         way: [median(speeds[way]) * cost for cost in costs]
         for way, costs in REFERENCE.units.items()
@@ -89,23 +114,46 @@ def calibrated() -> dict[str, list[float]]:
 
 def _seconds(sample: Sample, aggregation: str) -> float:
     """How long the operators take for a sample."""
-    columns = (Column("k", Type.BIGINT), Column("v", Type.BIGINT), Column("ts", Type.BIGINT))
-    stream = Stream("s", columns, TimestampKind.EXTERNAL, "ts")
     result = nodes.Result("x", sample.aggregate)
-    plan = nodes.WindowAggregate(nodes.Source(stream), sample.window, ("k",), (result,))
+    source = nodes.Source(_stream("s"))
+    plan = nodes.WindowAggregate(source, sample.window, ("k",), (result,))
+    return _run(plan, Options(aggregation=aggregation), {"s": _rows(sample)})
+
+
+def _seconds_of_join(sample: JoinSample) -> float:
+    """How long a join takes for a sample."""
+    edge = nodes.Edge("a.ts", "b.ts", Band(-sample.window, sample.window))
+    inputs = tuple(nodes.Source(_stream(name)) for name in "ab")
+    join = nodes.Join(inputs, ("a", "b"), (edge,), (("a.k", "b.k"),))
+    values = (Named(name, Ref(f"{name}.v", Type.BIGINT)) for name in "ab")
+    plan = nodes.Project(join, tuple(values))
+    draw = np.random.default_rng(7)
+    columns = [(name, draw.integers(0, sample.keys, sample.rows)) for name in "ab"]
+    times = np.arange(sample.rows)
+    streams = {name: pl.DataFrame({"k": keys, "v": keys, "ts": times}) for name, keys in columns}
+    return _run(plan, Options(), streams)
+
+
+def _stream(name: str) -> Stream:
+    columns = (Column("k", Type.BIGINT), Column("v", Type.BIGINT), Column("ts", Type.BIGINT))
+    return Stream(name, columns, TimestampKind.EXTERNAL, "ts")
+
+
+def _run(plan: nodes.Node, options: Options, streams: Mapping[str, pl.DataFrame]) -> float:
+    """How long a plan takes for streams that come in turn, block by block."""
     graph = Graph()
-    source = graph.add_source("s")
-    [physical] = optimize({"q": plan}, Options(aggregation=aggregation)).plans.values()
-    sink = graph.add_sink("q", build(physical, graph, lambda spec: source))
+    sources = {name: graph.add_source(name) for name in streams}
+    [physical] = optimize({"q": plan}, options).plans.values()
+    sink = graph.add_sink("q", build(physical, graph, lambda spec: sources[spec.stream.name]))
     describe(graph)
     executor = Executor(graph)
-    rows = _rows(sample)
     begun = time.process_time()
-    for block in rows.iter_slices(BLOCK):
-        source.output.batch(Block(block))
-        executor.run_until_idle()
-        source.output.punctuation(Punctuation("ts", int(block.get_column("ts")[-1])))
-        executor.run_until_idle()
+    for blocks in zip(*(rows.iter_slices(BLOCK) for rows in streams.values()), strict=True):
+        for source, block in zip(sources.values(), blocks, strict=True):
+            source.output.batch(Block(block))
+            executor.run_until_idle()
+            source.output.punctuation(Punctuation("ts", int(block.get_column("ts")[-1])))
+            executor.run_until_idle()
         while not sink.empty:
             sink.take()
     return time.process_time() - begun

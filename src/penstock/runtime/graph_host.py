@@ -48,6 +48,7 @@ from penstock.optimizer.specs import SourceSpec
 from penstock.runtime.clock import Clock, RealClock
 from penstock.runtime.counts import RejectedRows, StreamCounts, counts_of
 from penstock.runtime.enabling import Enabling
+from penstock.runtime.measuring import Measuring
 from penstock.runtime.migrations import Migrations
 from penstock.runtime.query_output import QueryOutput
 from penstock.runtime.snapshot import Directory, States, describe, renamed, restore
@@ -84,8 +85,11 @@ class GraphHost:
     ) -> None:
         self.graph = Graph()
         self.clock: Clock = clock or RealClock()
+        self.inputs: dict[str, StreamInput] = {}  # the ways in, by stream
+        self.measuring = Measuring(self.graph, self.inputs)
         self.executor = Executor(
             self.graph,
+            times=self.measuring.times,
             rows_per_step=rows_per_step,
             after_step=self._after_step,
             at_empty_source=lambda source: self.enabling.ask(source),
@@ -97,7 +101,6 @@ class GraphHost:
         self._how = {"by_batch": by_batch, "reopens": reopens}
         self._holds_back = False  # results
         self._fed: list[GraphNode] = []  # sources that got rows since the last step
-        self.inputs: dict[str, StreamInput] = {}  # the ways in, by stream
         self._outputs: dict[str, QueryOutput] = {}
         self._is_new = False  # whether the graph has changed since it ran
         #: The queries whose joins keep what they need to give way to others.
@@ -269,8 +272,10 @@ class GraphHost:
             close_together(self.graph)
             self.retain()
         self.enabling.begin()
+        self.measuring.times.begin()
         while self.step() is not None or self.enabling.ask_all():
             pass
+        self.measuring.times.end()
 
     def retain(self) -> None:
         """Have joins of queries that adapt keep what other shapes of them need."""
@@ -362,6 +367,7 @@ class GraphHost:
         self._is_new = True
         self.executor.rebuild()
         self.enabling.rebuild()
+        self.measuring.rebuild()
 
     def _drain_fed(self) -> None:
         """A query that is nothing but a stream has no step after which it could be drained."""

@@ -13,10 +13,12 @@ from penstock.model.releases import Releases
 from penstock.model.schema import suggest
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.options import Options
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import Blockers, blocked_by
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.runtime.counts import RejectedRows, StreamCounts
+from penstock.runtime.join_status import join_statuses
 from penstock.runtime.migrations import Migration
 from penstock.runtime.query import Query
 from penstock.runtime.rejected_buffers import RejectedBuffers
@@ -56,11 +58,12 @@ class Looking(ABC, Generic[Q]):
     def status(self) -> Status:
         """What all queries, streams and operators have come to."""
         streams = self._stream_statuses()
-        operators = self._operator_statuses()
+        operators, known = self._operator_statuses(), self._known()
         return Status(
-            {q.name: self._status_of(q, streams, operators) for q in self.queries},
+            {q.name: self._status_of(q, streams, operators, known) for q in self.queries},
             streams,
             operators,
+            *join_statuses({q.name: q.plan for q in self.queries}, known.joins),
             tuple(self._migrations()),
         )
 
@@ -70,13 +73,15 @@ class Looking(ABC, Generic[Q]):
 
     def _query_status(self, query: Q) -> QueryStatus:
         """What one query has come to, also one that is not declared any more."""
-        return self._status_of(query, self._stream_statuses(), self._operator_statuses())
+        streams, operators = self._stream_statuses(), self._operator_statuses()
+        return self._status_of(query, streams, operators, self._known())
 
     def _status_of(
         self,
         query: Q,
         streams: Mapping[str, StreamStatus],
         operators: Iterable[OperatorStatus],
+        known: Statistics,
     ) -> QueryStatus:
         state, message = query._doing()
         program = query._program()
@@ -110,6 +115,8 @@ class Looking(ABC, Generic[Q]):
                 dropped=not query._is_declared,
             ),
             query._catching_up(),
+            sum(each.processor_seconds for each in mine),
+            *join_statuses({query.name: query.plan}, known.joins),
         )
 
     def why(self, name: str) -> Blockers:
@@ -143,6 +150,10 @@ class Looking(ABC, Generic[Q]):
     @abstractmethod
     def _operator_statuses(self) -> tuple[OperatorStatus, ...]:
         """What the operators that run have come to."""
+
+    @abstractmethod
+    def _known(self) -> Statistics:
+        """What is known now of streams and of the machine."""
 
     @abstractmethod
     def _migrations(self) -> Iterable[Migration]:

@@ -39,7 +39,11 @@ class StreamStatus:
 
 @dataclass(frozen=True)
 class OperatorStatus:
-    """One operator, over all its groups; `queries` are those that use it."""
+    """One operator, over all its groups; `queries` are those that use it.
+
+    `processor_seconds` are those of all its steps; of `lately_seconds` and `lately_rows` those of
+    the last 65,536 rows that came to a group make up half.
+    """
 
     name: str
     queries: tuple[str, ...]
@@ -47,6 +51,42 @@ class OperatorStatus:
     rows_out: int
     state_rows: int
     state_bytes: int
+    processor_seconds: float = 0.0
+    lately_seconds: float = 0.0
+    lately_rows: float = 0.0
+
+    @property
+    def seconds_per_row(self) -> float | None:
+        """What a row has lately taken of the processor."""
+        return self.lately_seconds / self.lately_rows if self.lately_rows else None
+
+
+@dataclass(frozen=True)
+class InputStatus:
+    """An input of joins: rows a second of its own time, and how many were looked at for that.
+
+    What is not known yet is None.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    rate: float | None = None
+    row_bytes: float | None = None
+    seen: int = 0
+
+
+@dataclass(frozen=True)
+class PredicateStatus:
+    """A predicate of joins: the share of pairs of rows that satisfy it, and its standard error.
+
+    `seen` rows were looked at for that; of conditions other than equality, combinations of them.
+    """
+
+    predicate: str
+    queries: tuple[str, ...]
+    selectivity: float | None = None
+    error: float | None = None
+    seen: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +119,9 @@ class QueryStatus:
     batch: BatchStatus | None
     blockers: Blockers
     catching_up: str = ""  # how far, where it still reads what came before it
+    processor_seconds: float = 0.0
+    inputs: tuple[InputStatus, ...] = ()  # of its joins
+    predicates: tuple[PredicateStatus, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -91,6 +134,9 @@ class QueryStatus:
             "bounds": dict(self.bounds),
             "state_rows": self.state_rows,
             "state_bytes": self.state_bytes,
+            "processor_seconds": self.processor_seconds,
+            "inputs": {each.name: each.rate for each in self.inputs},
+            "predicates": {each.predicate: each.selectivity for each in self.predicates},
             "blockers": self.blockers.as_json(),
         }
 
@@ -102,6 +148,8 @@ class Status:
     queries: Mapping[str, QueryStatus]
     streams: Mapping[str, StreamStatus]
     operators: tuple[OperatorStatus, ...]
+    inputs: tuple[InputStatus, ...] = ()  # of all joins
+    predicates: tuple[PredicateStatus, ...] = ()
     migrations: tuple[Migration, ...] = ()  # the latest changes of joins, oldest first
 
     def as_json(self) -> dict[str, Any]:

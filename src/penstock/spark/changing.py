@@ -41,7 +41,8 @@ def is_other(running: RunningPipeline, query: SparkQuery, options: Options) -> b
     else:
         now, plan = there.plans[name], query.plan
         change = {name: _here(there, Altered(plan, options))}
-        wanted = next_program(there, running.next_change, (), change).plans[name]
+        known = running.known
+        wanted = next_program(there, running.next_change, (), change, known).plans[name]
         # What was chosen by cost may be chosen again, what was named may not.
         if wanted == now and costs_of(wanted) == costs_of(now):
             return False
@@ -72,7 +73,8 @@ def change(
             opened[query] = delivery.hold(query)
         with epochs.changing:  # queries that have caught up change it, too
             before = epochs.program
-            program = next_program(before, running.next_change, dropped, named)
+            known = running.known
+            program = next_program(before, running.next_change, dropped, named, known)
 
             def then(batch: int) -> None:
                 delivery.change(batch, dropped, opened, program)

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +43,11 @@ from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
 from penstock.model.user_defined import UserDefined
+from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
 from penstock.runtime.base_engine import BaseEngine
@@ -128,17 +133,28 @@ class Engine(BaseEngine[SparkQuery]):
         running = self._running_of(name) if is_declared else None
         if running is not None:
             shown = explain_pipeline(running.group, running.program, how_they_came(running))
-            return "\n\n".join([shown, *explain_changed(running.changed)])
+            changed = explain_changed(running.changed)
+            return "\n\n".join(filter(None, [shown, *changed, self._expected(plan)]))
         alone = PipelineGroup.of({name: plan}, self._options_of(name, plan))
+        alone = replace(alone, statistics=self._with_shapes())
         planned = self._planning.planned() if is_declared else []
         group = next((group for group in planned if name in group.queries), alone)
-        return explain_planned(group, self.catalog.streams)
+        shown = explain_planned(group, self.catalog.streams)
+        return "\n\n".join(filter(None, [shown, self._expected(plan)]))
 
     def _optimized(
         self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
     ) -> Program:
         # Queries that run do so in graphs of their own.
-        return optimize({name: plan}, self._options_of(name, plan))
+        return optimize({name: plan}, self._options_of(name, plan), self._with_shapes())
+
+    def _known(self) -> Statistics:
+        """What pipelines have measured, and what the checkpoints remember that they continue."""
+        pipelines = dict.fromkeys(q.pipeline for q in self.queries if q.pipeline is not None)
+        measured = [each.measured for each in pipelines]
+        joins = reduce(or_, (each.joins for each in measured), JoinStatistics())
+        kept = reduce(or_, (each.remembered for each in measured), self._planning.remembered())
+        return replace(self._statistics, joins=joins, remembered=kept)
 
     @property
     def _programs(self) -> dict[str, Program]:

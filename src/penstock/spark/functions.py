@@ -23,13 +23,11 @@ from pyspark.sql import functions as F
 from penstock.errors import NotExecutable, QueryError, SyntaxFault, TypeMismatch, UnknownName
 from penstock.model.host_functions import HostType
 from penstock.model.schema import Column
-from penstock.model.types import Type
+from penstock.model.zones import UTC
+from penstock.spark.types import ddl, our_type
+from penstock.spark.zoned_sessions import session_in
 
 _VALUE = "penstock_value"
-
-#: Spark's names of types -> ours.
-_TYPES = {of.value.lower(): of for of in Type if of not in (Type.INTERVAL, Type.NULL)}
-_TYPES |= {"timestamp_ntz": Type.TIMESTAMP}
 
 #: Expressions of Spark's that are the present time, whatever function made them.
 _MOMENTS = frozenset(["CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp"])
@@ -48,61 +46,57 @@ class SparkFunctions:
     ) -> None:
         self._session = session
         self._own = own
-        self._known: dict[tuple[str, tuple[Column, ...]], HostType] = {}
+        self._known: dict[tuple[str, tuple[Column, ...], str], HostType] = {}
 
-    def type_of(self, sql: str, columns: Sequence[Column]) -> HostType:
-        key = sql, tuple(columns)
+    def type_of(self, sql: str, columns: Sequence[Column], zone: str) -> HostType:
+        key = sql, tuple(columns), zone
         if key not in self._known:
-            self._known[key] = self._analysed(sql, columns)
+            self._known[key] = self._analysed(sql, columns, zone)
         return self._known[key]
 
-    def _analysed(self, sql: str, columns: Sequence[Column]) -> HostType:
+    def _analysed(self, sql: str, columns: Sequence[Column], zone: str) -> HostType:
+        session = session_in(zone, self._session())
         try:
-            return self._asked(sql, columns)
+            return _asked(session, sql, columns, zone)
         except AnalysisException as refused:
-            if not _is_unknown(refused) or not hand_over(self._own(), self._session()):
+            if not _is_unknown(refused) or not hand_over(self._own(), session):
                 raise _translated(refused, sql) from None
         try:
-            return self._asked(sql, columns)
+            return _asked(session, sql, columns, zone)
         except AnalysisException as refused:
             raise _translated(refused, sql) from None
 
-    def _asked(self, sql: str, columns: Sequence[Column]) -> HostType:
-        nothing = self._session().range(0)
-        given = nothing.select(*(F.lit(None).cast(_ddl(c.type)).alias(c.name) for c in columns))
-        computed = given.select(F.expr(sql).alias(_VALUE))
-        if len(computed.columns) != 1 or computed.columns[0] != _VALUE:
-            raise _not_of_a_row(sql)
-        analysed = computed._jdf.queryExecution().analyzed()
-        below = given._jdf.queryExecution().analyzed()
-        check_plan(sql, analysed, below)
-        ddl = computed.schema[0].dataType.simpleString()
-        return HostType(ddl.upper() if ddl in _TYPES else ddl, our_type(ddl))
+
+def _asked(session: SparkSession, sql: str, columns: Sequence[Column], zone: str) -> HostType:
+    nothing = session.range(0)
+    given = nothing.select(*(F.lit(None).cast(ddl(c.type)).alias(c.name) for c in columns))
+    computed = given.select(F.expr(sql).alias(_VALUE))
+    if len(computed.columns) != 1 or computed.columns[0] != _VALUE:
+        raise _not_of_a_row(sql)
+    analysed = computed._jdf.queryExecution().analyzed()
+    below = given._jdf.queryExecution().analyzed()
+    check_plan(sql, analysed, below, zone)
+    found = computed.schema[0].dataType
+    return HostType(found.simpleString(), our_type(found))
 
 
-def _ddl(type_: Type) -> str:
-    return "void" if type_ is Type.NULL else str(type_)
-
-
-def our_type(ddl: str) -> Type | None:
-    """The type of ours that one of Spark's is; None: there is none.
-
-    >>> our_type("timestamp_ntz"), our_type("array<int>")
-    (<Type.TIMESTAMP: 'TIMESTAMP'>, None)
-    """
-    return _TYPES.get(ddl)
-
-
-def check_plan(sql: str, analysed: Any, below: Any) -> None:
+def check_plan(sql: str, analysed: Any, below: Any, zone: str = UTC) -> None:
     """Refuse what is not one deterministic value of each row, by Spark's plan of it."""
     is_simple = analysed.nodeName() == "Project" and analysed.children().apply(0).equals(below)
     if not is_simple:
         raise _not_of_a_row(sql)
     for expression in _walk(analysed.expressions().apply(0)):
-        if expression.getClass().getSimpleName() in _MOMENTS:
+        name = expression.getClass().getSimpleName()
+        if name in _MOMENTS:
             raise NotExecutable(
                 f"Spark cannot compute `{sql}`: a continuous query has no single current time",
                 hint=_MOMENT,
+            )
+        if name == "CurrentTimeZone" and zone != UTC:
+            raise NotExecutable(
+                f"Spark cannot compute `{sql}` in the time zone of this query: it looks for the "
+                "session's own while it runs",
+                hint=f"write the zone where it is needed, as text: '{zone}'",
             )
     if not analysed.deterministic():
         raise NotExecutable(

@@ -86,9 +86,11 @@ class GroupHost:
         plans = {**program.plans, **kept, **self._altering}
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
+        self._host.measuring.follow(program.queries, plans)
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
-        self._told: dict[str, tuple[int, int]] = {}  # by operator, rows that were counted
+        #: By operator, rows that were counted, and seconds.
+        self._told: dict[str, tuple[int, int, float]] = {}
         for each in migrating:
             self._host.migrations.note(Migration.from_json(each))
         self._migrations = list(self._host.migrations)  # that were told
@@ -162,6 +164,7 @@ class GroupHost:
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
+        self._host.measuring.follow(self.program.queries, plans)
         changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
         self.changed = {}
         if changed:
@@ -240,17 +243,23 @@ class GroupHost:
         return self._host.states()
 
     def _figures(self) -> dict[str, list[Any]]:
-        """Of each operator its queries, rows in and out since this was asked last, and state."""
+        """Of each operator its queries, rows in and out since this was asked last, and state.
+
+        Then seconds of the processor since, and those lately, with their rows.
+        """
         found = {}
         for each in self._host.operators():
-            rows_in, rows_out = self._told.get(each.name, (0, 0))
-            self._told[each.name] = (each.rows_in, each.rows_out)
+            rows_in, rows_out, seconds = self._told.get(each.name, (0, 0, 0.0))
+            self._told[each.name] = (each.rows_in, each.rows_out, each.processor_seconds)
             found[each.name] = [
                 each.queries,
                 each.rows_in - rows_in,
                 each.rows_out - rows_out,
                 each.state_rows,
                 each.state_bytes,
+                round(each.processor_seconds - seconds, 6),
+                round(each.lately_seconds, 6),
+                round(each.lately_rows),
             ]
         return found
 
@@ -273,6 +282,7 @@ class GroupHost:
             "awaited": self._host.enabling.awaited(),
             "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
+            "joins": self._host.measuring.report(),
             "changed": self.changed,
             "handed": self.handed,
             "migrations": [each.as_json() for each in self._migrations_since_told()],

@@ -19,7 +19,7 @@ from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.spark.catching_up.group_hosts import GroupHosts
 from penstock.spark.control.control_stream import ABOUT, CONTROL, END_OF_RUN, key_of
 from penstock.spark.control.told import Told
-from penstock.spark.delivery.delivery import PROGRESS, RESULT, STAGED
+from penstock.spark.delivery.delivery import PROGRESS, RESULT, SEVERAL, STAGED, in_stacks
 from penstock.spark.delivery.staging import stage, told_of
 from penstock.spark.exchange import exchange
 from penstock.spark.exchange.alike_aggregates import apart
@@ -146,11 +146,9 @@ def packed(group: int, host: GroupHosts, answers: Answers, told: Told) -> Iterat
             staged = stage(name, results[name], host.program.queries[name].schema, sink)
             if staged is not None:
                 yield _OUTPUT(group, name, STAGED, results.pop(name).height, staged)
-    for (name, kind), rows in {
-        **{(name, RESULT): rows for name, rows in results.items()},
-        **{(name, reason.value): rows for (name, reason), rows in answers.rejected.items()},
-    }.items():
-        for part in rows.iter_slices(ROWS_PER_MESSAGE):
+    rejected = ((n, reason.value, rows) for (n, reason), rows in answers.rejected.items())
+    for name, kind, rows in (*in_stacks(results), *rejected):
+        for part in [rows] if kind == SEVERAL else rows.iter_slices(ROWS_PER_MESSAGE):
             yield _OUTPUT(group, name, kind, part.height, to_ipc(part))
     progress = json.dumps(progress_of(host, answers))
     yield _OUTPUT(group, "", PROGRESS, 0, progress.encode())

@@ -18,6 +18,7 @@ from penstock.optimizer.alter import with_earlier
 from penstock.optimizer.optimize import beside
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program, since_of, walk
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
 
 
@@ -47,8 +48,9 @@ def next_program(
     number: int,
     dropped: Collection[str] = (),
     changes: Mapping[str, Coming | Altered] | None = None,
+    statistics: Statistics | None = None,
 ) -> Program:
-    """What runs after the change that has this number."""
+    """What runs after the change that has this number; `statistics` are what is known then."""
     changes = changes or {}
     plans = {name: each.plan for name, each in changes.items()}
     own = {name: each.options for name, each in changes.items()}
@@ -58,7 +60,8 @@ def next_program(
         for name, each in changes.items()
     }
     left = before.without({*dropped, *altered})
-    program = _with_earlier(beside(left, plans, since, own), before, altered)
+    found = beside(left, plans, since, own, statistics)
+    program = _with_earlier(found, before, altered)
     going = _on_their_way_out(before)
     partial = [
         name
@@ -67,7 +70,8 @@ def next_program(
     ]
     if partial:
         since |= dict.fromkeys(partial, number)
-        program = _with_earlier(beside(left, plans, since, own), before, altered)
+        found = beside(left, plans, since, own, statistics)
+        program = _with_earlier(found, before, altered)
     again = {c.since for c in changes.values() if isinstance(c, Coming) and c.again}
     return program.with_catching_up(again.union(before.catching_up))
 

@@ -16,19 +16,23 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.kernel.state import from_ipc
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.catching_up.catch_up import CatchUp
 from penstock.spark.control import told
 from penstock.spark.control.control_stream import END_OF_RUN
-from penstock.spark.delivery.delivery import PROGRESS, OutputRows
+from penstock.spark.delivery.delivery import PROGRESS, OutputRows, output_rows
 from penstock.spark.delivery.group_reports import report_of
 from penstock.spark.delivery.staging import writing_staged
 from penstock.spark.epochs import Epochs
 from penstock.spark.exchange.hand_over import emptied_folder
-from penstock.spark.exchange.preaggregation import folds_for, for_streams, on_time_in
+from penstock.spark.exchange.preaggregation import (
+    Preaggregation,
+    folds_for,
+    for_streams,
+    on_time_in,
+)
 from penstock.spark.jvm import forget_sockets
 from penstock.spark.masters import is_one_process
 from penstock.spark.placement.groups import group_keys
@@ -39,6 +43,8 @@ from penstock.spark.sources.sources import exchange
 
 #: After so many batches Java is told what it need not remember.
 _MANY = 1000
+#: So many queries make tasks do more than read.
+_MANY_QUERIES = 8
 #: With this Spark gives streams that have one task each the same task, one after the other.
 TASKS_TOGETHER = "spark.sql.unionOutputPartitioning"
 #: Spark writes and compiles a program of its own for a plan; in every batch it is written again.
@@ -55,7 +61,6 @@ class Pipeline(BasePipeline):
         spark, streams = self.spark, self.program.streams
         partitions = self.groups or int(str(spark.conf.get(PARTITIONS)))
         groups = self.checkpoint.groups(group_keys(partitions, partitions))
-        tasks = tasks_of(spark, len(streams))
         self.epochs = Epochs(
             spark.sparkContext,
             self.checkpoint,
@@ -84,7 +89,7 @@ class Pipeline(BasePipeline):
                 number,
                 self.keys[s.name],
                 groups,
-                tasks,
+                tasks_of(spark, len(streams), early[s.name]),
                 early[s.name],
             )
             for number, s in enumerate(streams)
@@ -134,7 +139,7 @@ class Pipeline(BasePipeline):
             if row["kind"] == PROGRESS:
                 self._progress.append(json.loads(row["payload"]))
             else:
-                found.append((row["g"], row["name"], row["kind"], from_ipc(row["payload"])))
+                found += output_rows(row["g"], row["name"], row["kind"], row["payload"])
         return found
 
     def _finish(self, batch: int) -> None:
@@ -156,9 +161,15 @@ def settings_for(streams: Iterable[Stream]) -> dict[str, str]:
     return own | {WRITTEN_PROGRAMS: "false"} if all(map(is_direct, streams)) else own
 
 
-def tasks_of(spark: SparkSession, streams: int) -> int:
-    """Tasks for each of so many streams, which are read side by side: one per core in all."""
-    return -(-spark.sparkContext.defaultParallelism // streams)
+def tasks_of(spark: SparkSession, streams: int, early: Preaggregation) -> int:
+    """Tasks for one of so many streams, which are read side by side: one per core in all.
+
+    What tasks do for many queries takes longer than reading. So where there are such, every core
+    takes a part of the stream, whatever the others bring: one stream may have all the rows.
+    """
+    cores = spark.sparkContext.defaultParallelism
+    served = len(early.aggregates) + len(early.queries)
+    return cores if served >= _MANY_QUERIES else -(-cores // streams)
 
 
 def forget_now_and_then(spark: SparkSession, batch: int) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.io.storage.storage_path import StoragePath
+from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.state.checkpoint import beside, continued_in, describe
 from penstock.spark.state.program_changes import ProgramChanges, program_changes
+from penstock.spark.state.remembered import remembered
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
@@ -28,6 +32,8 @@ class Planning:
         self._engine = engine
         self._checkpoint = checkpoint
         self.accepts = False
+        #: Where it was looked for what is remembered, and what that is.
+        self._looked_at: tuple[list[StoragePath], JoinStatistics] = ([], JoinStatistics())
 
     def waiting(self) -> list[QueryEntry]:
         """The queries that are declared and not running."""
@@ -49,7 +55,24 @@ class Planning:
             waiting, options, continued, begins=begins, is_small=is_small, accept_changes=accepts
         )
         apart = engine._following.apart
-        return [replace(each, apart=apart.get(next(iter(each.queries)), "")) for each in groups]
+        for entry in entries:
+            engine._note_shapes(entry, anew=True)  # nothing is stored in another
+        known = engine._with_shapes() if groups else Statistics()
+        return [
+            replace(each, apart=apart.get(next(iter(each.queries)), ""), statistics=known)
+            for each in groups
+        ]
+
+    def remembered(self) -> JoinStatistics:
+        """What the checkpoints know of joins that queries may continue."""
+        sinks = (each.sink for each in self._engine._queries.values())
+        places = [*beside(sinks)] if self._checkpoint is None else [self._checkpoint]
+        # No Spark is started to look into a store.
+        can = [p for p in places if isinstance(p, Path) or self._engine._session is not None]
+        if can != self._looked_at[0]:
+            found = can if self._checkpoint is None else [f for p in can for f in p.glob("*")]
+            self._looked_at = can, remembered(sorted(found, key=str))
+        return self._looked_at[1]
 
     def is_small(self) -> bool:
         """Whether they read little, and leave no checkpoint for more."""

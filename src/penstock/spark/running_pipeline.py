@@ -23,6 +23,7 @@ from penstock.model.punctuation import Where
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
 from penstock.runtime.migrations import Migrations
 from penstock.runtime.status import BatchStatus
@@ -43,6 +44,7 @@ from penstock.spark.delivery.outputs import query_rows
 from penstock.spark.executors import check_executors, forget_on_executors, standing
 from penstock.spark.failures import translated
 from penstock.spark.housekeeping import Housekeeping
+from penstock.spark.measured import Measured
 from penstock.spark.native.choice import NATIVE
 from penstock.spark.native.pipeline import NativePipeline
 from penstock.spark.native.times import shown
@@ -87,6 +89,7 @@ class RunningPipeline:
         check_is_not_read(place, streams.values())
         forget_stale()
         self._place = place
+        self.measured = Measured(place)
         with ExitStack() as held:
             folder: StoragePath = place or Path(tempfile.mkdtemp(prefix="penstock-"))
             if place is None:
@@ -140,6 +143,11 @@ class RunningPipeline:
         """What it runs, from the next batch on at the latest."""
         epochs = self.pipeline.epochs
         return self._first_program if epochs is None else epochs.program
+
+    @property
+    def known(self) -> Statistics:
+        """What is known of streams, when operators are chosen."""
+        return self._engine._with_shapes()
 
     def _pipeline(self, program: Program, frames: Mapping[str, DataFrame]) -> BasePipeline:
         if self._is_native:
@@ -355,6 +363,7 @@ class RunningPipeline:
                 if self.pipeline.epochs is not None:
                     self.pipeline.epochs.end()
                 forget_on_executors(self._engine.session.sparkContext, str(self.query.id))
+                self.measured.write()
         finally:
             self._let_go()
         return self._place
@@ -410,5 +419,6 @@ class RunningPipeline:
             self.migrations.note(each)
         if report.operators:
             self.changed = report.changed
+        self.measured.note(report.batch, report.cells, self.program)
         self._reported = report
         self.batches.over(report.batch)

@@ -79,6 +79,7 @@ TUNING = {
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "16",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
+    "spark.sql.legacy.sizeOfNull": "false",  # NULL, as it is without ANSI's errors, too
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 _Key = tuple[int | None, str | None, tuple[tuple[str, str], ...]]

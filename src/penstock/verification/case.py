@@ -110,9 +110,25 @@ def frame_of(columns: tuple[Column, ...], rows: tuple[Row, ...] | list[Row]) -> 
 
 def rows_of(frame: pl.DataFrame) -> list[Row]:
     """Rows as the oracle has them, of a block or of results as they are presented."""
-    times = [name for name, of in frame.schema.items() if of.is_temporal()]
-    return frame.with_columns(pl.col(times).to_physical()).to_dicts()
+    return frame.cast({name: _plain(of) for name, of in frame.schema.items()}).to_dicts()
 
 
 def _given(of: Type) -> pl.DataType:
-    return pl.Int32() if of is Type.DATE else polars_type(of)
+    return _plain(polars_type(of))
+
+
+def _plain(of: Any) -> pl.DataType:
+    """The type with numbers for times and days, also within others."""
+    match of:
+        case pl.List():
+            return pl.List(_plain(of.inner))
+        case pl.Map():
+            return pl.Map(_plain(of.key), _plain(of.value))
+        case pl.Struct():
+            return pl.Struct({field.name: _plain(field.dtype) for field in of.fields})
+        case pl.Date():
+            return pl.Int32()
+        case pl.Datetime() | pl.Duration():
+            return pl.Int64()
+    assert isinstance(of, pl.DataType)
+    return of

@@ -1,6 +1,7 @@
 """Rows made of the declared types: few values, so that rows meet, and those the queries name.
 
-Doubles are multiples of 1/4, so that sums are the same in any order. Times go on by steps around
+Doubles are multiples of 1/4, so that sums are the same in any order. Arrays, maps and structs are
+made of few values of their parts, with empty ones and NULL among them. Times go on by steps around
 the lengths of windows, often right onto where one begins or ends; or all of them lie on the grid
 that the lengths have in common, where rows, windows and bounds meet to the microsecond.
 """
@@ -8,16 +9,16 @@ that the lengths have in common, where rows, windows and bounds meet to the micr
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from itertools import accumulate
+from decimal import Decimal
+from itertools import accumulate, cycle, islice
 from typing import Any
 
 from penstock.model.expressions import Expression, Literal
-from penstock.model.schema import Column
 from penstock.model.streams import Stream
 from penstock.model.timestamps import DAY, MINUTE, SECOND
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node
 from penstock.verification.case import Row, own_time
@@ -37,6 +38,7 @@ _USUAL: dict[Type, Sequence[Any]] = {
     Type.BINARY: (b"x", b"yz"),
     Type.DATE: (FIRST // DAY, FIRST // DAY + 1),
     Type.TIMESTAMP: (FIRST, FIRST + SECOND, FIRST + MINUTE),
+    Type.TIMESTAMP_NTZ: (FIRST, FIRST + SECOND, FIRST + MINUTE),
     Type.INTERVAL: (0, SECOND, MINUTE),
 }
 _BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 62}
@@ -52,7 +54,7 @@ def generate(
 ) -> list[Row]:
     """Rows of a stream, in order of time."""
     constants = constants_of(plans)
-    domains = {c.name: domain(c, constants.get(c.type, ())) for c in stream.columns}
+    domains = {c.name: domain(c.type, constants) for c in stream.columns}
     on = own_time(stream)
     times = _times(chance, stream, count, for_stream(stream, grids), begin) if on else []
     found = []
@@ -73,16 +75,48 @@ def largest(of: Type) -> int:
     return (1 << _BITS[of]) - 1 if of in _BITS else FIRST + 4000 * DAY
 
 
-def domain(column: Column, constants: Sequence[Any]) -> list[Any]:
+def domain(of: Type, constants: Mapping[Type, Sequence[Any]]) -> list[Any]:
     """Values that a column may have; those that queries compare it with are among them."""
-    of = column.type
-    if of.is_numeric:
-        usual, steps = _NUMBERS[of.is_integer]
-        found = [*usual, *(value + step for value in constants for step in steps)]
-    else:
-        found = [*_USUAL[of], *constants]
+    match of:
+        case ArrayType():
+            first, *others = _parts(domain(of.element, constants))
+            return [[], [first], [first, *others[:1]], [*others, None], [*others[:2], first], None]
+        case MapType():
+            keys = _parts(domain(of.key, constants))
+            values = cycle(domain(of.of, constants))
+            singles = [{key: next(values)} for key in keys]
+            return [{}, *singles, dict(zip(keys, values, strict=False)), None]
+        case StructType():
+            choices = [cycle(domain(part, constants)) for part in of.parts]
+            names = [name for name, _ in of.fields]
+            # Of different lengths, so that other values meet each time.
+            made = [dict(zip(names, map(next, choices), strict=True)) for _ in range(7)]
+            return [*made, *made[:2], None]
+        case DecimalType():
+            found = _decimals(of, constants.get(Type.DOUBLE, ()))
+        case _ if of.is_numeric:
+            usual, steps = _NUMBERS[of.is_integer]
+            found = [*usual, *(v + step for v in constants.get(of, ()) for step in steps)]
+        case _:
+            found = [*_USUAL[of], *constants.get(of, ())]
     fitting = [value for value in dict.fromkeys(found) if _fits(value, of)]
     return [*fitting, *fitting[:3], None]
+
+
+def _parts(values: Sequence[Any]) -> list[Any]:
+    """Some that are not NULL, those that queries name first: they stand behind the others."""
+    different = {repr(value): value for value in values if value is not None}
+    return list(islice(reversed(different.values()), 4))
+
+
+def _decimals(of: DecimalType, constants: Sequence[float]) -> list[Decimal]:
+    """Numbers of so many digits; the greatest is among them, whose sums need more."""
+    unit = Decimal(1).scaleb(-of.scale)
+    most = Decimal(10 ** (of.precision - of.scale)) - unit
+    near = [*_NUMBERS[False][0], *constants]
+    found = [Decimal(repr(value)).quantize(unit) for value in near if abs(value) < most]
+    around = [value + step for value in found for step in (-unit, unit)]
+    return [each for each in (*found, *around, most, -most) if abs(each) <= most]
 
 
 def constants_of(plans: Sequence[Node]) -> dict[Type, list[Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.model.expressions import Ref
 from penstock.model.schema import IS_FINAL, ROW_NUM, WINDOW_END, WINDOW_START
-from penstock.oracle.evaluate import apart, evaluate
+from penstock.oracle.evaluate import apart, evaluate, hashable
 from penstock.oracle.lateness import StreamStep, judge, taken_in
 from penstock.plan import nodes
 from penstock.plan.graph import trace, walk
@@ -48,7 +48,7 @@ class Difference:
 def not_judged(plan: nodes.Node) -> str | None:
     """Why a query's answer cannot be compared with the oracle's; None: it can."""
     for node in walk(plan):
-        in_order = (nodes.Source, nodes.Select, nodes.Project)
+        in_order = (nodes.Source, nodes.Select, nodes.Project, nodes.Explode)
         if isinstance(node, nodes.Numbered) and not all(
             isinstance(below, in_order) for below in walk(node.input)
         ):
@@ -83,7 +83,9 @@ class Judge:
 
     def expected(self, planned: Planned, case: VerificationCase, host: Host) -> list[Row]:
         inputs = taken(planned, case, host)
-        rows = {name: tuple(tuple(row.values()) for row in mine) for name, mine in inputs.items()}
+        rows = {
+            name: hashable([list(row.values()) for row in mine]) for name, mine in inputs.items()
+        }
         key = planned.plan, *sorted(rows.items())
         if key not in self._known:
             numbered = {
@@ -165,7 +167,7 @@ def _follows_final(plan: nodes.Node, got: Iterable[Row], final: str) -> bool:
         return False
     over = set()
     for row in got:
-        key = tuple(row[shown[name]] for name in names)
+        key = tuple(hashable(row[shown[name]]) for name in names)
         if key in over:
             return True
         if row[final]:

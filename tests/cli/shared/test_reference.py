@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cli.shared.reference import answer
@@ -18,7 +18,7 @@ from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate, same_rows
 from penstock.plan.graph import walk
 from penstock.plan.nodes import Node, Source, Table
-from tests.engine.draw import Drawn
+from tests.engine.draw import Drawn, examples
 from tests.engine.random_queries import plain_queries
 from tests.engine.random_streams import arrivals, declarations, pushed
 from tests.engine.running import started
@@ -38,7 +38,7 @@ def frames(plan: Node, inputs: dict[str, Rows]) -> dict[str, pl.DataFrame]:
     }
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(st.data())
 def test_it_gives_the_oracles_answer(data):
     draw = Drawn(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -62,3 +63,40 @@ def small(*pairs: tuple[str | None, int | None]) -> pl.DataFrame:
 
 def target(sink: Sink, schema: Schema = SMALL, application: str = "a1:query q") -> Target:
     return Target("query q", sink, schema, application)
+
+
+#: Types that have parts, exact numbers, and what a clock shows.
+PARTS = Schema.of(
+    Column(name, Type(of))
+    for name, of in {
+        "id": "BIGINT",
+        "price": "DECIMAL(12, 2)",
+        "clock": "TIMESTAMP_NTZ",
+        "words": "ARRAY<STRING>",
+        "tiny": "ARRAY<TINYINT>",
+        "prices": "ARRAY<DECIMAL(6, 3)>",
+        "times": "ARRAY<TIMESTAMP>",
+        "days": "ARRAY<DATE>",
+        "flags": "ARRAY<BOOLEAN>",
+        "user": "STRUCT<name: STRING, at: TIMESTAMP, paid: DECIMAL(5, 2)>",
+        "counts": "MAP<STRING, BIGINT>",
+        "visits": "ARRAY<STRUCT<page: STRING, ms: INT>>",
+    }.items()
+)
+_AT = datetime(2026, 3, 1, 12, 30, 0, 123456)
+PART_VALUES: list[tuple[Any, ...]] = [
+    (
+        *(1, Decimal("1234567890.25"), _AT, ["a", None, "'; --"], [1, -128], [Decimal("1.125")]),
+        *([_AT, None], [date(2026, 3, 1)], [True, None]),
+        {"name": 'q"\n', "at": _AT, "paid": Decimal("0.10")},
+        {"k": 1, "é": None},
+        [{"page": "/", "ms": 5}, None],
+    ),
+    (2, Decimal("-0.01"), None, [], [], [], [], [], [], {"name": None}, {}, []),
+    (3, *[None] * (len(PARTS.names) - 1)),
+]
+
+
+def with_parts() -> pl.DataFrame:
+    columns = zip(no_results(PARTS).schema.items(), zip(*PART_VALUES, strict=True), strict=True)
+    return pl.DataFrame([pl.Series(name, values, of) for (name, of), values in columns])

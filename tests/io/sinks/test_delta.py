@@ -7,17 +7,19 @@ from pathlib import Path
 from unittest.mock import patch
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.sinks.delta import DeltaTables
 from penstock.io.sinks.sink_kind import SinkWriter
+from penstock.io.sinks.tables import as_arrow
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 from penstock.sql.parse.statements import Sink
-from tests.io.sinks.rows import ALL, NAMES, SCHEMA, SMALL, small, target
+from tests.io.sinks.rows import ALL, NAMES, PARTS, SCHEMA, SMALL, small, target, with_parts
 
 
 def opened(folder: Path, schema: Schema = SMALL, application: str = "a1:query q") -> SinkWriter:
@@ -48,6 +50,19 @@ def test_values_of_all_types_come_back_and_times_are_utc(tmp_path: Path) -> None
     assert found.drop("ts").rows() == ALL.drop("ts").rows()
     assert found["ts"][0] == datetime(2026, 3, 1, 12, 30, 0, 123456, tzinfo=timezone.utc)
     assert found["ts"].to_list()[2] is None
+
+
+def test_parts_exact_numbers_and_times_of_no_zone_come_back(tmp_path: Path) -> None:
+    opened(tmp_path / "t", PARTS).write(0, with_parts())
+    opened(tmp_path / "t", PARTS, "b2:query q").write(0, with_parts())
+    types = DeltaTable(str(tmp_path / "t")).schema().to_arrow()
+    assert str(pa.schema(types).field("clock").type) == "timestamp[us]"
+    found = pa.table(DeltaTable(str(tmp_path / "t")).to_pyarrow_table()).sort_by("id")
+    wanted = as_arrow(with_parts(), PARTS).to_pylist()
+    assert found.to_pylist() == [row for row in wanted for _ in range(2)]
+    other = Schema.of(Column(c.name, Type.STRING) for c in PARTS)
+    with pytest.raises(HostError, match=r"`visits` is array<struct<page: string, ms: integer>>"):
+        opened(tmp_path / "t", other)
 
 
 def test_a_batch_is_one_transaction_and_one_without_rows_is_none(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ never SQL; with a key, rows replace those that were there."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import Any
 from unittest.mock import patch
 
@@ -13,14 +13,14 @@ from adbc_driver_postgresql import dbapi
 
 from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.io.sinks.postgres import PostgresTables
-from penstock.io.sinks.postgres_table import BATCHES, TYPES, quoted
+from penstock.io.sinks.postgres_table import BATCHES, TYPES, quoted, types_of
 from penstock.io.sinks.sink_kind import SinkWriter
 from penstock.local.engine import LocalEngine
 from penstock.model.schema import Column, Schema
 from penstock.model.timestamps import SECOND
 from penstock.model.types import Type
 from penstock.sql.parse.statements import Sink
-from tests.io.sinks.rows import ALL, SCHEMA, SMALL, VALUES, small, target
+from tests.io.sinks.rows import ALL, PARTS, SCHEMA, SMALL, VALUES, small, target, with_parts
 from tests.servers import Server
 
 
@@ -80,6 +80,46 @@ def test_the_table_has_the_types_of_the_query(database: Database) -> None:
         f"'{database.name('t')}'::regclass ORDER BY attnum"
     )
     assert [of for (of,) in types] == [TYPES[column.type][0] for column in SCHEMA]
+
+
+@pytest.mark.parametrize("key", [{}, {"key": "id"}])
+def test_arrays_are_arrays_other_parts_json(database: Database, key: dict[str, str]) -> None:
+    for _ in range(2):
+        sink = database.open(schema=PARTS, **key)
+        sink.write(0, with_parts())
+        sink.close()
+    types = database.run(
+        "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attnum > 0 AND attrelid = "
+        f"'{database.name('t')}'::regclass ORDER BY attnum"
+    )
+    assert [of for (of,) in types] == [types_of(column.type)[0] for column in PARTS]
+    [first, second, third] = database.run(
+        "SELECT price::text, clock::text, words, tiny, prices::text, times[1] = "
+        "TIMESTAMPTZ '2026-03-01 12:30:00.123456+00', days, flags, "
+        "\"user\"->>'name', \"user\"->>'at', counts::text, visits->0->>'page', visits->1 "
+        f"FROM {database.name('t')} ORDER BY id"
+    )
+    assert first[:5] == (
+        *("1234567890.25", "2026-03-01 12:30:00.123456"),
+        *(["a", None, "'; --"], [1, -128], "{1.125}"),
+    )
+    assert first[5:] == (
+        *(True, [date(2026, 3, 1)], [True, None], 'q"\n', "2026-03-01 12:30:00.123456"),
+        *('{"k": 1, "é": null}', "/", "null"),
+    )
+    assert second[:5] == ("-0.01", None, [], [], "{}")
+    assert set(third) == {None}
+    database.run(f"ALTER TABLE {database.name('t')} ALTER price TYPE numeric(12, 1)")
+    with pytest.raises(HostError, match=r"`price` is numeric\(12,1\) there instead of numeric"):
+        database.open(schema=PARTS)
+
+
+@pytest.mark.parametrize("of", ["MAP<INT, STRING>", "STRUCT<raw: BINARY>", "ARRAY<INTERVAL>"])
+def test_what_json_has_no_place_for_is_refused(of: str) -> None:
+    schema = Schema.of([Column("x", Type(of))])
+    sink = Sink("postgres", "postgresql://127.0.0.1/x", (("table", "t"),))
+    with pytest.raises(NotExecutable, match="INTO postgres has no type for the column `x`"):
+        PostgresTables().check(sink, schema)
 
 
 def test_a_batch_that_is_repeated_is_written_once_also_after_a_restart(database: Database) -> None:

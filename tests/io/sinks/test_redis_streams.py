@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from redis import Redis
 
-from penstock.errors import HostError, PenstockError
+from penstock.errors import HostError, NotExecutable, PenstockError
 from penstock.io.sinks.redis_streams import RedisStreams
 from penstock.io.sinks.sink_kind import SinkWriter
 from penstock.io.sources.redis_entries import RedisEntries, block_of
@@ -18,7 +19,7 @@ from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream
 from penstock.model.types import Type
 from penstock.sql.parse.statements import Sink
-from tests.io.sinks.rows import ALL, SCHEMA, SMALL, VALUES, rows, small, target
+from tests.io.sinks.rows import ALL, PARTS, SCHEMA, SMALL, VALUES, rows, small, target, with_parts
 from tests.servers import Server
 
 
@@ -54,6 +55,21 @@ def test_a_row_is_an_entry_and_null_is_left_out(redis: Server, key: str) -> None
         {b"k": b"b"},
         {b"": b""},
     ]
+
+
+def test_what_has_parts_is_json_and_exact_numbers_have_all_digits(redis: Server, key: str) -> None:
+    sink = Sink("redis", uri(redis), (("key", key),))
+    RedisStreams().open(target(sink, PARTS)).write(0, with_parts())
+    [first, _, third] = [fields for _, fields in client(redis).xrange(key)]
+    assert first[b"price"] == b"1234567890.25"
+    assert first[b"clock"] == b"2026-03-01 12:30:00.123456"
+    assert json.loads(first[b"visits"]) == [{"page": "/", "ms": 5}, None]
+    assert json.loads(first[b"user"])["paid"] == "0.10"
+    assert json.loads(first[b"counts"]) == {"k": 1, "é": None}
+    assert third == {b"id": b"3"}
+    bytes_in_it = Schema.of([Column("x", Type("ARRAY<BINARY>"))])
+    with pytest.raises(NotExecutable, match="INTO redis has no type for the column `x`"):
+        RedisStreams().check(sink, bytes_in_it)
 
 
 def test_what_was_written_is_read_as_it_was_in_all_types(redis: Server, key: str) -> None:

@@ -97,7 +97,7 @@ def results_are_those_of_the_extents_each_exactly_once(kind: str, draw: Draw) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_are_those_of_the_extents_each_exactly_once(kind: str) -> None:
-    check_seeds(25, partial(results_are_those_of_the_extents_each_exactly_once, kind))
+    check_seeds(10, partial(results_are_those_of_the_extents_each_exactly_once, kind))
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.block import Block
@@ -11,11 +11,12 @@ from penstock.kernel.buffer import Buffer
 from penstock.kernel.operators.merge import Merge
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
+from tests.engine.draw import examples
 
 ordered = st.lists(st.integers(-20, 20), max_size=25).map(sorted)
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(
     inputs=st.lists(ordered, min_size=2, max_size=3),
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadSetting
@@ -26,6 +26,7 @@ from penstock.kernel.scheduling.strategy import Strategy
 from penstock.kernel.scheduling.table import SchedulingTable
 from penstock.model.punctuation import Punctuation
 from penstock.model.timestamps import END
+from tests.engine.draw import examples
 from tests.kernel.scheduling.graphs import (
     KeepUnlessMultiple,
     Plan,
@@ -149,7 +150,7 @@ changes = st.one_of(
     strategy=st.sampled_from(STRATEGIES),
     limit=st.sampled_from(LIMITS),
 )
-@settings(max_examples=300)
+@examples(100)
 def test_changes_in_mid_run_neither_lose_nor_repeat_a_row(
     first: Plan, script: list[tuple[object, ...]], strategy: Strategy, limit: int | None
 ) -> None:

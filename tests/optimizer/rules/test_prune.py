@@ -76,3 +76,15 @@ def test_a_shared_join_keeps_what_any_query_needs_and_stays_shared() -> None:
     left, right = join_of(after["pairs"]).children
     assert set(left.schema.names) == {"k", "v", "ts"}
     assert set(right.schema.names) == {"k", "w", "ts"}
+
+
+def test_only_what_somebody_reads_is_repeated_for_each_element() -> None:
+    engine = LocalEngine()
+    engine.sql(
+        "CREATE STREAM s (k BIGINT, tags ARRAY<STRING>, other STRING, ts TIMESTAMP) "
+        "TIMESTAMP BY ts;"
+        "CREATE QUERY q AS SELECT k, tag FROM s LATERAL VIEW explode(tags) t AS tag"
+    )
+    [plan] = prune({"q": engine.query("q").plan}, Options()).values()
+    [explode] = [node for node in walk(plan) if isinstance(node, nodes.Explode)]
+    assert explode.kept == ("k",)

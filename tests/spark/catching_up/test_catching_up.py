@@ -36,6 +36,7 @@ from penstock.spark.next_program import Coming, next_program
 from penstock.spark.placement.partitioning import partitioning
 from penstock.spark.processor import GroupProcessor
 from penstock.spark.state.checkpoint import Checkpoint
+from tests.engine.draw import seeds
 from tests.sql.declared import execute, plan_of
 
 Row = dict[str, Any]
@@ -218,9 +219,7 @@ class Pipeline:
         return list(self.program.queries)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))]
-)
+@pytest.mark.parametrize("seed", seeds(1, slow=30))
 def test_queries_from_start_give_the_answer_over_all_rows(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,14 @@
 """Aggregates folded together, and beside readers that need rows, against the slow evaluator.
 
-What each test can catch: rows of one aggregate among those of another, or keys and windows that are
-mixed up (`…oracles_answer`); rows that reach an aggregate twice, folded and as they are, or a join
-not at all (`…beside…`).
+What each test can catch: rows of one aggregate among those of another, keys and windows that are
+mixed up, rows condensed that pass different filters (`…oracles_answer`); rows that reach an
+aggregate twice, folded and as they are, or a join not at all (`…beside…`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.spark.control.told import Told
+from penstock.spark.exchange import alike_aggregates as module
 from penstock.spark.exchange.exchange import FOLDED, FOR_OTHERS
 from penstock.spark.in_memory.micro_batches import Exchange, MicroBatch
 from penstock.spark.placement.pipeline_groups import assign_pipelines
@@ -53,7 +55,7 @@ def filtered(draw: Draw) -> str:
     return f"SELECT k, {calls} FROM a [{window}] WHERE {where} GROUP BY k"
 
 
-@examples(30)
+@examples(15)
 @given(st.data(), st.integers(1, 3), st.booleans())
 def test_aggregates_together_and_beside_a_join_give_the_oracles_answer(data, groups, joins):
     draw = Drawn(data)
@@ -64,7 +66,9 @@ def test_aggregates_together_and_beside_a_join_give_the_oracles_answer(data, gro
     batches = data.draw(micro_batches(careless_arrivals(draw, declared)))
     [share] = assign_pipelines(plans_of(declared, texts))
     kinds = [Options(aggregation=each) for each in ("wid", "paned")]
-    pipeline = run(data, share, groups, batches, "meld", aggregations=kinds)
+    filters, fewer = draw.choose([1, 2, 8]), draw.choose([0, 1, 4])
+    with patch.object(module, "FILTERS", filters), patch.object(module, "FEWER", fewer):
+        pipeline = run(data, share, groups, batches, "meld", aggregations=kinds)
     streams = pipeline.exchange.program.streams
     judged = judged_by_batch(declared, batches)
     on_time = {name: found.on_time for name, found in judged.items()}

@@ -69,7 +69,7 @@ def run_with_restarts(
     return pipeline
 
 
-@examples(60)
+@examples(25)
 @given(st.data(), st.integers(1, 3))
 def test_sessions_in_pieces_are_the_oracles(data: Any, groups: int) -> None:
     draw = Drawn(data)

@@ -44,7 +44,7 @@ def _filter(draw: Draw) -> str:
     return f" FILTER (WHERE {draw.choose(CONDITIONS)})" if draw.choose([True, False]) else ""
 
 
-@examples(30)
+@examples(15)
 @given(st.data(), st.integers(1, 3))
 def test_sets_of_the_exchange_are_united_to_the_oracles_answer(data, groups):
     draw = Drawn(data)

@@ -19,7 +19,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("dtype", VALUES, ids=str)
-@examples(40)
+@examples(20)
 @given(st.data())
 def test_a_group_depends_on_the_row_alone(dtype, data):
     values = data.draw(st.lists(st.none() | VALUES[dtype], min_size=1, max_size=8))

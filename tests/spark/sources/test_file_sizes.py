@@ -54,7 +54,7 @@ def test_a_batch_takes_as_much_as_memory_allows(
         assert is_read_at_once(declared(f"csv '{tmp_path}'")) is at_once
 
 
-@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("form", ["csv", pytest.param("json", marks=pytest.mark.slow)])
 def test_a_backlog_is_read_in_batches_that_fit_and_nothing_of_it_is_lost(
     form: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,12 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             ["soundex(`src`)"],
         ),
         ("SELECT upper(split(src, ',')[0]) AS h FROM p", ["split(`src`, ',')[0]"]),
+        ("SELECT split(src, ',')[len] AS h FROM p", ["split(`src`, ',')[`len`]"]),
+        (
+            "SELECT overlay(src PLACING dst FROM 2 FOR len) AS h FROM p",
+            ["overlay(`src` PLACING `dst` FROM 2 FOR `len`)"],
+        ),
+        ("SELECT trim(LEADING 'x' FROM src) AS h FROM p", ["trim(LEADING 'x' FROM `src`)"]),
         (
             "SELECT soundex(x) AS h FROM (SELECT concat(lower(src), 'it\\'s') AS x FROM p)",
             ["soundex(concat(lower(`src`), 'it\\'s'))"],
@@ -65,6 +71,11 @@ def computed(entry: QueryEntry) -> dict[str, list[str]]:
             "SELECT array_contains(transform(split(src, ','), x -> upper(x) || dst), 'a') AS t "
             "FROM p",
             ["array_contains(transform(split(`src`, ','), x -> upper(x) || `dst`), 'a')"],
+        ),
+        (
+            "SELECT word, soundex(src) AS s FROM p "
+            "LATERAL VIEW explode(split(dst, ',')) t AS word WHERE word <> 'a'",
+            ["soundex(`src`)", "split(`dst`, ',')"],
         ),
         (
             "SELECT max(n) AS m FROM (SELECT src, count(*) AS n, window_end FROM p "
@@ -158,7 +169,14 @@ def test_what_is_computed_between_two_aggregates_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("SELECT split(src, ',') AS x FROM p", "array<string>, which no column here can be"),
+        (
+            "SELECT * FROM p MATCH_RECOGNIZE (PARTITION BY src ORDER BY ts MEASURES LAST(ts) AS t "
+            "PATTERN (A B) DEFINE B AS soundex(B.dst) = 'X')",
+            "inside MATCH_RECOGNIZE[\\s\\S]*CREATE VIEW",
+        ),
+        ("SELECT a.src FROM SEQ(p a, p b) WHERE soundex(a.dst) = soundex(b.dst)", "inside SEQ"),
+        ("CREATE STREAM x (s STRING) TIMESTAMP BY to_date(s)", "TIMESTAMP BY names a column"),
+        ("SELECT parse_json(src) AS x FROM p", "variant, which no column here can be"),
         ("SELECT sha2(nope, 256) FROM p", "no column `nope`"),
         ("SELECT sha2(cast(now() AS STRING), 256) FROM p", "no single current time"),
         ("SELECT uper(src) FROM p", "did you mean `upper`"),
@@ -167,7 +185,7 @@ def test_what_is_computed_between_two_aggregates_is_refused() -> None:
 )
 def test_what_is_wrong_is_said_where_it_stands(text: str, says: str) -> None:
     with pytest.raises(QueryError, match=says):
-        bound(text)
+        split_results(bound(text).plan)
 
 
 def test_without_spark_a_function_of_sparks_is_refused_with_the_way_out() -> None:
@@ -214,3 +232,33 @@ def test_functions_of_users_inside_are_the_kernels() -> None:
     assert after is not None
     assert [each.sql for each in after.computed] == ["soundex(`input_1`)"]
     assert "twice(src) AS input_1" in explain(below)
+
+
+def test_an_expression_of_ours_is_the_same_in_sql_for_spark() -> None:
+    text = (
+        "CREATE STREAM r (a ARRAY<STRUCT<x: INT, `odd name`: STRING>>, m MAP<STRING, INT>, "
+        "d DECIMAL(10, 2), c TIMESTAMP_NTZ, ts TIMESTAMP) TIMESTAMP BY ts; "
+        "SELECT soundex(p) AS s FROM (SELECT CASE WHEN d > 1.50 AND m['k'] = 1 AND "
+        "c > TIMESTAMP_NTZ '2026-01-01 00:00:00' THEN a[0].`odd name` END AS p FROM r)"
+    )
+    assert computed(bound(text)) == {
+        "r": [
+            "soundex(CASE WHEN (((`d` > CAST('1.50' AS DECIMAL(3, 2))) AND (`m`['k'] = 1)) AND "
+            "(`c` > TIMESTAMP_NTZ '2026-01-01 00:00:00')) THEN `a`[0].`odd name` ELSE NULL END)"
+        ]
+    }
+
+
+def test_spark_computes_in_the_zone_of_the_query() -> None:
+    """Columns that are the same in SQL are different ones; what mixes zones stays apart."""
+    text = "SET TIME ZONE 'Europe/Zurich'; SELECT crc32(cast(ts AS STRING)) AS c, soundex(t) AS s "
+    text += "FROM (SELECT *, cast(date_trunc('day', ts) AS STRING) AS t FROM p)"
+    [stream] = streams_of(bound(text).plan).values()
+    assert {each.sql: each.zone for each in stream.computed} == {
+        "crc32(cast(`ts` AS STRING))": "Europe/Zurich",
+        "soundex(CAST(date_trunc('day', `ts`) AS STRING))": "Europe/Zurich",
+    }
+    [other] = streams_of(bound(text.replace("Europe/Zurich", "UTC")).plan).values()
+    assert {each.sql for each in other.computed} == {each.sql for each in stream.computed}
+    assert not {each.name for each in other.computed} & {each.name for each in stream.computed}
+    assert decode(encode(stream)) == stream

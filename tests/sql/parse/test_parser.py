@@ -257,6 +257,21 @@ def test_what_can_be_explained() -> None:
     assert isinstance(create.target, CreateQuery)
 
 
+def test_what_else_can_be_shown_of_a_plan() -> None:
+    plain, one, both = parse(
+        "EXPLAIN (SELECT a FROM s); EXPLAIN (ALTERNATIVES) SELECT a FROM s;"
+        "EXPLAIN (analyze, alternatives) talkers"
+    )
+    assert isinstance(plain, Explain)
+    assert isinstance(one, Explain)
+    assert isinstance(both, Explain)
+    assert (plain.alternatives, plain.analyze) == (False, False)
+    assert (one.alternatives, one.analyze) == (True, False)
+    assert (both.alternatives, both.analyze, both.target) == (True, True, "talkers")
+    with pytest.raises(SyntaxFault, match="expected ALTERNATIVES or ANALYZE, not `costs`"):
+        parse("EXPLAIN (ANALYZE, costs) talkers")
+
+
 def test_keywords_can_be_names_of_columns_when_quoted() -> None:
     [statement] = parse("SELECT count(*) [RANGE 1 minute, WA `range`] FROM `select` AS `from`")
     assert isinstance(statement, BareSelect)

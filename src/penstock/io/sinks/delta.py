@@ -7,15 +7,18 @@ The table is made with the query's columns when the query starts.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from penstock.errors import HostError, NotExecutable
 from penstock.io.extras import check_installed, imported
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
-from penstock.io.sinks.tables import check_types, differences, instants
+from penstock.io.sinks.tables import as_arrow, check_types, differences
+from penstock.kernel.types import arrow_type
 from penstock.model.schema import Schema
 from penstock.model.streams import Place
 from penstock.model.types import Type
@@ -24,19 +27,10 @@ from penstock.sql.parse.statements import Sink
 
 _NEEDS = ("INTO delta", "deltalake", "delta")
 
-TYPES = {
-    Type.BOOLEAN: "boolean",
-    Type.TINYINT: "byte",
-    Type.SMALLINT: "short",
-    Type.INT: "integer",
-    Type.BIGINT: "long",
-    Type.FLOAT: "float",
-    Type.DOUBLE: "double",
-    Type.STRING: "string",
-    Type.BINARY: "binary",
-    Type.DATE: "date",
-    Type.TIMESTAMP: "timestamp",  # an instant; `timestamp_ntz` is a time of no zone
-}
+
+def has_type(of: Type) -> bool:
+    """Whether a Delta table can have such a column."""
+    return of not in (Type.NULL, Type.INTERVAL) and all(map(has_type, of.parts))
 
 
 class DeltaTables(SinkKind):
@@ -50,7 +44,7 @@ class DeltaTables(SinkKind):
                 "INTO delta has no options for a directory of this machine",
                 hint="options are those of a store, for INTO delta 's3://…'",
             )
-        check_types(schema, "INTO delta", TYPES)
+        check_types(schema, "INTO delta", has_type)
         check_installed(*_NEEDS)
 
     def place(self, sink: Place) -> str:
@@ -87,15 +81,16 @@ class DeltaWriter:
         if folder is not None:
             _check_unused(folder)
             folder.mkdir(parents=True, exist_ok=True)
-        fields = [
-            self._delta.Field(column.name, self._delta.schema.PrimitiveType(TYPES[column.type]))
-            for column in self._target.schema
-        ]
-        return tables.create(path, self._delta.Schema(fields), storage_options=storage)
+        return tables.create(path, self._schema(), storage_options=storage)
+
+    def _schema(self) -> Any:
+        """The columns of the query, as those of a Delta table."""
+        fields = ((column.name, arrow_type(column.type)) for column in self._target.schema)
+        return self._delta.Schema.from_arrow(pa.schema(fields))
 
     def _check_columns(self) -> None:
         found = {field.name: _type_text(field.type) for field in self._table.schema().fields}
-        wanted = {column.name: [TYPES[column.type]] for column in self._target.schema}
+        wanted = {field.name: [_type_text(field.type)] for field in self._schema().fields}
         others = [name for name in found if name not in wanted]
         said = differences(wanted, found, only_there=others)
         if said:
@@ -117,7 +112,7 @@ class DeltaWriter:
             mark = self._delta.Transaction(self._target.application, batch)
             self._delta.write_deltalake(
                 self._table,
-                instants(rows.select(self._columns)).to_arrow(),
+                as_arrow(rows.select(self._columns), self._target.schema),
                 mode="append",
                 commit_properties=self._delta.CommitProperties(app_transactions=[mark]),
             )
@@ -131,8 +126,20 @@ def _is_uri(path: str) -> bool:
 
 
 def _type_text(of: Any) -> str:
-    """A column's type: `long`, or all of one that no query has."""
-    return str(getattr(of, "type", of))
+    """A column's type: `long`, or `array<struct<a: long>>`."""
+    return _json_text(json.loads(of.to_json()))
+
+
+def _json_text(of: Any) -> str:
+    match of:
+        case {"type": "array", "elementType": element}:
+            return f"array<{_json_text(element)}>"
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return f"map<{_json_text(key)}, {_json_text(value)}>"
+        case {"type": "struct", "fields": fields}:
+            parts = (f"{field['name']}: {_json_text(field['type'])}" for field in fields)
+            return f"struct<{', '.join(parts)}>"
+    return str(of)
 
 
 def _check_unused(folder: Path) -> None:

@@ -22,12 +22,14 @@ import pyarrow as pa
 from penstock.errors import HostError, NotExecutable, UnknownName
 from penstock.io.address import check_address
 from penstock.io.extras import check_installed, imported
+from penstock.io.json_text import json_text
 from penstock.io.place_options import options_of
-from penstock.io.sinks.postgres_table import LONGEST_NAME, STAGED, TYPES, PostgresTable
+from penstock.io.sinks.postgres_table import LONGEST_NAME, STAGED, PostgresTable, is_json, types_of
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
-from penstock.io.sinks.tables import check_types, instants
-from penstock.model.schema import Schema, suggest
+from penstock.io.sinks.tables import as_arrow, check_types
+from penstock.model.schema import Column, Schema, suggest
 from penstock.model.streams import Place
+from penstock.model.types import Type
 from penstock.redaction import redacted
 from penstock.sql.parse.statements import Sink
 
@@ -42,7 +44,7 @@ class PostgresTables(SinkKind):
 
     def check(self, sink: Sink, schema: Schema) -> None:
         check_address(sink, _WHAT, ("postgresql", "postgres"), _EXAMPLE)
-        check_types(schema, _WHAT, TYPES)
+        check_types(schema, _WHAT, lambda of: bool(types_of(of)))
         table = table_of(sink, schema)
         for name in (table.name, table.namespace or "x", *schema.names):
             if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
@@ -128,16 +130,16 @@ class PostgresWriter:
 
     def _put(self, cursor: Any, rows: pl.DataFrame) -> None:
         table = self._table
-        if not table.key:
-            cursor.adbc_ingest(
-                table.name, _as_arrow(rows), mode="append", db_schema_name=table.namespace
-            )
+        if table.key:
+            # Of several revisions in a batch the last one counts; one statement takes a key once.
+            rows = rows.unique(subset=list(table.key), keep="last", maintain_order=True)
+        ready = _as_adbc_takes(rows, table.columns)
+        if not table.is_staged:
+            cursor.adbc_ingest(table.name, ready, mode="append", db_schema_name=table.namespace)
             return
-        # Of several revisions in a batch the last one counts; one statement takes a key once.
-        newest = rows.unique(subset=list(table.key), keep="last", maintain_order=True)
         cursor.execute(table.staging())
-        cursor.adbc_ingest(STAGED, _as_arrow(newest), mode="append", temporary=True)
-        cursor.execute(table.upsert())
+        cursor.adbc_ingest(STAGED, ready, mode="append", temporary=True)
+        cursor.execute(table.insertion())
 
 
 def table_of(sink: Sink, schema: Schema) -> PostgresTable:
@@ -169,10 +171,16 @@ def _key_of(text: str | None, schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
 
 
-def _as_arrow(rows: pl.DataFrame) -> pa.Table:
+def _as_adbc_takes(rows: pl.DataFrame, schema: Schema) -> pa.Table:
     """Rows in the types of Arrow for which ADBC has one of PostgreSQL."""
-    table = instants(rows).to_arrow(compat_level=pl.CompatLevel.oldest())
-    narrow = [
-        field.with_type(pa.int16()) if field.type == pa.int8() else field for field in table.schema
-    ]
+    texts = [column.name for column in schema if is_json(column.type)]
+    plain = Schema.of(
+        Column(column.name, Type.STRING) if column.name in texts else column for column in schema
+    )
+    rows = rows.with_columns(json_text(rows.get_column(name)) for name in texts)
+    table = as_arrow(rows, plain)
+    narrow = [field.with_type(_NARROW.get(field.type, field.type)) for field in table.schema]
     return table.cast(pa.schema(narrow))
+
+
+_NARROW = {pa.int8(): pa.int16(), pa.list_(pa.int8()): pa.list_(pa.int16())}

@@ -5,8 +5,9 @@
 
 A batch is one MULTI: its entries, and its number under the key `NAME:penstock:APPLICATION`. A
 batch that is noted there is not written again. The fields of an entry are the columns, as text
-that `FROM redis` reads: times in UTC, the bytes of BINARY as they are. NULL is left out; a row of
-nothing but NULLs has one field without a name, because Redis takes no entry without fields.
+that `FROM redis` reads: times in UTC, the bytes of BINARY as they are, and JSON of what has parts.
+NULL is left out; a row of nothing but NULLs has one field without a name, because Redis takes no
+entry without fields.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import HostError
+from penstock.io.json_text import json_text, no_json
 from penstock.io.redis_address import check_redis, connect, count_in, key_of, shown
 from penstock.io.sinks.sink_kind import SinkKind, Target, writing
+from penstock.io.sinks.tables import check_types
 from penstock.model.schema import Schema
 from penstock.model.streams import Place
 from penstock.sql.parse.statements import Sink
@@ -33,6 +36,7 @@ class RedisStreams(SinkKind):
 
     def check(self, sink: Sink, schema: Schema) -> None:
         count_in(check_redis(sink, _WHAT, _OPTIONS), "maxlen", _WHAT)
+        check_types(schema, _WHAT, lambda of: not of.is_nested or no_json(of) is None)
 
     def place(self, sink: Place) -> str:
         return shown(sink)
@@ -98,6 +102,8 @@ class RedisWriter:
 
 def entries_of(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows as the fields of entries."""
+    nested = [json_text(column) for column in rows.get_columns() if column.dtype.is_nested()]
+    rows = rows.with_columns(nested)
     texts = rows.select(_as_text(name, of) for name, of in rows.schema.items())
     for row in texts.iter_rows(named=True):
         yield {name: value for name, value in row.items() if value is not None} or {"": ""}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
+import pyarrow as pa
 
 from penstock.errors import NotExecutable
+from penstock.kernel.types import arrow_type
 from penstock.model.schema import Column, Schema
 from penstock.model.types import Type
 
 
-def check_types(schema: Schema, what: str, types: Mapping[Type, object]) -> None:
+def check_types(schema: Schema, what: str, has_type: Callable[[Type], bool]) -> None:
     """Refuse columns for which a sink has no type."""
     for column in schema:
-        if column.type not in types:
+        if not has_type(column.type):
             way = _way_out(column)
             raise NotExecutable(
                 f"{what} has no type for the column `{column.name}`, which is {column.type}",
@@ -28,10 +30,7 @@ def _way_out(column: Column) -> str:
         return f"CAST(NULL AS INT) AS {name}"
     if of is Type.INTERVAL:
         return f"a number instead: unix_micros(b) - unix_micros(a) AS {name}"
-    if of.is_nested:
-        return f"its parts instead, such as {name}.field, {name}[0] or {name}['key']"
-    to = "STRING" if of.is_numeric else "TIMESTAMP"
-    return f"CAST({name} AS {to}) AS {name}"
+    return f"its parts instead, such as {name}.field, {name}[0] or {name}['key']"
 
 
 def differences(
@@ -53,6 +52,13 @@ def differences(
     return said + [f"`{name}` is only there" for name in only_there]
 
 
-def instants(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows whose times say that they are UTC, which others would take for local times."""
-    return rows.with_columns(pl.selectors.datetime(time_zone=None).dt.replace_time_zone("UTC"))
+def as_arrow(rows: pl.DataFrame, schema: Schema) -> pa.Table:
+    """Rows in the types of Arrow that say what the columns are.
+
+    Points in time say that they are UTC, which others would take for local times.
+    """
+    found = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    types = (schema[name].type for name in found.column_names)
+    return found.cast(
+        pa.schema((n, arrow_type(of)) for n, of in zip(found.column_names, types, strict=True))
+    )

@@ -22,6 +22,8 @@ from penstock.io.storage.hadoop_path import HadoopPath
 from penstock.io.storage.storage_path import StoragePath
 
 FORMAT = 2
+#: Up to so many characters it is laid out for people to read.
+READABLE = 1 << 14
 
 #: Only its owner reads and writes it; the second is for folders.
 PRIVATE = 0o600
@@ -54,7 +56,10 @@ def digest_of_file(file: Path) -> str:
 def write_sealed(file: StoragePath, content: object) -> None:
     """Write a file that `read_sealed` gives the content of."""
     sealed = {"format": FORMAT, "digest": _seal(content), "content": content}
-    write_private(file, json.dumps(sealed, indent=2).encode())
+    text = json.dumps(sealed)
+    if len(text) <= READABLE:
+        text = json.dumps(sealed, indent=2)  # which takes ten times as long
+    write_private(file, text.encode())
 
 
 def read_sealed(file: StoragePath) -> Any:

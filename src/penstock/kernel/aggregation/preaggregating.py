@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids, frame, narrowed, take, take_values
+from penstock.kernel.aggregates.grouping import (
+    Ids,
+    frame,
+    narrowed,
+    take,
+    take_values,
+)
 from penstock.kernel.aggregates.keys import Codes, Groups
 from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.kernel.operator import Operator
@@ -36,14 +42,24 @@ class Selections:
     """Rows of which several aggregates take some each; they differ in nothing else.
 
     `rows` are prepared, `cells` the groups of all of them with what else keeps partials apart, and
-    `places` are columns that a cell has beside its groups.
+    `places` are columns that a cell has beside its groups. `of_partials`: the rows have partials
+    already, of rows of which whoever takes one takes all.
     """
 
     def __init__(
-        self, aggregates: AggregateSet, rows: pl.DataFrame, cells: Groups, places: Sequence[str]
+        self,
+        aggregates: AggregateSet,
+        rows: pl.DataFrame,
+        cells: Groups,
+        places: Sequence[str],
+        *,
+        of_partials: bool = False,
     ) -> None:
         self._aggregates = aggregates
-        self._arguments = [Picked(rows.get_column(name)) for name in aggregates.arguments]
+        self._rows, self._places = rows, places
+        self._of_partials = of_partials
+        names = aggregates.partials if of_partials else aggregates.arguments
+        self._arguments = [Picked(rows.get_column(name)) for name in names]
         self._keys = {name: rows.get_column(name) for name in (*places, *aggregates.groups)}
         self.cells = cells
         self._cells, self._size = narrowed(cells.ids), cells.size
@@ -56,10 +72,18 @@ class Selections:
         codes += self._cells[rows]
         found = Codes(codes, len(taken) * self._size).groups()
         values = {each.name: each.of(rows) for each in self._arguments}
-        partials = self._aggregates.start_of(values, found)
+        make = self._aggregates.merge if self._of_partials else self._aggregates.start_of
+        partials = make(values, found)
         numbers = np.array([whose for whose, _ in taken])
         whose = pl.Series(numbers[codes[found.members] // self._size])
         return frame({WHOSE: whose, **take(self._keys, rows[found.members]), **partials})
+
+    def condensed(self, alike: Groups) -> Selections:
+        """The same of fewer rows: one for all that are alike, and so in one cell."""
+        partials = self._aggregates.start(self._rows, alike)
+        rows = frame(take(self._keys, alike.members) | partials)
+        cells = Groups(self.cells.ids[alike.members], self.cells.size, self.cells.members)
+        return Selections(self._aggregates, rows, cells, self._places, of_partials=True)
 
 
 class Preaggregating(Operator):

@@ -110,8 +110,10 @@ def _round_integer(type_: Type, number: pl.Expr, zeros: int) -> pl.Expr:
 
 def _divide_ticks(ticks: pl.Expr, divisor: pl.Expr) -> pl.Expr:
     """The nearest tick, halves away from zero."""
-    size, by = ticks.abs(), divisor.abs()
-    nearest = size // by + (size % by * 2 >= by).cast(pl.Int64)
+    # Without signs: the least BIGINT has no positive one, and twice a rest may be none.
+    size, by = (each.abs().cast(pl.UInt64, wrap_numerical=True) for each in (ticks, divisor))
+    rest = size % by
+    nearest = (size // by + (rest >= by - rest)).cast(pl.Int64, wrap_numerical=True)
     return pl.when((ticks < 0) != (divisor < 0)).then(-nearest).otherwise(nearest)
 
 

@@ -39,6 +39,9 @@ class Keys:
             compile_expression(_as(*pair)).alias(f"__key{place}")
             for place, pair in enumerate(zip(mine, theirs, strict=True))
         ]
+        #: The only key, if it is a column as it is: to ask Polars for it would cost more than this.
+        only = mine[0] if len(mine) == 1 and _as(mine[0], theirs[0]) is mine[0] else None
+        self._lone = only.name if isinstance(only, Ref) else None
 
     def without_null(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that can have an equal at all."""
@@ -62,6 +65,9 @@ class Keys:
         """A hash of each row's keys, of 64 bits; 0 where there are no keys."""
         if not self._exprs:
             return np.zeros(rows.height, np.uint64)
+        if self._lone is not None:
+            lone: Codes = rows.get_column(self._lone).hash().to_numpy()
+            return lone
         keys = rows.select(self._exprs)
         hashed = keys.to_series().hash() if keys.width == 1 else keys.hash_rows()
         hashes: Codes = hashed.to_numpy()

@@ -5,7 +5,8 @@ the input's bound. So the greatest of its times is not below the least of the bo
 apart its rows may lie; a bound on one time alone has to wait until partners in the band have come.
 
 Where an input is a join and has a bound on the latest of its own times, these take the place of
-the one time by which it is joined.  Spec: window-queries 6.3; ordered-joins 1.
+the one time by which it is joined; where several are, those of all of them do.
+Spec: window-queries 6.3; ordered-joins 1.
 """
 
 from __future__ import annotations
@@ -28,11 +29,21 @@ class Latest:
         self._inputs = inputs
         self._prompt = tactic.is_plain
         self._times = latest_of(inputs.times)
+        # Of inputs that are joins: the latest of all their times, as they say it.
+        self._own = {
+            port: latest_of({side.on, *(each.column for each in side.carried)})
+            for port, side in enumerate(sides)
+            if side.carried
+        }
+        carried = (side.column(each.column) for side in sides for each in side.carried)
+        self._all = latest_of({*inputs.times, *carried})
 
     def names(self, on: str) -> list[str]:
         """What something about the latest of an input's times may say of results."""
-        ports = range(self._inputs.ports) if is_latest(on) else ()
-        return [self._with_others(port, on) for port in ports]
+        if not is_latest(on):
+            return []
+        found = [self._with_others(port, on) for port in range(self._inputs.ports)]
+        return [*found, self._all] if on in self._own.values() else found
 
     def _with_others(self, port: int, on: str) -> str:
         """The latest of some columns of an input, and of the times of all others."""
@@ -56,6 +67,13 @@ class Latest:
             for on, bound in noted.items():
                 others = (each for other, each in enumerate(complete) if other != port)
                 yield from self._risen(self._with_others(port, on), min(bound, *others))
+        if len(self._own) > 1:
+            yield from self._risen(self._all, min(map(self._bound, enumerate(complete))))
+
+    def _bound(self, complete: tuple[int, int]) -> int:
+        """Of an input that is a join, on the latest of its times; of any other on its time."""
+        port, bound = complete
+        return self.known(port, self._own[port]) if port in self._own else bound
 
     def _risen(self, on: str, bound: int) -> Iterator[Punctuation]:
         sent = self._inputs.state.latest_sent
@@ -75,7 +93,7 @@ class Latest:
                 found.append(latest_of(own))
             else:
                 return None
-        if len(columns) == 1 or sum(map(is_latest, found)) > 1:
+        if len(columns) == 1 or (sum(map(is_latest, found)) > 1 and on != self._all):
             return None
         return Needs(tuple(Need(port, each, bound) for port, each in enumerate(found)))
 

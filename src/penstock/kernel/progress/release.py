@@ -178,11 +178,15 @@ class _Search:
 
 def _queued(cursor: Cursor, on: str) -> int:
     """The bound among the items that were not taken yet."""
+    if cursor.empty:
+        return BEGINNING
     items = (item for item in cursor.unread() if isinstance(item, Punctuation))
     bounds = (item.bound for item in items if item.on == on and not item.where)
     return max(bounds, default=BEGINNING)
 
 
 def _both(one: Bounds, other: Bounds) -> Bounds:
+    if not one or not other:
+        return one or other
     keys = {**one, **other}
     return {key: max(one.get(key, BEGINNING), other.get(key, BEGINNING)) for key in keys}

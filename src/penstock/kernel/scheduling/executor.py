@@ -23,6 +23,7 @@ from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.operators.fork import Fork
 from penstock.kernel.scheduling.row import Backtrack, Control, Execute
 from penstock.kernel.scheduling.table import SchedulingTable
+from penstock.kernel.statistics.spent import StepTimes
 
 
 class Step(NamedTuple):
@@ -42,7 +43,7 @@ class Executor:
 
     `rows_per_step` limits what one step consumes; None means whatever is there. `at_empty_source`
     is asked when backtracking ends at an empty source: it may put something into the source's
-    buffer and say True, and control stays.
+    buffer and say True, and control stays. `times` are told how long steps take.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Executor:
         rows_per_step: int | None = None,
         after_step: Callable[[Step], None] | None = None,
         at_empty_source: Callable[[GraphNode], bool] = wait_for_rows,
+        times: StepTimes | None = None,
     ) -> None:
         if rows_per_step is not None and rows_per_step < 1:
             raise BadSetting(
@@ -63,6 +65,7 @@ class Executor:
         self.rows_per_step = rows_per_step
         self._after_step = after_step
         self._at_empty_source = at_empty_source
+        self._times = times
         self._last: GraphNode | None = None  # who was executed last and has not given control back
         self._processed = 0  # rows it consumed since control came to it
         self._turn = -1  # the unit served last; one past the units: what they left behind
@@ -81,11 +84,19 @@ class Executor:
         self._last = node
         if node is None:
             return None
-        step = Step(node, node.step(self.rows_per_step))
+        step = Step(node, self._execute(node))
         self._processed += step.rows
         if self._after_step is not None:
             self._after_step(step)
         return step
+
+    def _execute(self, node: GraphNode) -> int:
+        if self._times is None:
+            return node.step(self.rows_per_step)
+        began = self._times.wall()
+        rows = node.step(self.rows_per_step)
+        self._times.note(node, self._times.wall() - began, rows)
+        return rows
 
     def run_until_idle(self) -> None:
         while self.step() is not None:

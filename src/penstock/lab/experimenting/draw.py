@@ -23,7 +23,8 @@ def draw(plot: Plot, path: Path) -> None:
     axes = figure.add_subplot()
     for (name, points), marker in zip(plot.lines.items(), cycle(MARKERS)):
         xs, ys = zip(*points, strict=True) if points else ((), ())
-        axes.plot(xs, ys, marker=marker, markersize=4, label=name)
+        style = "" if plot.scattered else "-"
+        axes.plot(xs, ys, style, marker=marker, markersize=4, label=name)
     axes.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
     if plot.log_x:
         axes.set_xscale("log")

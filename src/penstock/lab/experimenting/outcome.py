@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines through points, by name; an axis may be logarithmic."""
+    """Lines through points, or points alone, by name; an axis may be logarithmic."""
 
     title: str
     x: str
@@ -35,6 +35,7 @@ class Plot:
     lines: Mapping[str, Sequence[Point]]
     log_x: bool = False
     log_y: bool = False
+    scattered: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from penstock.version import __version__
 
 @dataclass(frozen=True)
 class Costs:
-    """By way to compute windows, what each unit of `Work` costs."""
+    """By way to compute windows, what each unit of `Work` costs; of joins, those of `JoinUnits`."""
 
     units: Mapping[str, Sequence[float]]
     source: str
@@ -35,6 +35,10 @@ class Costs:
     def of(self, way: str, work: Sequence[float]) -> float:
         return sum(cost * units for cost, units in zip(self.units[way], work, strict=True))
 
+
+#: The way that is none to compute windows: joins, by insert, delete, pair and lookup. Pairs are
+#: those of joins of three and more, which are wider than those of two.
+JOIN = "join"
 
 #: Measured on two cores of a server of 2024; by `Work`'s fields.
 REFERENCE = Costs(
@@ -44,6 +48,7 @@ REFERENCE = Costs(
         "blocks": (1130, 0.0206, 0.00714, 1530, 0, 0.0764, 0),
         "differences": (1120, 0.0173, 0.0927, 1630, 0.205, 0.179, 0),
         "merge": (1410, 0.0153, 0.0116, 1240, 0.252, 0, 0.0197),
+        JOIN: (0.1, 0.02, 0.088, 0.12),
     },
     "of a reference machine",
 )

@@ -11,25 +11,26 @@ to each other. Joins that begin alike share that.  Spec: dynamic-optimization 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.model.distances import Distance, bound_of, within
-from penstock.model.expressions import Expression, Named, Ref
+from penstock.model.expressions import Expression, Ref
 from penstock.model.joins import qualified
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, leaves_of, left_deep
 from penstock.optimizer.joins.nearness import Nearness, mirrored, width
-from penstock.plan.nodes import Edge, Join, Node, Project
+from penstock.optimizer.joins.outer_last import with_columns_of
+from penstock.plan.nodes import Edge, Join, Node
 from penstock.windows import Band
 
 
-def shaped(join: Join, tree: JoinTree) -> Node:
-    """The same rows from joins in the shape of a tree over the numbers of the inputs."""
+def shaped(join: Join, tree: JoinTree, notes: Mapping[Branch, str] | None = None) -> Node:
+    """The same rows from joins in the shape of a tree over the numbers of the inputs.
+
+    `notes` say why, by operator.
+    """
     assert sorted(leaves_of(tree)) == [*range(len(join.inputs))], f"{tree} is not over all inputs"
     assert isinstance(tree, Branch)
-    made = _Shaping(join).joined(tree)
-    if made.schema.names == join.schema.names:
-        return made
-    return Project(made, tuple(Named(c.name, Ref(c.name, c.type)) for c in join.schema))
+    return with_columns_of(join, _Shaping(join, notes or {}).joined(tree))
 
 
 def two_by_two(join: Join) -> Join:
@@ -46,8 +47,9 @@ Group = frozenset[int]
 class _Shaping:
     """What of a join is still to be said, while joins are made of it from below."""
 
-    def __init__(self, join: Join) -> None:
+    def __init__(self, join: Join, notes: Mapping[Branch, str]) -> None:
         self._join = join
+        self._notes = notes
         self._near = Nearness(join)
         self._edges = [(self._owner(e.left), self._owner(e.right), e) for e in join.edges]
         self._conditions = [(self._inputs_of(each.refs), each) for each in join.conditions]
@@ -72,6 +74,7 @@ class _Shaping:
             (*self._tested(groups, edges), *self._bands(groups)),
             join.kind,
             branch.orders,
+            self._notes.get(branch, ""),
         )
 
     def _owner(self, column: str) -> int:

@@ -1,10 +1,10 @@
 """Shape joins: the shape in which a join of several inputs runs is decided here.
 
     SET join_order    shape
-    a tree            that
+    a tree            that; a left join below the inner one may come last (`outer_last.py`)
     written           two by two, in the order in which the inputs are written
     auto              all inputs at once, where MJoin is set or results are to come in order;
-                      else as written
+                      else what is estimated to take least (`choose_tree.py`)
 
 Results in the order of their latest time come from one operator over all inputs, for those of a
 join below come in another order than that of the one time by which they are joined.
@@ -16,10 +16,19 @@ from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.join_tree import JoinTree, at_once, left_deep
+from penstock.optimizer.joins.choose_tree import (
+    TreeChoice,
+    choose_tree,
+    keeps_written,
+    ordered_tree,
+)
+from penstock.optimizer.joins.flat_join import flat_join
+from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
+from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
 from penstock.optimizer.joins.shape import shaped
 from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
+from penstock.optimizer.measured_joins import measured_join
 from penstock.optimizer.options import AUTO, WRITTEN, Options
 from penstock.optimizer.physical import Queries
 from penstock.optimizer.statistics import Statistics
@@ -38,7 +47,52 @@ def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Q
 def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
         return node
-    return shaped(node, shape_of(node, options, statistics))
+    if _is_free(node, options) and keeps_written(node, statistics):
+        return _as_known(node, statistics) or shaped(node, *_written(node))
+    choice = _choice(node, options, statistics)
+    if choice is None:
+        tree = _set_tree(options)
+        waiting = None if tree is None else _with_outer_last(node, tree)
+        return waiting or shaped(node, shape_of(node, options, statistics))
+    return _as_known(node, statistics, choice.tree) or shaped(node, choice.tree, choice.notes)
+
+
+def _as_known(join: Join, statistics: Statistics, wanted: JoinTree | None = None) -> Node | None:
+    """A join in the shape in which another query runs it; None: none does, or it is wanted so."""
+    running = statistics.shapes.get(join_key(join)) if statistics.shapes else None
+    if not isinstance(running, Branch) or running == (wanted or left_deep(len(join.inputs))):
+        return None
+    return shaped(join, running, {running: "as a query that runs computes it, with its state"})
+
+
+def _written(join: Join) -> tuple[JoinTree, dict[Branch, str]]:
+    tree = left_deep(len(join.inputs))
+    assert isinstance(tree, Branch)
+    return tree, {tree: "as written: nothing is known yet of rates and selectivities"}
+
+
+def _is_free(join: Join, options: Options) -> bool:
+    """Whether the shape of a join is for us to choose."""
+    is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
+    return is_free and len(join.inputs) > 2 and not will_be_in_order(join, options)
+
+
+def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
+    """What is estimated to be best, where that is asked for."""
+    return choose_tree(join, options, statistics) if _is_free(join, options) else None
+
+
+def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
+    """A join in a shape in which a left join below it comes last, if the tree says so."""
+    if isinstance(tree, str) or len(tree) != 2 or not isinstance(tree[1], str):
+        return None
+    found = outer_last(join, tree[1])
+    if found is None:
+        return None
+    inner, left = found
+    below = shaped(inner, numbered(tree[0], inner)) if is_over(tree[0], inner) else None
+    below = below or _with_outer_last(inner, tree[0])
+    return None if below is None else with_columns_of(join, over(below, left))
 
 
 def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
@@ -46,9 +100,31 @@ def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     count = len(join.inputs)
     tree = _set_tree(options)
     if tree is not None and is_over(tree, join):
-        return numbered(tree, join)
+        return ordered_tree(numbered(tree, join), join, statistics)
+    if _is_free(join, options):
+        running = statistics.shapes.get(join_key(join)) if statistics.shapes else None
+        if running is not None or keeps_written(join, statistics):
+            return running or left_deep(count)
+    choice = _choice(join, options, statistics)
+    if choice is not None:
+        return choice.tree
     wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
     return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
+
+
+def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str, JoinTree]:
+    """The shapes that were chosen for the joins of a query, by what tells joins apart."""
+    joins = [node for node in walk(plan) if isinstance(node, Join) and len(node.inputs) > 2]
+    return {
+        join_key(join): shape_of(join, options, statistics)
+        for join in joins
+        if _is_free(join, options)
+    }
+
+
+def join_key(join: Join) -> str:
+    """Names a join as it is asked for."""
+    return measured_join(flat_join(join)).key
 
 
 def _set_tree(options: Options) -> NamedTree | None:
@@ -61,14 +137,17 @@ def _check(plan: Node, options: Options) -> None:
     nodes = (node for node in walk(plan) if isinstance(node, Join))
     joins = [join for join in nodes if join.kind is JoinKind.INNER]
     several = [join for join in joins if len(join.inputs) > 2]
-    if tree is not None and several and not any(is_over(tree, join) for join in joins):
+    if tree is not None and several and not any(_fits(tree, join) for join in joins):
         raise not_over(tree, several[-1])
     for join in several:
-        shape = shape_of(join, options, Statistics())
         if options.join in (*IN_ORDER, *BY_LEFT) and options.join_order != AUTO:
             fitting = at_once if options.join in IN_ORDER else left_deep
-            if shape != fitting(len(join.inputs)):
+            if shape_of(join, options, Statistics()) != fitting(len(join.inputs)):
                 raise _not_in_order(options)
+
+
+def _fits(tree: NamedTree, join: Join) -> bool:
+    return is_over(tree, join) or _with_outer_last(join, tree) is not None
 
 
 def _not_in_order(options: Options) -> NotExecutable:

@@ -64,6 +64,8 @@ def _keeps_order(node: nodes.Node, options: Options) -> bool:
             return tactic_of(node, options) in IN_ORDER
         case nodes.Source() | nodes.Select() | nodes.Project() | nodes.TableJoin() | nodes.Table():
             return True
+        case nodes.Explode():
+            return True
         case nodes.WindowAggregate() | nodes.Sequence() | nodes.Ordered() | nodes.Numbered():
             return True
         case nodes.MatchRecognize():

@@ -88,7 +88,8 @@ def _comes_in_one_order(node: nodes.Node) -> bool:
     """Whether rows come as those of one stream do, some left out: that order is given."""
     if isinstance(node, nodes.Source):
         return True
-    passes = isinstance(node, nodes.Select | nodes.Project | nodes.Numbered | nodes.TableJoin)
+    kinds = nodes.Select | nodes.Project | nodes.Explode | nodes.Numbered | nodes.TableJoin
+    passes = isinstance(node, kinds)
     return passes and _comes_in_one_order(node.children[0])
 
 

@@ -64,6 +64,9 @@ def _origin(plan: PhysicalPlan, column: str) -> tuple[PhysicalPlan, int] | None:
         case specs.ProjectSpec(columns=columns):
             value = next(c.value for c in columns if c.name == column)
             return _origin(plan.inputs[0], value.name) if isinstance(value, Ref) else None
+        case specs.ExplodeSpec(kept=kept):
+            is_kept = column in (c.name for c in kept)
+            return _origin(plan.inputs[0], column) if is_kept else None
         case specs.StaticJoinSpec(join=table):
             own = column.removeprefix(qualified(table.names[0], ""))
             is_own = own in (c.name for c in table.columns)

@@ -29,6 +29,9 @@ def prune(queries: Queries, options: Options) -> Queries:
     def rebuilt(node: nodes.Node, children: tuple[nodes.Node, ...]) -> nodes.Node:
         if isinstance(node, nodes.Join | nodes.Sequence):
             children = tuple(map(_only, children, node.reads(used[node])))
+        if isinstance(node, nodes.Explode):
+            # What is kept is there once for each element: not what nobody reads.
+            node = replace(node, kept=tuple(name for name in node.kept if name in used[node]))
         if isinstance(node, nodes.Project):
             # What nobody reads may not be there to compute it from.
             read = tuple(column for column in node.columns if column.name in used[node])

@@ -5,6 +5,7 @@
     Select           those for which a predicate holds
     Project          the same, with other columns
     Union            those of all inputs
+    Explode          one per element of an array or entry of a map in each
     WindowAggregate  one per group and window
     Join             one per rows of all inputs that match, within bands of time
     Sequence         one per row of a step and rows of the steps before it, in the order of time
@@ -18,6 +19,7 @@ sub-plans, which `plan/graph.py` draws once and the optimizer gives the same ope
 """
 
 from penstock.plan.nodes.aggregate import Result, WindowAggregate
+from penstock.plan.nodes.explode import Explode
 from penstock.plan.nodes.joins import Edge, Join
 from penstock.plan.nodes.match import MatchRecognize
 from penstock.plan.nodes.node import ChildColumn, Node, check_progress, unknown
@@ -29,6 +31,7 @@ from penstock.plan.nodes.table import Table, TableJoin
 __all__ = [
     "ChildColumn",
     "Edge",
+    "Explode",
     "Join",
     "MatchRecognize",
     "Node",

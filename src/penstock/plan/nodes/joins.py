@@ -9,7 +9,7 @@ its own: its columns have theirs already.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from penstock.errors import CannotJoin
@@ -47,6 +47,7 @@ class Join(Node):
     kind: JoinKind = JoinKind.INNER
     # of each input, the others in the order in which its rows meet them; none: as is best then
     orders: tuple[tuple[int, ...], ...] = ()
+    note: str = field(default="", compare=False)  # why it has its shape
 
     def __post_init__(self) -> None:
         assert self.kind is JoinKind.INNER or len(self.inputs) == 2, f"{self.kind} of several"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -41,6 +41,7 @@ from penstock.spark.delivery.outputs import (
     query_rows,
 )
 from penstock.spark.delivery.recipients import Recipient, Recipients
+from penstock.spark.delivery.side_by_side import side_by_side
 from penstock.spark.delivery.staging import Staged, Told
 from penstock.spark.delivery.totals import Totals, stream_counts
 from penstock.spark.faults import step
@@ -287,7 +288,7 @@ class BatchDelivery:
                     continue
                 kind, rows = RESULT, no_rows(recipients[name].plan.schema)
             together.setdefault((name, kind), []).append(rows)
-        rejected = []
+        rejected, writing = [], []
         for (name, kind), parts in together.items():
             if kind != RESULT:
                 if kind != Reason.MALFORMED.value or name in self._first_of:
@@ -298,8 +299,13 @@ class BatchDelivery:
                 if to.after is not None:
                     spark = self._engine.session
                     answer = finished(spark, answer, to.plan.schema, to.after)
-                for _ in step("deliver.query"):
-                    to.query.receive(batch, answer, to.into, staged.get(name, ()))
+                deliver = partial(_deliver, batch, to, answer, staged.get(name, ()))
+                is_file = isinstance(to.into, FilesSink) and to.into.is_near
+                if is_file and not to.query.has_subscribers:
+                    writing.append(deliver)
+                else:
+                    deliver()
+        side_by_side(writing)
         for rejects in rejected:
             self._engine._rejected.put(rejects, self._pipeline, batch)
         self._write_late(batch, rejected)
@@ -338,6 +344,11 @@ def output_of(sink: Sink | None, plan: Node) -> Destination | None:
         return None
     columns = ", ".join(f"{column.name} {column.type}" for column in plan.schema)
     return Destination(sink, columns)
+
+
+def _deliver(batch: int, to: Recipient, answer: pl.DataFrame, staged: Sequence[Staged]) -> None:
+    for _ in step("deliver.query"):
+        to.query.receive(batch, answer, to.into, staged)
 
 
 def _in_order(plan: Node, rows: pl.DataFrame) -> pl.DataFrame:

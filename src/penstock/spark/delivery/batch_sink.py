@@ -77,21 +77,26 @@ class FilesSink:
         return isinstance(self.folder.path, HadoopPath)
 
     @cached_property
-    def _is_near(self) -> bool:
+    def is_near(self) -> bool:
+        """Whether this process sees all that tasks write, and writes files itself."""
         return not self.is_store and is_one_process(self.spark.sparkContext.master)
 
     def for_tasks(self) -> TaskSink:
         """Where tasks may write results."""
-        mark = "" if self._is_near else self.folder.mark
-        return TaskSink(self.sink.format, str(self.folder.path.resolve()), mark)
+        mark = "" if self.is_near else self.folder.mark
+        return TaskSink(self.sink.format, self._resolved, mark)
+
+    @cached_property
+    def _resolved(self) -> str:
+        return str(self.folder.path.resolve())  # which asks the file system
 
     def write(self, batch: int, rows: pl.DataFrame, staged: Sequence[Staged] = ()) -> None:
         self.folder.check()
         folder, format_, name = self.folder.path, self.sink.format, f"part-{batch:08d}"
-        is_near = self._is_near or not staged
+        is_near = self.is_near or not staged
         if is_near:
             parts = [Path(str(each.file)) for each in staged]
-            if not (self._is_near or self.is_store):
+            if not (self.is_near or self.is_store):
                 # Of a file that a task had joined, before the batch was repeated.
                 (folder / f".{name}.{format_}.crc").unlink(missing_ok=True)
             file = write_part(folder, name, format_, rows, parts)

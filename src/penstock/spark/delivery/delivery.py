@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import polars as pl
 
+from penstock.kernel.stacks import stacked, stacks, unstacked
+from penstock.kernel.state import from_ipc
+from penstock.kernel.statistics.cell import Cell
 from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
 from penstock.runtime.migrations import Migration
 from penstock.runtime.status import OperatorStatus
 
-#: What the lines are that groups put out, besides rejected rows (`Reason`): results, the files that
-#: results were staged in, and how far things have come.
-RESULT, STAGED, PROGRESS = "result", "staged", "progress"
+#: What the lines are that groups put out, besides rejected rows (`Reason`): results, those of
+#: several queries as one table, the files that results were staged in, and how far things are.
+RESULT, SEVERAL, STAGED, PROGRESS = "result", "results", "staged", "progress"
 
 
 #: Rows that a micro-batch put out: (group, query or stream, kind, rows).
 OutputRows: TypeAlias = tuple[int, str, str, pl.DataFrame]
+
+
+def in_stacks(results: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Results by query as lines: name, kind and rows; small ones that are alike are one line."""
+    for names in stacks(results):
+        if len(names) == 1:
+            yield names[0], RESULT, results[names[0]]
+        else:
+            heights = [results[name].height for name in names]
+            yield json.dumps([names, heights]), SEVERAL, stacked([results[name] for name in names])
+
+
+def output_rows(group: int, name: str, kind: str, payload: bytes) -> Iterator[OutputRows]:
+    """What a line of a group has: the rows of one, or of several queries."""
+    rows = from_ipc(payload)
+    if kind != SEVERAL:
+        yield group, name, kind, rows
+        return
+    names, heights = json.loads(name)
+    for each, part in zip(names, unstacked(rows, heights), strict=True):
+        yield group, each, RESULT, part
 
 
 @dataclass(frozen=True)
@@ -41,3 +66,5 @@ class BatchReport:
     migrations: tuple[Migration, ...] = ()
     #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)
+    #: by join, what its inputs were like in stretches of time that are over
+    cells: Mapping[str, Sequence[Cell]] = field(default_factory=dict)

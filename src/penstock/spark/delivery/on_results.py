@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import polars as pl
-from pyspark.sql import Column as SparkColumn
+import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from penstock.errors import PenstockBug
 from penstock.kernel.expressions.compiler import compile_columns, compile_expression
-from penstock.kernel.types import polars_type
+from penstock.kernel.types import arrow_type, polars_type
 from penstock.model.schema import Column, Schema
-from penstock.model.types import Type
+from penstock.model.spark_sql import quoted
 from penstock.plan.on_results import OnResults
 from penstock.spark.failures import translated
+from penstock.spark.sources.computed_columns import with_columns
 from penstock.spark.sources.sources import in_ticks
+from penstock.spark.types import ddl
 
 
 def finished(
@@ -36,17 +37,24 @@ def computed_on(
     spark: SparkSession, rows: pl.DataFrame, schema: Schema, after: OnResults
 ) -> pl.DataFrame:
     """The columns that Spark computes, row by row in the same order."""
-    given = [_as_spark_reads(column).alias(column.name) for column in schema]
     with translated():
-        frame = spark.createDataFrame(rows.select(schema.names).to_arrow()).select(*given)
-        values = (F.expr(e.sql).cast(str(e.type)).alias(e.name) for e in after.computed)
+        frame = spark.createDataFrame(_as_spark_reads(rows, schema), _ddl(schema))
         ticks = [in_ticks(Column(each.name, each.type)) for each in after.computed]
-        found = pl.from_arrow(frame.select(*values).select(*ticks).toArrow())
+        found = pl.from_arrow(with_columns(frame, after.computed).select(*ticks).toArrow())
     if not isinstance(found, pl.DataFrame) or found.height != rows.height:
         raise PenstockBug("Spark has not computed a value for each result row")
-    return found
+    return found.cast({each.name: polars_type(each.type) for each in after.computed})
 
 
-def _as_spark_reads(column: Column) -> SparkColumn:
-    value = F.col(f"`{column.name}`")
-    return F.timestamp_micros(value) if column.type is Type.TIMESTAMP else value
+def _as_spark_reads(rows: pl.DataFrame, schema: Schema) -> pa.Table:
+    """Rows with points in time that say so, also within arrays, maps and structs."""
+    ticks = rows.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest())
+    columns = [
+        column.combine_chunks().cast(arrow_type(of.type))
+        for of, column in zip(schema, ticks.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=list(schema.names))
+
+
+def _ddl(schema: Schema) -> str:
+    return ", ".join(f"{quoted(column.name)} {ddl(column.type)}" for column in schema)

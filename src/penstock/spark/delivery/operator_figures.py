@@ -16,7 +16,7 @@ def operators_of(groups: Iterable[Mapping[str, Any]]) -> tuple[OperatorStatus, .
 
     A group says of each operator the queries that it works for, and the numbers.
     """
-    found: dict[str, tuple[tuple[str, ...], list[int]]] = {}
+    found: dict[str, tuple[tuple[str, ...], list[Any]]] = {}
     for group in groups:
         for name, (queries, *numbers) in group.items():
             known = found.get(name, ((), [0] * len(numbers)))[1]
@@ -29,15 +29,17 @@ class OperatorFigures:
 
     def __init__(self) -> None:
         self._latest: tuple[OperatorStatus, ...] = ()
-        self._rows: dict[str, tuple[ByBatch[int], ByBatch[int]]] = {}
+        self._rows: dict[str, tuple[ByBatch[int], ByBatch[int], ByBatch[float]]] = {}
 
     def note(self, batch: int, operators: tuple[OperatorStatus, ...]) -> None:
         """Take the figures of a batch, perhaps again."""
         for each in operators:
-            rows_in, rows_out = self._rows.setdefault(
-                each.name, (numbers_by_batch(), numbers_by_batch())
-            )
+            if each.name not in self._rows:
+                seconds = ByBatch(float, float.__add__)
+                self._rows[each.name] = (numbers_by_batch(), numbers_by_batch(), seconds)
+            rows_in, rows_out, seconds = self._rows[each.name]
             rows_in[batch], rows_out[batch] = each.rows_in, each.rows_out
+            seconds[batch] = each.processor_seconds
         self._latest = operators or self._latest
         # Operators come and go with queries.
         names = {each.name for each in self._latest}
@@ -45,7 +47,12 @@ class OperatorFigures:
 
     def statuses(self) -> tuple[OperatorStatus, ...]:
         return tuple(
-            replace(each, rows_in=rows_in.total, rows_out=rows_out.total)
+            replace(
+                each,
+                rows_in=rows_in.total,
+                rows_out=rows_out.total,
+                processor_seconds=seconds.total,
+            )
             for each in self._latest
-            for rows_in, rows_out in [self._rows[each.name]]
+            for rows_in, rows_out, seconds in [self._rows[each.name]]
         )

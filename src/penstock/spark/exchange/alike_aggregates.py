@@ -11,8 +11,12 @@ and whose they are is one more column to group by:
                                                23      1    6   2   …
 
 So what is done once for a block costs the same for one as for all, and what is done for every row
-is done for those that are taken. A group gets one table for all of them, merges those of several
-tasks as one, and only then gives each aggregate its own (`apart`).
+is done for those that are taken. Where filters look at columns of few different values, as regions
+and quantities, rows of one group and window that agree in these pass the same ones: they are
+aggregated once, and filters pick from what that gives (`condensed`).
+
+A group gets one table for all of them, merges those of several tasks as one, and only then gives
+each aggregate its own (`apart`).
 """
 
 from __future__ import annotations
@@ -20,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TypeAlias
 
 import polars as pl
 
-from penstock.kernel.aggregates.grouping import Ids
-from penstock.kernel.aggregates.keys import Groups
-from penstock.kernel.aggregation.preaggregating import WHOSE, Preaggregating
+from penstock.kernel.aggregates.grouping import Ids, frame, take
+from penstock.kernel.aggregates.keys import Codes, Groups, code_column, combine
+from penstock.kernel.aggregation.preaggregating import WHOSE, Preaggregating, Selections
 from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.kernel.operator import Operator
 from penstock.model.expressions import Expression
@@ -39,7 +44,11 @@ from penstock.spark.exchange.row_query import through
 #: Rows that are laid one behind the other before they are aggregated: few enough for a cache.
 LAID = 1 << 18
 
+#: It pays to condense rows for so many filters, if on average so many rows become one.
+FILTERS, FEWER = 8, 4
+
 _Kind: TypeAlias = tuple[str, ...]
+_Names: TypeAlias = tuple[str, ...]
 
 
 class ReadBlock:
@@ -50,6 +59,8 @@ class ReadBlock:
         self.index = FilterIndex(rows)
         #: By groups and windows, the rows with their windows, and the cells that they are in.
         self.tagged: dict[_Kind, tuple[pl.DataFrame, Groups]] = {}
+        #: By these and by columns, which rows agree in all of it, and one of each.
+        self.condensed: dict[tuple[_Kind, _Names], tuple[Groups, FilterIndex] | None] = {}
 
 
 @dataclass(frozen=True)
@@ -77,14 +88,38 @@ class AlikeAggregates:
             index = FilterIndex(rows)  # some are in no window
         if not rows.height:
             return None
-        taken = (
-            (self.members[number].number, places)
-            for number, places in index.taken(self._conditions)
-        )
         selections = self._aggregate.selections(rows, cells)
         block.tagged[self._where] = (rows, selections.cells)
-        tables = [selections.started(some) for some in _at_once(taken)]
+        tables = [
+            of.started(some)
+            for by, members in self._by_columns.items()
+            for asked, of in [self._looked_at(by, len(members), block, index, selections)]
+            for some in _at_once(_taken(asked, members))
+        ]
         return self._of_all.settled(pl.concat(tables)) if tables else None
+
+    def _looked_at(
+        self, by: _Names, filters: int, block: ReadBlock, index: FilterIndex, rows: Selections
+    ) -> tuple[FilterIndex, Selections]:
+        """Where filters that look at these columns find rows: as they are, or condensed."""
+        if not by or filters < FILTERS:
+            return index, rows
+        known = (self._where, by)
+        if known not in block.condensed:
+            block.condensed[known] = condensed(index.rows, by, rows.cells)
+        found = block.condensed[known]
+        return (index, rows) if found is None else (found[1], rows.condensed(found[0]))
+
+    @cached_property
+    def _by_columns(self) -> dict[_Names, list[tuple[int, Condition]]]:
+        """Members with their filters, by the columns that these look at and nothing else."""
+        found: dict[_Names, list[tuple[int, Condition]]] = {}
+        for member in self.members:
+            condition = Condition(_filter_of(member))
+            names = sorted(name for name, _ in condition.filter.columns)
+            by = () if condition.filter.rest is not None else tuple(names)
+            found.setdefault(by, []).append((member.number, condition))
+        return found
 
     @cached_property
     def _where(self) -> _Kind:
@@ -102,16 +137,33 @@ class AlikeAggregates:
         return [operator_of(step, ()) for step in others]
 
     @cached_property
-    def _conditions(self) -> list[Condition]:
-        return [Condition(_filter_of(member)) for member in self.members]
-
-    @cached_property
     def _aggregate(self) -> Preaggregating:
         return aggregate_of(self.members[0].spec)
 
     @cached_property
     def _of_all(self) -> Preaggregating:
         return aggregate_of(by_whose(self.members[0].spec))
+
+
+def condensed(rows: pl.DataFrame, by: _Names, cells: Groups) -> tuple[Groups, FilterIndex] | None:
+    """Which rows of a cell agree in these columns, and the columns of one of each.
+
+    None: too few do, by how far apart the values lie.
+    """
+    columns = {name: rows.get_column(name) for name in by}
+    codes = [Codes(cells.ids, cells.size), *map(code_column, columns.values())]
+    if prod(each.size for each in codes) * FEWER > rows.height:
+        return None
+    alike = combine(codes, rows.height).groups()
+    return alike, FilterIndex(frame(take(columns, alike.members)))
+
+
+def _taken(
+    index: FilterIndex, members: Sequence[tuple[int, Condition]]
+) -> Iterator[tuple[int, Ids]]:
+    """Whose rows these are, and their places."""
+    for number, places in index.taken([condition for _, condition in members]):
+        yield members[number][0], places
 
 
 def _at_once(taken: Iterable[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:

@@ -223,7 +223,7 @@ class Packer:
             assert isinstance(rows, pl.DataFrame)
             rows = rows.drop(NOW, strict=False).with_columns(
                 pl.col(column.name).cast(polars_type(column.type))
-                for column in self.stream.arriving
+                for column in self.stream.exchanged
                 if column.type.is_nested and column.name in rows.columns
             )
             good, bad = self._apart(rows) if MALFORMED_COLUMN in rows.columns else (rows, None)

@@ -34,6 +34,7 @@ from penstock.model.timestamps import END
 from penstock.optimizer.physical import PhysicalPlan, Program, walk
 from penstock.optimizer.specs import (
     BucketSpec,
+    ExplodeSpec,
     PaneStoreSpec,
     ProjectSpec,
     SelectSpec,
@@ -68,6 +69,10 @@ SAMPLE, LEAST = 1 << 16, 1 << 12
 GAIN, GAIN_OF_SETS = 4, 2
 #: Of so many aggregates it is tried, at most.
 ASKED = 16
+#: Operators that look at single rows; and of these those that have the columns of a query, and no
+#: others, where results leave behind them.
+_BY_ROW = (SelectSpec, ProjectSpec, ExplodeSpec, StaticJoinSpec)
+_RESULTS = (ProjectSpec, ExplodeSpec)
 
 
 @dataclass(frozen=True)
@@ -192,7 +197,7 @@ def preaggregations(
                     others.append(head)
                     continue
                 for plan, steps, by in filter(None, mine):
-                    if isinstance(plan.spec, ProjectSpec):
+                    if isinstance(plan.spec, _RESULTS):
                         of = results[plan]
                         queries += [
                             RowQuery(places[n], n, program.queries[n].schema, steps) for n in of
@@ -245,14 +250,13 @@ def _chains(
     while open_:
         plan, steps, known = open_.pop()
         spec = plan.spec
-        if not (isinstance(spec, SelectSpec | ProjectSpec | StaticJoinSpec) or _is_bucket(spec)):
+        if not (isinstance(spec, _BY_ROW) or _is_bucket(spec)):
             yield None if known is None else _chain(plan, steps, known, stream, keys)
             continue
         steps = (*steps, RowStep(plan.id, spec))
         after = None if known is None else _renamed(spec, known)
         if plan in results:
-            # Only a projection has the columns of the query, and no others.
-            yield (plan, steps, ()) if isinstance(spec, ProjectSpec) else None
+            yield (plan, steps, ()) if isinstance(spec, _RESULTS) else None
         open_ += [(reader, steps, after) for reader in readers[plan]]
 
 
@@ -264,6 +268,9 @@ def _renamed(spec: Spec, known: Mapping[str, str]) -> dict[str, str] | None:
     """What columns are called behind an operator; None: one of them is not there."""
     if isinstance(spec, StaticJoinSpec):
         return None
+    if isinstance(spec, ExplodeSpec):
+        kept = {column.name for column in spec.kept}
+        return dict(known) if kept.issuperset(known.values()) else None
     if not isinstance(spec, ProjectSpec):
         return dict(known)
     names = {c.value.name: c.name for c in reversed(spec.columns) if isinstance(c.value, Ref)}

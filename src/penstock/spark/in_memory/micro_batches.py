@@ -24,7 +24,6 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql import Row as SparkRow
 
-from penstock.kernel.state import from_ipc
 from penstock.kernel.types import polars_type
 from penstock.model.streams import Stream
 from penstock.model.timestamps import BEGINNING
@@ -33,7 +32,7 @@ from penstock.spark import processor
 from penstock.spark.alive_graphs import AliveGraphs
 from penstock.spark.control.control_stream import CONTROL
 from penstock.spark.control.told import Told
-from penstock.spark.delivery.delivery import PROGRESS, RESULT
+from penstock.spark.delivery.delivery import PROGRESS, RESULT, SEVERAL, output_rows
 from penstock.spark.exchange.exchange import SCHEMA, Message, Packer
 from penstock.spark.exchange.preaggregation import SAMPLE, folds_for, for_streams, on_time_in
 from penstock.spark.faults import InjectedFault
@@ -160,10 +159,10 @@ class GroupOutput:
 
     def blocks(self, kind: str, name: str) -> Iterator[pl.DataFrame]:
         for message in self.messages:
-            if (message.kind, message.name) == (kind, name):
-                block = from_ipc(message.payload)
-                assert block.height == message.rows
-                yield block
+            if message.kind != SEVERAL and (message.kind, message.name) != (kind, name):
+                continue
+            lines = output_rows(message.g, message.name, message.kind, message.payload)
+            yield from (rows for _, whose, of, rows in lines if (of, whose) == (kind, name))
 
     def progress(self) -> dict[str, Any]:
         """What the group reports."""

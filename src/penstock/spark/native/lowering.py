@@ -69,6 +69,8 @@ def _objection_to(node: nodes.Node) -> str | None:
             return None
         case nodes.WindowAggregate():
             return _objection_to_aggregate(node)
+        case nodes.Explode():
+            return "arrays and maps are exploded in the kernel"
         case nodes.Numbered():
             return "rows are numbered in the kernel"
         case nodes.Ordered():

@@ -134,6 +134,8 @@ def _meetings(plan: nodes.Node) -> Iterator[Meeting]:
                 keys = [_trace_key(node, group) for group in node.keys]
             case nodes.Source() | nodes.Select() | nodes.Project() | nodes.Union():
                 continue
+            case nodes.Explode():
+                continue  # what it adds is no column of a stream, so no key either
             case nodes.TableJoin() | nodes.Table() | nodes.Ordered():
                 continue  # every group has all of a table
             case _:

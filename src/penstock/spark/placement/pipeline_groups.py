@@ -34,6 +34,7 @@ from penstock.optimizer.optimize import (
 )
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program, digest_of, since_of
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
 from penstock.spark.native.choice import NATIVE, choose
@@ -64,6 +65,8 @@ class PipelineGroup:
     begins: Mapping[str, Begin] = field(default_factory=dict)
     #: The options of queries that have others than the rest, in a checkpoint that goes on.
     own: Mapping[str, Options] = field(default_factory=dict)
+    #: What is known of streams when operators are chosen for queries that are new.
+    statistics: Statistics = field(default_factory=Statistics, compare=False)
 
     @classmethod
     def of(
@@ -81,7 +84,8 @@ class PipelineGroup:
         `streams` are all that are declared; `frames` those that are opened.
         """
         streams = list(streams)
-        program = beside(optimize({}, self.options), self.queries, own=self.own)
+        nothing = optimize({}, self.options)
+        program = beside(nothing, self.queries, own=self.own, statistics=self.statistics)
         read = rejecting((entry for entry in streams if entry.name in self.keys), frames)
         choice = choose(program.queries, self.options, read)
         if choice.lowering == NATIVE:
@@ -127,7 +131,8 @@ class PipelineGroup:
                 since[name] = found
         since |= {name: since_of(plan) for name, plan in in_kernel.items()}
         streams = tuple(self.streams.values())
-        program = go_on(self.queries, self.options, kept, before.asked, since, self.own, streams)
+        known = (since, self.own, streams, self.statistics)
+        program = go_on(self.queries, self.options, kept, before.asked, *known)
         return self._handing_over(program, before)
 
     def _handing_over(self, program: Program, before: Continued) -> Program:

@@ -36,7 +36,6 @@ class RowPipeline(BasePipeline):
 
     def _computed(self) -> DataFrame:
         streams = self.program.streams
-        tasks = tasks_of(self.spark, len(streams))
         self.epochs = Epochs(
             self.spark.sparkContext,
             self.checkpoint,
@@ -49,7 +48,15 @@ class RowPipeline(BasePipeline):
         if not self.checkpoint.is_new:
             self._host.open(self.checkpoint.finished + 1, first, {})  # complains here, if it must
         legs = [
-            exchange(self.frames[s.name], s, number, None, [GROUP], tasks, early[s.name])
+            exchange(
+                self.frames[s.name],
+                s,
+                number,
+                None,
+                [GROUP],
+                tasks_of(self.spark, len(streams), early[s.name]),
+                early[s.name],
+            )
             for number, s in enumerate(streams)
         ]
         messages = reduce(DataFrame.union, legs, self.control.messages(self.spark, [GROUP]))

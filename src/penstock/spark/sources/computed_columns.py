@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Sequence
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.model.computed_column import ComputedColumn
 from penstock.model.streams import Stream
 from penstock.model.types import Type
 from penstock.spark.sources.conforming import MALFORMED_COLUMN
+from penstock.spark.zoned_sessions import analysed_in
 
 
 def with_computed(frame: DataFrame, stream: Stream) -> DataFrame:
@@ -20,10 +25,27 @@ def with_computed(frame: DataFrame, stream: Stream) -> DataFrame:
         now = F.current_timestamp()
         is_time = stream.schema[on].type is Type.TIMESTAMP
         frame = frame.withColumn(on, now if is_time else F.unix_micros(now))
-    is_row = F.col(MALFORMED_COLUMN).isNull() if MALFORMED_COLUMN in before else F.lit(True)
-    columns = []
-    for each in stream.computed:
-        value = F.expr(each.sql).cast(str(each.type))
-        value = F.when(is_row, value) if MALFORMED_COLUMN in before else value
-        columns.append(value.alias(each.name))
-    return frame.select(*(F.col(f"`{name}`") for name in before), *columns)
+    frame = with_columns(frame, stream.computed, only_rows=MALFORMED_COLUMN in before)
+    computed = [each.name for each in stream.computed]
+    return frame.select(*(F.col(f"`{name}`") for name in (*before, *computed)))
+
+
+def with_columns(
+    frame: DataFrame, computed: Sequence[ComputedColumn], *, only_rows: bool = False
+) -> DataFrame:
+    """A frame with computed columns behind its own, each computed in its time zone.
+
+    `only_rows`: it says of some rows that they are malformed.
+    """
+    for zone in dict.fromkeys(each.zone for each in computed):
+        columns = []
+        for each in (c for c in computed if c.zone == zone):
+            value = F.expr(each.sql).cast(str(each.type))
+            value = F.when(F.col(MALFORMED_COLUMN).isNull(), value) if only_rows else value
+            columns.append(value.alias(each.name))
+        frame = analysed_in(zone, frame, partial(_selected, columns=columns))
+    return frame
+
+
+def _selected(frame: DataFrame, columns: list[Column]) -> DataFrame:
+    return frame.select("*", *columns)

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import HostError, MalformedRow, TypeMismatch
+from penstock.errors import HostError, MalformedRow
 from penstock.io.iterables import FORMAT as ITERABLE
 from penstock.io.sources.redis_entries import FORMAT as REDIS
 from penstock.model.schema import Column as Declared
@@ -38,6 +38,7 @@ from penstock.spark.sources.text_files import (
 )
 from penstock.spark.sources.text_lines import LINES, read_lines
 from penstock.spark.sources.workload_source import WorkloadSource, made_of
+from penstock.spark.types import our_type
 
 #: Formats that Spark knows and does not bring along.
 PACKAGES = {
@@ -122,15 +123,16 @@ def _read_workload(spark: SparkSession, origin: Origin) -> DataFrame:
 def columns_of(frame: DataFrame, name: str) -> tuple[Declared, ...]:
     """The columns of a DataFrame in our types."""
     columns = []
-    for column, spark_type in frame.dtypes:
-        try:
-            columns.append(Declared(column, Type(spark_type)))
-        except TypeMismatch:
+    for field in frame.schema:
+        found = our_type(field.dataType)
+        if found is None:
             raise MalformedRow(
                 name,
-                f"column `{column}` of `{name}` is {spark_type}, which no query can use",
-                hint=f"leave it out: frame.drop('{column}'), or cast it",
-            ) from None
+                f"column `{field.name}` of `{name}` is {field.dataType.simpleString()}, which no "
+                "query can use",
+                hint=f"leave it out: frame.drop('{field.name}'), or cast it",
+            )
+        columns.append(Declared(field.name, found))
     return tuple(columns)
 
 

@@ -3,11 +3,11 @@
 One map, because every variable costs each task some 20 ms a batch:
 
     DIRECTORY     JSON: what there is, and of which segments (`runtime/snapshot.py`)
-    segment id    Arrow IPC
+    value id      Arrow IPC: a segment under its own id, or a bundle of small ones (`bundles`)
 
 A segment is written once, under an id drawn at random when it was made, and removed when nothing
 refers to it any more; so what a batch writes is what is new in it. Reading from Spark's store is
-slow: `SegmentCache` keeps segments decoded.
+slow: `SegmentCache` keeps what was read decoded.
 
 An id names one content for ever, committed or not. Only ids of a committed directory are ever asked
 for, so whatever became of other attempts, what the caches hold under them is right.
@@ -22,22 +22,36 @@ an executor's memory may be another attempt's than the one on disk.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
+import polars as pl
 from pyspark.sql.streaming.stateful_processor import MapState
 
 from penstock.errors import HostError
 from penstock.io.storage.sealed import OTHER_RELEASE
 from penstock.kernel.segments import Segment
+from penstock.kernel.stacks import stacked
 from penstock.kernel.state import from_ipc, to_ipc
+from penstock.model.timestamps import END
 from penstock.optimizer.physical import Program
 from penstock.runtime.snapshot import describe, restore
 from penstock.spark.catching_up.group_hosts import BEHIND, GroupHosts, together
 from penstock.spark.faults import reach, step
+from penstock.spark.state.bundles import (
+    SegmentPlace,
+    bundled,
+    places_in,
+    still_good,
+    told_of,
+    values_in,
+)
 from penstock.spark.state.segment_cache import SegmentCache
 from penstock.spark.state.spark_files import DAMAGED
 
 FORMAT = 6
+#: Without bundles, and joins did not note what they have forgotten.
+BEFORE_BUNDLES = 5
 #: The key of the directory; no segment has it for an id.
 DIRECTORY = (0,)
 
@@ -48,6 +62,8 @@ class SparkStateStore:
     def __init__(self, map: MapState, cache: SegmentCache) -> None:
         self._map = map
         self._cache = cache
+        #: By segment of the directory that is restored, where it is.
+        self._places: dict[int, SegmentPlace] = {}
 
     def read(self) -> dict[str, Any] | None:
         """The committed directory; None in a group's first batch."""
@@ -55,17 +71,20 @@ class SparkStateStore:
         if kept is None:
             return None
         found = json.loads(bytes(kept[0]))
-        if found["format"] != FORMAT:
+        if found["format"] not in (BEFORE_BUNDLES, FORMAT):
             raise HostError(
                 f"the checkpoint has state of format {found['format']}, and this is {FORMAT}",
                 hint=OTHER_RELEASE,
             )
+        if found["format"] == BEFORE_BUNDLES:
+            _forget(found["states"].values())
         return dict(found)
 
     def restored(self, program: Program, directory: dict[str, Any]) -> GroupHosts:
         """The graphs of a program with a directory's state."""
         directory, have_joined = together(directory, program.catching_up)
         hosts = GroupHosts(program, directory)
+        self._places = places_in(values_in(directory))
         for change, host in hosts.hosts():
             kept = directory.get(BEHIND, {}).get(change) if change else directory
             if kept is None:
@@ -90,22 +109,34 @@ class SparkStateStore:
                 directory[BEHIND][change] = found
             else:
                 directory |= found
-        directory["segments"] = sorted(segments)
-        known = set(before["segments"]) if before else set()
-        for number in segments.keys() - known:
+        known = {} if before is None else values_in(before)
+        values = still_good(known, segments.keys())
+        written = {number for parts in values.values() for number, _ in parts}
+        new = {n: segment.whole for n, segment in segments.items() if n not in written}
+        for value, parts in bundled(new):
+            rows = stacked([new[number] for number, _ in parts])
             # Compressed: Spark's store takes about as long for a byte as LZ4 for ten.
-            data = to_ipc(segments[number].whole, compression="lz4")
+            data = to_ipc(rows, compression="lz4")
             for _ in step("state.segment"):
-                self._map.updateValue((number,), (data,))
-            self._cache.put(number, segments[number].whole, data)
+                self._map.updateValue((value,), (data,))
+            self._cache.put(value, rows, data)
+            values[value] = parts
         reach("state.segments")
-        for number in known - segments.keys():
-            self._map.removeKey((number,))
-            self._cache.drop(number)
+        for value in known.keys() - values.keys():
+            self._map.removeKey((value,))
+            self._cache.drop(value)
+        directory |= told_of(values)
         for _ in step("state.directory"):
             self._map.updateValue(DIRECTORY, (json.dumps(directory).encode(),))
 
     def _segment(self, number: int, purged: int) -> Segment:
+        place = self._places[number]
+        rows = self._value(place.value)
+        if place.rows is not None:
+            rows = rows.slice(place.first, place.rows)
+        return Segment(rows, number, purged)
+
+    def _value(self, number: int) -> pl.DataFrame:
         rows = self._cache.get(number)
         if rows is None:
             kept = self._map.getValue((number,))
@@ -117,4 +148,11 @@ class SparkStateStore:
             data = bytes(kept[0])
             rows = from_ipc(data)
             self._cache.put(number, rows, data)
-        return Segment(rows, number, purged)
+        return rows
+
+
+def _forget(states: Iterable[dict[str, Any]]) -> None:
+    """Have joins that did not note what they have forgotten say that it may be anything."""
+    for facts in (kept["facts"] for kept in states):
+        if "latest_sent" in facts:
+            facts.setdefault("forgotten", [END] * len(facts["bounds"]))

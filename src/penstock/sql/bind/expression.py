@@ -7,12 +7,13 @@ Where aggregates are allowed a subclass says what they become (`bind_aggregate`)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import NoReturn, TypeGuard
 
 from sqlglot import exp
 
-from penstock.errors import NotExecutable, SyntaxFault, TypeMismatch, UnknownName
+from penstock.errors import NotExecutable, QueryError, SyntaxFault, TypeMismatch, UnknownName
 from penstock.model.aggregate_functions import SPELLINGS
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
 from penstock.model.types import ArrayType, DecimalType, MapType, StructType, Type
@@ -23,16 +24,19 @@ from penstock.sql.bind.context import Context, Names
 from penstock.sql.bind.localize import localized
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.spark_call import (
+    GIVES_ROWS,
     MOMENTS,
     NOW,
     OnlySpark,
+    is_part_of_spark,
     is_unknown,
+    no_fields,
     no_function,
     refuse_without_spark,
     spark_call,
 )
 from penstock.sql.bind.types import NAMED, bind_type
-from penstock.sql.parse.positions import cover, span_of
+from penstock.sql.parse.grammar_explode import GENERATORS
 from penstock.sql.parse.syntax import Windowed
 
 _UNARY: dict[type[exp.Expr], str] = {exp.Not: "not", exp.BitwiseNot: "~"}
@@ -89,9 +93,12 @@ _USERS = "aggregate of a user"
 class ExpressionBinder:
     """Binds expressions over the fields of a scope."""
 
-    def __init__(self, context: Context, scope: Scope) -> None:
+    def __init__(
+        self, context: Context, scope: Scope, qualifiers: Collection[str] = frozenset()
+    ) -> None:
         self.context = context
         self.scope = scope
+        self.qualifiers = qualifiers  # what stands before columns besides inputs, in lower case
 
     def bind(self, node: exp.Expr) -> Expression:
         """The expression that a part of the tree stands for."""
@@ -101,16 +108,32 @@ class ExpressionBinder:
                 handler = _HANDLERS.get(type(node))
                 if handler is None:
                     self._refuse(node)
-                return localized(handler(self, node), self.context.names.time_zone)
+                found = localized(handler(self, node), self.context.names.time_zone)
+                if host is not None and is_part_of_spark(found):
+                    raise OnlySpark(NotExecutable("only Spark can compute it"))
+                return found
             except OnlySpark as only:
                 if host is None:
                     raise only.cause from None
                 return spark_call(node, self.ours, host, self.context, only.cause)
+            except TypeMismatch as refused:
+                if host is None or not self._has_parts(node):
+                    raise
+                return spark_call(node, self.ours, host, self.context, refused)
+
+    def _has_parts(self, node: exp.Expr) -> bool:
+        """Whether it computes with arrays, maps or structs, for which Spark may have a meaning."""
+        if not isinstance(node, (exp.Anonymous, exp.Binary, exp.Cast)) or is_aggregate(node):
+            return False
+        with suppress(QueryError):
+            parts = [each for each in node.iter_expressions() if not isinstance(each, exp.DataType)]
+            return any(self.bind(each).type.is_nested for each in parts)
+        return False
 
     def ours(self, part: exp.Expr) -> Expression | None:
         """What a part of an expression for Spark is to us; None: it is Spark's."""
         if isinstance(part, exp.Column):
-            return self.column(part)
+            return self._named(part)
         if isinstance(part, exp.Sub) and (name := hyphenated(part, self.scope)) is not None:
             return self.column(name)
         if isinstance(part, (Windowed, exp.Filter)) or is_aggregate(part):
@@ -128,31 +151,36 @@ class ExpressionBinder:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return node
         names = [part for part in node.parts if isinstance(part, exp.Identifier)]
-        if len(names) < 2 or (len(names) == 2 and self.scope.has(names[1].name, names[0].name)):
+        if len(names) < 2:
             return node
-        known = 2 if self.scope.has(names[1].name, names[0].name) else 1
-        if known == 1 and not self._is_struct(names[0].name):
+        known = 2 if self._is_qualified(names[1].name, names[0].name) else 1
+        if known == len(names):
+            return node
+        if known == 1 and not self._is_column(names[0].name):
             return node
         table = names[0] if known == 2 else None
         found: exp.Expr = exp.Column(this=names[known - 1], table=table)
-        span = span_of(node)
         for name in names[known:]:
             found = exp.Dot(this=found, expression=name)
-        for part in (found, *found.find_all(exp.Dot, exp.Column)):
-            if span is not None:
-                cover(part, span)
         return found
 
-    def _is_struct(self, name: str) -> bool:
-        fields = [field for field in self.scope.fields if field.name.lower() == name.lower()]
-        return bool(fields) and all(isinstance(field.type, StructType) for field in fields)
+    def _is_qualified(self, name: str, qualifier: str) -> bool:
+        is_ours = qualifier.lower() in self.qualifiers
+        return self.scope.has(name, None if is_ours else qualifier)
+
+    def _is_column(self, name: str) -> bool:
+        """Whether it is a column and no input: what stands behind a dot is a field of it."""
+        inputs = {(field.qualifier or "").lower() for field in self.scope.fields}
+        return self.scope.has(name) and name.lower() not in {*inputs, *self.qualifiers}
 
     def _field(self, node: exp.Dot) -> Expression:
-        """`s.name`, where `s` is anything that is a struct."""
-        value = self.bind(node.this)
+        """`s.name`, where `s` is anything that is a struct, or a map with such a key."""
+        value, name = self.bind(node.this), Literal(node.expression.name, Type.STRING)
+        if isinstance(value.type, MapType) and value.type.key is Type.STRING:
+            return Call("get", (value, name))
         if not isinstance(value.type, StructType):
-            self._refuse(node)
-        return Call("get_field", (value, Literal(node.expression.name, Type.STRING)))
+            raise OnlySpark(no_fields(value, name.value))
+        return Call("get_field", (value, name))
 
     def _element(self, node: exp.Bracket) -> Expression:
         """`a[0]` and `m['k']`."""
@@ -164,6 +192,9 @@ class ExpressionBinder:
             if not isinstance(node.this, exp.Anonymous):
                 raise
             self._refuse(node)  # the function that is missing gives arrays elsewhere
+        if isinstance(value.type, StructType):
+            fields = ", ".join(f"{value}.{name}" for name, _ in value.type.fields)
+            raise NotExecutable(_REFUSED[exp.Bracket][0], hint=f"a struct has fields: {fields}")
         if not isinstance(value.type, ArrayType | MapType):
             self._refuse(node)
         return Call("get", (value, self.bind(place)))
@@ -217,6 +248,8 @@ class ExpressionBinder:
 
     def _instead_of_element(self, node: exp.Bracket) -> str:
         call, [place] = node.this, node.expressions
+        if is_aggregate(call):
+            return "this aggregate gives JSON text: on Spark, from_json(text, 'ARRAY<…>') reads it"
         is_split = isinstance(call, exp.Anonymous) and call.name.lower() == "split"
         if not is_split or len(call.expressions) < 2 or not place.is_int:
             return "for strings there is substring(text, position, count)"
@@ -356,18 +389,21 @@ class ExpressionBinder:
             return self.aggregate(node)
         if key in MOMENTS:
             self._refuse(node)
+        if key in GENERATORS:
+            raise NotExecutable(GIVES_ROWS[0], hint=GIVES_ROWS[1])
         is_cast = key in _CASTS and len(node.expressions) == 1
         user = self.context.names.function(name)
         is_ours = is_cast or user is not None or not is_unknown(name, len(node.expressions))
         if not is_ours and self.context.names.host is not None:
             raise OnlySpark(no_function(name))
+        if not is_ours:
+            refuse_without_spark(name)
         args = self.values(*node.expressions)
         if isinstance(user, UserFunction):
             user = typed(user, args)
             return UserCall(user, brought(user, args))
         if is_cast:
             return Cast(args[0], _CASTS[key])
-        refuse_without_spark(name)
         return Call(name, tuple(args))
 
 

@@ -14,26 +14,7 @@ from dataclasses import replace
 
 from penstock.model.expressions import Call, Case, Cast, Expression, Literal
 from penstock.model.types import Type
-from penstock.model.zones import UTC, needs_zone
-
-#: Functions that read off a calendar or a clock.
-_CALENDAR = frozenset(
-    [
-        "year",
-        "quarter",
-        "month",
-        "weekofyear",
-        "dayofyear",
-        "dayofmonth",
-        "dayofweek",
-        "weekday",
-        "hour",
-        "minute",
-        "second",
-    ]
-)
-_TEXT = frozenset(("||", "concat", "concat_ws"))
-_CONVERSIONS = {"to_date": Type.DATE, "to_timestamp": Type.TIMESTAMP}
+from penstock.model.zones import CALENDAR, CONVERSIONS, TEXT, UTC, needs_zone
 
 
 def localized(expression: Expression, zone: str) -> Expression:
@@ -62,15 +43,15 @@ def _case(case: Case, zone: str) -> Case:
 
 def _call(call: Call, zone: str) -> Expression:
     name, args = call.function, call.args
-    if name in _CONVERSIONS and needs_zone(args[0].type, _CONVERSIONS[name]):
-        return Cast(args[0], _CONVERSIONS[name], zone)
+    if name in CONVERSIONS and needs_zone(args[0].type, CONVERSIONS[name]):
+        return Cast(args[0], CONVERSIONS[name], zone)
     if name == "date_trunc":
         # What a clock shows is cut as it is; only a point in time has to be found again.
         is_point = args[1].type is Type.TIMESTAMP and len(args) == 2
         return Call(name, (*args, Literal(zone, Type.STRING))) if is_point else call
-    if name in _CALENDAR:
+    if name in CALENDAR:
         return Call(name, tuple(_clock(arg, zone) for arg in args))
-    if name in _TEXT:
+    if name in TEXT:
         points = [arg.type is Type.TIMESTAMP for arg in args]
         texts = zip(args, points, strict=True)
         return Call(name, tuple(Cast(a, Type.STRING, zone) if p else a for a, p in texts))

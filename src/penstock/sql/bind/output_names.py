@@ -60,6 +60,11 @@ def _items_of(tree: exp.Expr, scope: Scope, context: Context) -> list[Item]:
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
         context.only(tree, "this", "table")
         context.only(tree.this)
+        struct = scope.struct(tree.table)
+        if struct is not None:
+            column = exp.Column(this=tree.args["table"])
+            named = [(name, exp.to_identifier(name, quoted=True)) for name, _ in struct.fields]
+            return [Item(name, exp.Dot(this=column, expression=of), tree) for name, of in named]
         return [Item(field.name, field, tree) for field in scope.of_relation(tree.table)]
     if isinstance(tree, exp.Alias):
         return [Item(tree.alias, tree.this, tree, is_alias=True)]

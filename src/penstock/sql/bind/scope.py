@@ -14,8 +14,8 @@ from penstock.errors import UnknownName
 from penstock.model.expressions import Cast, Named, Ref
 from penstock.model.joins import qualified
 from penstock.model.schema import ROW_NUM, suggest
-from penstock.model.types import Type
-from penstock.plan.nodes import Node, Ordered, Project, Select, Source
+from penstock.model.types import StructType, Type
+from penstock.plan.nodes import Explode, Node, Ordered, Project, Select, Source
 
 #: Other names of columns that the system itself adds.
 _SYNONYMS = {"seq_num": ROW_NUM}
@@ -89,6 +89,10 @@ def telling_its_end(node: Node) -> Node:
         return node
     if isinstance(node, Select):
         return replace(node, input=telling_its_end(node.input))
+    if isinstance(node, Explode):
+        told = telling_its_end(node.input)
+        kept = dict.fromkeys((*node.kept, *sorted(told.schema.progressing)))
+        return replace(node, input=told, kept=tuple(kept))
     if not isinstance(node, Project):
         return node
     below = telling_its_end(node.input)
@@ -169,6 +173,12 @@ class Scope:
 
     def has(self, name: str, qualifier: str | None = None) -> bool:
         return bool(self._matching(name, qualifier))
+
+    def struct(self, name: str) -> StructType | None:
+        """The type of a column that is a struct, where no input has that name."""
+        is_input = any(_same(field.qualifier, name) for field in self.fields)
+        of = self.resolve(name).type if self.has(name) and not is_input else None
+        return of if isinstance(of, StructType) else None
 
     def resolve(self, name: str, qualifier: str | None = None) -> Field:
         """The one field that the name means."""

@@ -9,16 +9,16 @@ from penstock.model.expressions import Named, Ref
 from penstock.plan.nodes import Node, Project
 from penstock.sql.bind.aggregate.aggregate import bind_aggregation
 from penstock.sql.bind.context import Context
+from penstock.sql.bind.explode import bind_explode, in_from, refuse_with_aggregates
 from penstock.sql.bind.expression import ExpressionBinder
-from penstock.sql.bind.from_ import Input, bind_relation, refuse_table
-from penstock.sql.bind.join.join import bind_joins
-from penstock.sql.bind.join.parts import filtered, split
+from penstock.sql.bind.from_ import Input, bind_relation
+from penstock.sql.bind.join.join import Step, bind_joins
 from penstock.sql.bind.join.sequence import bind_sequence, sequence_of
 from penstock.sql.bind.join.table_join import only_stream
 from penstock.sql.bind.output_names import Item, select_items
 from penstock.sql.bind.scope import Scope
 from penstock.sql.bind.window.find import aggregate_calls
-from penstock.sql.parse.syntax import StreamJoin
+from penstock.sql.parse.syntax import ExplodeClause
 
 
 def bind_select(select: exp.Select, context: Context) -> Node:
@@ -35,26 +35,26 @@ def bind_select(select: exp.Select, context: Context) -> Node:
     where = select.args.get("where")
     condition = where.this if where else None
     sequence = sequence_of(relation)
-    joins: list[tuple[StreamJoin, Input]] = []
-    if sequence is None:
-        first = bind_relation(relation, context)
-        joins = [(join, bind_relation(join.this, context)) for join in joined]
+    steps: list[Step] = []
     if sequence is not None:
         node, first = bind_sequence(relation, sequence, joined, condition, context)
         scope = first.scope
-    elif joins:
-        node, scope = bind_joins(first, joins, condition, context)
     else:
-        refuse_table(first, context)
-        scope = first.scope
-        node = filtered(first.node, scope, split(condition), context)
-    items = select_items(select.expressions, scope, context)
-    alone = only_stream([first, *(input_ for _, input_ in joins)])
+        first = bind_relation(relation, context)
+        steps = [
+            join if isinstance(join, ExplodeClause) else (join, bind_relation(join.this, context))
+            for join in joined
+        ]
+        node, scope = bind_joins(first, steps, condition, context)
+    others = (step[1] for step in steps if not isinstance(step, ExplodeClause))
+    alone = only_stream([first, *others])
     having = select.args.get("having")
     trees = [*select.expressions, *([having.this] if having else [])]
     for tree in trees:
         ExpressionBinder(context, scope).check_shapes(tree)
     if select.args.get("group") or aggregate_calls(trees):
+        refuse_with_aggregates(select, context)
+        items = select_items(select.expressions, scope, context)
         return bind_aggregation(select, items, node, scope, alone, context)
     if having:
         raise SyntaxFault(
@@ -62,7 +62,10 @@ def bind_select(select: exp.Select, context: Context) -> Node:
         )
     if alone is not None:
         _check_no_window(alone, context)
-    return _project(items, node, scope, context)
+    columns, clause = in_from(select, scope, context)
+    if clause is not None:
+        node, scope = bind_explode(clause, node, scope, context)
+    return _project(select_items(columns, scope, context), node, scope, context)
 
 
 def _check_no_window(input_: Input, context: Context) -> None:

@@ -5,8 +5,9 @@ behind an aggregate. They are cut out, bound, and become the call's arguments:
 
     sha2(concat(p.src, '-'), 256)    parts  sha2(concat( | , '-'), 256)    args  src
 
-Spark's analyser says what type that has. Where we have none like it (an array, say), only another
-expression of Spark's can stand around it: `OnlySpark` goes up until one has a type of ours.
+Spark's analyser says what type that has. Where we have none like it (a variant, say), only another
+expression of Spark's can stand around it: `OnlySpark` goes up until one has a type of ours. So it
+does from an array, map or struct to a part of it, for only that has to be sent on then.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from penstock.errors import NotExecutable, QueryError, UnknownName
-from penstock.model.expressions import Expression, Ref, SparkCall
+from penstock.errors import NotExecutable, QueryError, TypeMismatch, UnknownName
+from penstock.model.expressions import Call, Expression, Ref, SparkCall
 from penstock.model.functions import ALIASES, FUNCTIONS, canonical, lookup
 from penstock.model.host_functions import HostFunctions
 from penstock.model.schema import Column
 from penstock.model.spark_functions import SPARK_FUNCTIONS
 from penstock.model.spark_sql import quoted
+from penstock.model.types import ArrayType
+from penstock.model.user_calls import UserCall
 from penstock.sql.bind.context import Context
+from penstock.sql.parse.grammar_explode import GENERATORS
 from penstock.sql.parse.positions import span_of
 
 
@@ -55,6 +59,12 @@ NOW = (
     "use the time of arrival: TIMESTAMP INTERNAL",
 )
 
+#: Why functions that give rows cannot stand in an expression.
+GIVES_ROWS = (
+    "explode and its like give rows, not a value",
+    "write it in FROM: … LATERAL VIEW explode(array) t AS element; or as a column of SELECT",
+)
+
 #: What a part of a call is to us, bound; None: it is Spark's, and its parts are asked.
 Ours = Callable[[exp.Expr], Expression | None]
 
@@ -82,6 +92,15 @@ def is_of_spark(name: str) -> bool:
     return lower in SPARK_FUNCTIONS and lower not in FUNCTIONS and lower not in ALIASES
 
 
+def no_fields(value: Expression, name: str) -> TypeMismatch:
+    """As it is said where a field is asked of what has none."""
+    is_array = isinstance(value.type, ArrayType)
+    return TypeMismatch(
+        f"`{value}` is {value.type}, which has no field `{name}`",
+        hint=f"{value}[0].{name} is that of one element" if is_array else "a STRUCT has fields",
+    )
+
+
 def no_function(name: str) -> UnknownName:
     """As it is said of a function that is neither ours nor Spark's."""
     try:
@@ -93,10 +112,14 @@ def no_function(name: str) -> UnknownName:
 
 
 def spark_call(
-    node: exp.Expr, ours: Ours, host: HostFunctions, context: Context, why: QueryError
+    node: exp.Expr,
+    ours: Ours,
+    host: HostFunctions,
+    context: Context,
+    why: QueryError,
 ) -> SparkCall:
     """An expression as Spark computes it; `why` is the reason that the kernel cannot."""
-    _refuse_moments(node, context)
+    _refuse_inside(node, context)
     span = span_of(node)
     if span is None:
         raise why
@@ -113,17 +136,31 @@ def spark_call(
     names = [quoted(column.name) for column in columns]
     sql = "".join(f"{text}{name}" for text, name in zip(texts, [*names, ""], strict=True))
     try:
-        found = host.type_of(sql, list(dict.fromkeys(columns)))
+        found = host.type_of(sql, list(dict.fromkeys(columns)), context.names.time_zone)
     except UnknownName:
         # The nearest of our own functions, if it was one that was misspelt.
         raise (why if isinstance(why, UnknownName) else UnknownName(why.message)) from None
     if found.type is None:
         refused = NotExecutable(
-            f"`{context.written(node)}` is {found.ddl}, which no column here can be",
+            f"`{context.written(node)}` is {found.name}, which no column here can be",
             hint="use it inside another expression of Spark's that gives a plain value",
         )
         raise OnlySpark(refused)
-    return SparkCall(tuple(texts), tuple(args), found.type, found.ddl)
+    return SparkCall(tuple(texts), tuple(args), found.type, context.names.time_zone)
+
+
+#: What gives parts of arrays, maps and structs, and means the same to Spark whatever its arguments.
+_PARTS = frozenset(
+    ["get", "get_field", "size", "array_contains", "map_contains_key", "map_keys", "map_values"]
+)
+
+
+def is_part_of_spark(found: Expression) -> bool:
+    """Whether this is a part of what Spark computes, so that Spark had better give it itself."""
+    if not isinstance(found, Call) or found.function not in _PARTS:
+        return False
+    of_users = any(isinstance(part, UserCall) for part in found.walk())
+    return isinstance(found.args[0], SparkCall) and not of_users
 
 
 def _columns(args: Sequence[Expression]) -> list[Column]:
@@ -178,11 +215,13 @@ def refuse_without_spark(name: str) -> None:
         )
 
 
-def _refuse_moments(node: exp.Expr, context: Context) -> None:
+def _refuse_inside(node: exp.Expr, context: Context) -> None:
     for part in node.walk():
         is_call = isinstance(part, exp.Anonymous) and part.name.lower() in MOMENTS
         if is_call or isinstance(part, (exp.CurrentTimestamp, exp.CurrentDate)):
             raise NotExecutable(NOW[0], position=context.position(part), hint=NOW[1])
+        if isinstance(part, exp.Anonymous) and part.name.lower() in GENERATORS:
+            raise NotExecutable(GIVES_ROWS[0], position=context.position(part), hint=GIVES_ROWS[1])
 
 
 #: Texts in quotes, comments, and blanks.

@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Position, SyntaxFault
 from penstock.sql.parse.positions import cover, span_of
 from penstock.sql.parse.syntax import Span
+from penstock.sql.parse.text_functions import TEXT_FUNCTIONS
 
 T = TypeVar("T")
 E = TypeVar("E", bound=exp.Expr)
@@ -64,7 +65,10 @@ class ExpressionParser(SparkParser):
     """Expressions in Spark's vocabulary; notes places that sqlglot does not."""
 
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
-    FUNCTION_PARSERS = _some(SparkParser.FUNCTION_PARSERS, "CAST", "TRY_CAST", "EXTRACT")
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        **_some(SparkParser.FUNCTION_PARSERS, "CAST", "TRY_CAST", "EXTRACT"),
+        **TEXT_FUNCTIONS,
+    }
     NO_PAREN_FUNCTION_PARSERS = _some(SparkParser.NO_PAREN_FUNCTION_PARSERS, "CASE")
     COLUMN_OPERATORS = _some(SparkParser.COLUMN_OPERATORS, TokenType.DOT, TokenType.DCOLON)
     LAMBDAS = _some(SparkParser.LAMBDAS, TokenType.ARROW, TokenType.FARROW)

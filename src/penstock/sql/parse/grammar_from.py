@@ -5,6 +5,7 @@
     FROM A UNION B AS M1, C UNION D AS M2 [RANGE TUMBLING 10 SECONDS]
     FROM TUMBLE(TABLE packets, DESCRIPTOR(ts), INTERVAL '10' MINUTE)
     FROM a JOIN b ON a.k = b.k WITHIN 5 SECONDS
+    FROM packets LATERAL VIEW explode(hops) t AS hop     see grammar_explode
     FROM packets MATCH_RECOGNIZE (…) AS m                matches of a pattern: `grammar_match.py`
     FROM SEQ(a, b) MODE RECENT WITHIN 5 SECONDS          see grammar_sequence
     FROM packets ORDERED                                 ORDER BY the one column that it can be
@@ -23,11 +24,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.joins import JoinKind
 from penstock.model.schema import suggest
-from penstock.sql.parse.grammar_sequence import SEQUENCE, SequenceParser
+from penstock.sql.parse.grammar_explode import GENERATORS, ExplodeParser
+from penstock.sql.parse.grammar_sequence import SEQUENCE
 from penstock.sql.parse.positions import cover
 from penstock.sql.parse.syntax import (
     AnyLength,
     Attribute,
+    ExplodeClause,
     Relation,
     StreamJoin,
     StreamUnion,
@@ -70,11 +73,11 @@ def _noted(read: Callable[[Any], tuple[str, Any]]) -> Callable[[Any], tuple[str,
     return read_and_note
 
 
-class FromParser(SequenceParser):
+class FromParser(ExplodeParser):
     """Reads FROM; sqlglot reads the rest of the SELECT around it."""
 
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
-        token: _noted(read) for token, read in SequenceParser.QUERY_MODIFIER_PARSERS.items()
+        token: _noted(read) for token, read in ExplodeParser.QUERY_MODIFIER_PARSERS.items()
     }
 
     def _parse_table(self, *others: Any, joins: bool = False, **more: Any) -> exp.Expr | None:
@@ -206,16 +209,21 @@ class FromParser(SequenceParser):
         is_open = self._next is not None and self._next.token_type == TokenType.L_PAREN
         return self._curr.text.upper() == "MATCH_RECOGNIZE" and is_open
 
-    def _relation_name(self) -> exp.Identifier | None:
-        explicit = self._match(TokenType.ALIAS)
+    def at_name(self) -> bool:
+        """Whether a name follows that AS need not stand before."""
         token = self._curr
-        if not explicit and (
+        return not (
             self._can_parse_limit_or_offset()
             or token.token_type not in self.TABLE_ALIAS_TOKENS | {TokenType.IDENTIFIER}
             or token.text.upper() in ("WITHIN", "ORDERED")
             or self._at_emit()
             or self._at_match()
-        ):
+        )
+
+    def _relation_name(self) -> exp.Identifier | None:
+        explicit = self._match(TokenType.ALIAS)
+        token = self._curr
+        if not explicit and not self.at_name():
             return None
         if token.token_type in (TokenType.PIVOT, TokenType.UNPIVOT):
             self.refuse(f"{token.text.upper()} is not part of this dialect")
@@ -232,6 +240,12 @@ class FromParser(SequenceParser):
         """`TUMBLE(TABLE s, DESCRIPTOR(ts), …)`, positional or with `NAME =>`."""
         start = self._curr
         function = start.text.upper()
+        if function.lower() in GENERATORS or function == "UNNEST":
+            self.refuse(
+                f"{start.text} gives the elements of what a stream has, and no stream is named",
+                start,
+                hint="write FROM stream CROSS JOIN UNNEST(…) AS t(…)",
+            )
         if function not in WINDOW_FUNCTIONS:
             self.refuse(
                 f"no table function `{start.text}`",
@@ -297,8 +311,10 @@ class FromParser(SequenceParser):
         is_list = self._match(TokenType.L_PAREN, advance=False)
         return self._attributes() if is_list else (self._attribute(),)
 
-    def _parse_join(self, *others: Any, **more: Any) -> StreamJoin | None:
+    def _parse_join(self, *others: Any, **more: Any) -> StreamJoin | ExplodeClause | None:
         start = self._curr
+        if self._at_lateral_view():
+            return self.lateral_view()
         index = self._index
         kind = JoinKind.INNER
         is_comma = self._match(TokenType.COMMA)
@@ -315,6 +331,8 @@ class FromParser(SequenceParser):
                     hint="there are: [INNER], LEFT, RIGHT, FULL, SEMI and ANTI JOIN … ON …",
                 )
             kind = _JOIN_KINDS[spelled]
+        if self._at_exploding():
+            return self.exploding_join(kind, start)
         join = StreamJoin(this=self.relation(), kind=kind, within=self._within())
         if not is_comma and self._match(TokenType.ON):
             condition = self._parse_disjunction()

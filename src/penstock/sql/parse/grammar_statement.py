@@ -33,6 +33,9 @@ _QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 _BRACES = {TokenType.L_BRACE: 1, TokenType.R_BRACE: -1}
 
+#: What EXPLAIN can show besides a plan.
+_EXPLAIN_ALSO = ("ALTERNATIVES", "ANALYZE")
+
 
 class StatementParser(AggregateParser):
     """Reads a text of statements with `;` between them."""
@@ -208,15 +211,36 @@ class StatementParser(AggregateParser):
         )
 
     def _explain(self, start: Token) -> Explain:
+        also = self._explain_options()
         if self._curr.token_type in _QUERY_STARTS or self._curr.text.upper() == "CREATE":
             inner = self._one_statement()
             if not isinstance(inner, (BareSelect, CreateQuery)):
                 place = Span(inner.position.start, inner.position.end)
                 self.refuse("only queries can be explained", place, hint="EXPLAIN SELECT …")
-            return Explain(self.position_since(start), inner)
+            return Explain(self.position_since(start), inner, **also)
         name = self.word("a query, or the name of one")
         # A query may be called `live`: only a name behind the word makes it one.
-        live = name.lower() == "live" and bool(self._curr)
+        live = name.lower() == "live" and bool(self._curr) and not also
         if live:
             name = self.word("the name of a query")
-        return Explain(self.position_since(start), name, live)
+        return Explain(self.position_since(start), name, live, **also)
+
+    def _explain_options(self) -> dict[str, bool]:
+        """`(ALTERNATIVES, ANALYZE)`, in any order; anything else in brackets is a query."""
+        before, found = self._index, dict[str, bool]()
+        if not self._match(TokenType.L_PAREN) or self._curr.text.upper() not in _EXPLAIN_ALSO:
+            self._retreat(before)
+            return found
+        while True:
+            if self._curr.text.upper() not in _EXPLAIN_ALSO:
+                self.refuse(
+                    f"expected {' or '.join(_EXPLAIN_ALSO)}, not {self.found()}",
+                    hint=suggest(self._curr.text.upper(), _EXPLAIN_ALSO)
+                    or "write EXPLAIN (ALTERNATIVES) SELECT …",
+                )
+            found[self._curr.text.lower()] = True
+            self._advance()
+            if not self._match(TokenType.COMMA):
+                break
+        self.expect(")")
+        return found

@@ -257,6 +257,13 @@ class StreamParser(FromParser):
                 hint="write TIMESTAMP BY column SLACK 5 SECONDS, or TIMESTAMP INTERNAL",
             )
         column = self.word("a column")
+        if self._curr and self._curr.token_type in (TokenType.L_PAREN, TokenType.DOT):
+            self.refuse(
+                f"TIMESTAMP BY names a column, and `{column}{self._curr.text}…` is an expression",
+                self._prev,
+                hint="declare the column as TIMESTAMP, which text is read as; or write a query "
+                "with the time as a column INTO files, and read those as a stream",
+            )
         marker: str | None = None
         slack: Length | None = None
         if not self._match_text_seq("PUNCTUATED"):

@@ -63,10 +63,18 @@ class WindowParser(ExpressionParser):
         return node
 
     def _at_clause(self) -> bool:
-        """Whether the current bracket begins a window clause."""
-        return self._curr.token_type == TokenType.L_BRACKET and (
-            self._next.text.upper() in KEYWORDS or self._next.token_type == TokenType.R_BRACKET
-        )
+        """Whether the current bracket begins a window clause, and not the place of an element.
+
+        `[RANGE 5]` is a clause; `[range]` is an element at what a column says.
+        """
+        if self._curr.token_type != TokenType.L_BRACKET:
+            return False
+        if self._next.token_type == TokenType.R_BRACKET:
+            return True
+        is_word = self._next.token_type != TokenType.IDENTIFIER
+        after = self._tokens[self._index + 2 : self._index + 3]
+        is_place = bool(after) and after[0].token_type == TokenType.R_BRACKET
+        return is_word and self._next.text.upper() in KEYWORDS and not is_place
 
     def window_clause(self) -> WindowClause:
         """The clause whose `[` is the current token."""

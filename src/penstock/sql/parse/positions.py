@@ -24,7 +24,6 @@ _CLAUSES = {
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
-    "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
     "hint": "a hint",
@@ -96,8 +95,8 @@ def only(text: str, node: exp.Expr, *handled: str) -> None:
 _WAYS_OUT = {
     "distinct": "GROUP BY the columns, with a window, gives each combination once per window",
     "limit": "a continuous query has no end; limit where you read the results",
-    "db": "a column is `name` or `input.name`: there are no databases, and no fields inside "
-    "columns. Declare such fields as columns of the stream",
+    "db": "a column is `name` or `input.name`, and a field of a struct `name.field`: there are no "
+    "databases",
     "columns": "name the columns inside: (SELECT a AS x, …) AS name",
     "query": "join the two streams instead",
     "qualify": "filter in an outer query: SELECT … FROM (…) WHERE …",

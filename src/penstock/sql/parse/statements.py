@@ -202,11 +202,15 @@ class BareSelect(Statement):
 class Explain(Statement):
     """Show the plan of a query: one written here, or a declared one by its name.
 
-    `live`: instead of its plan, what holds the running query back.
+    `live`: instead of its plan, what holds the running query back. `alternatives`: also the other
+    shapes that its joins could have, with what each is estimated to take; `analyze`: also what its
+    operators were measured to take, beside the estimates.
     """
 
     target: CreateQuery | BareSelect | str
     live: bool = False
+    alternatives: bool = False
+    analyze: bool = False
 
 
 Listed: TypeAlias = Literal["queries", "streams", "tables", "views", "functions", "settings"]

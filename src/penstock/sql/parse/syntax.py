@@ -193,6 +193,21 @@ class StreamSequence(exp.Expression):
     }
 
 
+class ExplodeClause(exp.Join):
+    """`LATERAL VIEW explode(value) alias AS columns`, or UNNEST: a row for each element."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,  # the function: UNNEST, or Spark's name of it
+        "value": True,
+        "outer": False,  # rows without elements stay
+        "ordinality": False,
+        "alias": False,  # Identifier
+        "columns": False,  # Identifiers
+        "on": False,
+        "hidden": False,  # stands in the SELECT list: no name reaches it from elsewhere
+    }
+
+
 class StreamJoin(exp.Join):
     """`[kind] JOIN this [WITHIN d] [ON condition]`, or a comma."""
 

@@ -76,7 +76,7 @@ def groups_that_switch_give_the_windows(draw: Draw, switches: Counter | None = N
     built: list[AdaptWid] = []
     build = building(up, draw.choose([0, up, up, up + 2]), built)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapt_wid, "PATIENCE", draw.choose([1, 2, 8, 1000]))
+        patch.setattr(adapt_wid, "PATIENCE", draw.choose([1, 1, 1, 2, 2, 8, 1000]))
         patch.setattr(wid, "FAN_IN", draw.choose([2, 3, 32]))
         run, groups = runs(draw), draw.choose(GROUPS)
         results = {name: RESULTS[name] for name in ("n", draw.choose([*RESULTS]))}
@@ -88,10 +88,10 @@ def groups_that_switch_give_the_windows(draw: Draw, switches: Counter | None = N
 
 def test_groups_that_switch_give_the_windows() -> None:
     switches: Counter[str] = Counter()
-    check_seeds(120, partial(groups_that_switch_give_the_windows, switches=switches))
+    check_seeds(40, partial(groups_that_switch_give_the_windows, switches=switches))
     # A law about switches says nothing where there are none.
-    assert switches["eager"] > 150
-    assert switches["lazy"] > 25
+    assert switches["eager"] > 40
+    assert switches["lazy"] > 5
 
 
 def test_rows_that_wait_can_be_described() -> None:
@@ -149,11 +149,11 @@ def sources_that_are_apart_move_thresholds_and_no_answer(
 def test_sources_that_are_apart_move_thresholds_and_no_answer() -> None:
     switches: Counter[str] = Counter()
     check_seeds(
-        60, partial(sources_that_are_apart_move_thresholds_and_no_answer, switches=switches)
+        20, partial(sources_that_are_apart_move_thresholds_and_no_answer, switches=switches)
     )
-    assert switches["sources"] > 120
-    assert switches["eager"] > 50
-    assert switches["lazy"] > 10
+    assert switches["sources"] > 30
+    assert switches["eager"] > 12
+    assert switches["lazy"] > 2
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def a_restored_operator_goes_on(draw: Draw) -> None:
 
 
 def test_saved_and_restored_at_every_step_it_goes_on_as_if_nothing_had_been() -> None:
-    check_seeds(25, a_restored_operator_goes_on)
+    check_seeds(10, a_restored_operator_goes_on)
 
 
 # -- single traps -----------------------------------------------------------------------------

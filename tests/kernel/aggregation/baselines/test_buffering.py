@@ -69,7 +69,7 @@ def windows_of_kept_rows_are_the_windows(name: str, draw: Draw) -> None:
 
 @each_algorithm
 def test_windows_of_kept_rows_are_the_windows(name: str) -> None:
-    check_seeds(60, partial(windows_of_kept_rows_are_the_windows, name))
+    check_seeds(20, partial(windows_of_kept_rows_are_the_windows, name))
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def a_restored_operator_goes_on(name: str, draw: Draw) -> None:
 
 @each_algorithm
 def test_saved_and_restored_at_every_step_it_goes_on(name: str) -> None:
-    check_seeds(10, partial(a_restored_operator_goes_on, name))
+    check_seeds(5, partial(a_restored_operator_goes_on, name))
 
 
 @each_algorithm

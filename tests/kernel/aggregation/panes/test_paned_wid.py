@@ -79,7 +79,7 @@ def windows_of_panes_are_the_windows(kind: str, draw: Draw) -> None:
 
 @pytest.mark.parametrize("kind", RESULTS)
 def test_windows_of_panes_are_the_windows(kind: str) -> None:
-    check_seeds(35, partial(windows_of_panes_are_the_windows, kind))
+    check_seeds(14, partial(windows_of_panes_are_the_windows, kind))
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def a_store_that_is_restored_goes_on(draw: Draw) -> None:
 
 
 def test_adapted_panes_that_are_saved_and_restored_at_every_step_go_on() -> None:
-    check_seeds(10, a_store_that_is_restored_goes_on)
+    check_seeds(5, a_store_that_is_restored_goes_on)
 
 
 def test_open_panes_keep_sparse_groups_as_rows_and_dense_ones_as_partials() -> None:

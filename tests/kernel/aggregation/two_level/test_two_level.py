@@ -61,7 +61,7 @@ def answers_are_those_of_the_extents(draw: Draw) -> None:
 
 
 def test_answers_are_those_of_the_extents_each_exactly_once() -> None:
-    check_seeds(80, answers_are_those_of_the_extents)
+    check_seeds(30, answers_are_those_of_the_extents)
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def restored_in_mid_run(draw: Draw) -> None:
 
 
 def test_a_table_that_is_restored_goes_on_as_it_was() -> None:
-    check_seeds(25, restored_in_mid_run)
+    check_seeds(10, restored_in_mid_run)
 
 
 # -- what the table holds --------------------------------------------------------------------------

@@ -88,7 +88,7 @@ ROWS = st.lists(
 )
 
 
-@examples(60)
+@examples(25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), *[st.sampled_from([0, 1])] * 2), min_size=2),
     st.lists(st.one_of(ROWS, st.integers(0, 80))),

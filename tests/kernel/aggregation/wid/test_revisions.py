@@ -129,7 +129,7 @@ def _nothing_is_missing(keeper: Keeper, expected: list[dict[str, Any]], window: 
 
 
 def test_what_is_kept_is_what_the_rows_so_far_come_to() -> None:
-    check_seeds(25, what_is_kept_is_what_the_rows_so_far_come_to)
+    check_seeds(12, what_is_kept_is_what_the_rows_so_far_come_to)
 
 
 @pytest.mark.slow

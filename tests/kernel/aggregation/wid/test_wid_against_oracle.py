@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel import segments
@@ -22,6 +22,7 @@ from penstock.model.timestamps import END
 from penstock.model.types import Type
 from penstock.oracle.evaluate import evaluate_window_aggregate, same_rows
 from penstock.windows import Sliding
+from tests.engine.draw import examples
 from tests.kernel.aggregation.pipeline import Item, Pipeline
 
 V = Ref("v", Type.INT)
@@ -82,7 +83,7 @@ def check(items: list[Item]) -> list[dict[str, Any]]:
     return found
 
 
-@settings(max_examples=130)
+@examples(50)
 @given(
     run=runs(),
     groups=st.sampled_from([(), ("a",), ("b",), ("a", "b")]),

@@ -8,7 +8,8 @@ Every join needs a bound on how far apart partners can lie. It comes from, in th
     conditions on the timestamps          `a.ts BETWEEN b.ts - INTERVAL … AND b.ts + INTERVAL …`
 
 A static table needs none: rows of it do not come, so there is nothing to wait for or to forget
-(`bind_table_join`).
+(`bind_table_join`). Neither do elements of arrays, which have the time of their row: what stands to
+the left of LATERAL VIEW or UNNEST is exploded there (`bind_explode`).
 
 Conditions go where they can be tested first: those on one input below the join, equalities into the
 join, the rest behind it. Where rows without a partner are kept, ON and WHERE differ, and conditions
@@ -17,7 +18,9 @@ move only as far as that leaves the answer the same.  Spec: window-queries 2.6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -27,8 +30,9 @@ from penstock.model.joins import JoinKind
 from penstock.plan.nodes import Edge, Join, Node
 from penstock.sql.bind.conditions import conjuncts
 from penstock.sql.bind.context import Context
+from penstock.sql.bind.explode import bind_explode, exploding
 from penstock.sql.bind.expression import ExpressionBinder
-from penstock.sql.bind.from_ import Input
+from penstock.sql.bind.from_ import Input, refuse_table
 from penstock.sql.bind.join.bands import find_pairing
 from penstock.sql.bind.join.parts import (
     Left,
@@ -42,29 +46,39 @@ from penstock.sql.bind.join.parts import (
 )
 from penstock.sql.bind.join.table_join import bind_table_join, is_table, stream_first
 from penstock.sql.bind.scope import Scope
-from penstock.sql.parse.syntax import StreamJoin
+from penstock.sql.parse.syntax import ExplodeClause, StreamJoin
+
+#: A join with its input, or what is exploded of what stands before it.
+Step: TypeAlias = tuple[StreamJoin, Input] | ExplodeClause
 
 
 def bind_joins(
-    first: Input, joins: list[tuple[StreamJoin, Input]], where: exp.Expr | None, context: Context
+    first: Input, steps: list[Step], where: exp.Expr | None, context: Context
 ) -> tuple[Node, Scope]:
     """The plan of `first JOIN … JOIN … WHERE …`, and what can be named above it."""
-    first, joins, written_first = stream_first(first, joins, context)
+    first, steps, written_first = stream_first(first, steps, context)
+    refuse_table(first, context)
+    joins = [step for step in steps if not isinstance(step, ExplodeClause)]
     inputs = [first, *(input_ for _, input_ in joins)]
-    _check_inputs(inputs, context)
+    if joins:
+        _check_inputs(inputs, context)
     streams = [input_ for input_ in inputs if not is_table(input_)]
     kinds = {join.args["kind"] for join, _ in joins}
-    waiting = WaitingConditions(split(where), inputs, context)
+    named = [first, *(s if isinstance(s, ExplodeClause) else s[1] for s in steps)]
+    waiting = WaitingConditions(split(where), named, context)
     left = Left(first.node, first.scope, str(first.name), (first,))
     if kinds <= {JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}:
         left = replace(left, node=filtered(first.node, first.scope, waiting.alone(0), context))
-    for step, (join, right) in enumerate(joins, start=1):
+    for number, step in enumerate(steps, start=1):
+        join, right = (step, first) if isinstance(step, ExplodeClause) else step
         with context.located(join):
             extra: list[exp.Expr] = []
             # An outer join adds rows; a condition of WHERE must see them, so it waits.
-            if kinds == {JoinKind.INNER}:
-                extra = [*waiting.alone(step), *waiting.completed_by(step)]
-            if is_table(right):
+            if kinds <= {JoinKind.INNER}:
+                extra = [*waiting.alone(number), *waiting.completed_by(number)]
+            if isinstance(join, ExplodeClause):
+                left = _exploded(left, join, extra, context)
+            elif is_table(right):
                 left = bind_table_join(left, right, join, extra, context)
             else:
                 left = _join(left, right, join, extra, streams, context)
@@ -75,10 +89,18 @@ def bind_joins(
 class WaitingConditions:
     """Conditions of WHERE that are not yet in the plan."""
 
-    def __init__(self, trees: list[exp.Expr], inputs: list[Input], context: Context) -> None:
+    def __init__(
+        self, trees: list[exp.Expr], inputs: Sequence[Input | ExplodeClause], context: Context
+    ) -> None:
         # Prefixed by the input's number, a column tells where it comes from.
-        numbered = [input_.scope.prefixed(str(i)) for i, input_ in enumerate(inputs)]
-        binder = ExpressionBinder(context, Scope(tuple(f for s in numbered for f in s.fields)))
+        numbered = Scope(())
+        for number, input_ in enumerate(inputs):
+            if isinstance(input_, ExplodeClause):
+                own = Scope(exploding(input_, numbered, context)[1])
+            else:
+                own = input_.scope
+            numbered += own.prefixed(str(number))
+        binder = ExpressionBinder(context, numbered)
         self._needs = {
             id(tree): {int(name.split(".")[0]) for name in binder.bind(tree).refs} for tree in trees
         }
@@ -96,6 +118,17 @@ class WaitingConditions:
         gone = {id(tree) for tree in taken}
         self.trees = [tree for tree in self.trees if id(tree) not in gone]
         return taken
+
+
+def _exploded(left: Left, clause: ExplodeClause, extra: list[exp.Expr], context: Context) -> Left:
+    """What stands left, a row for each element; `extra` are conditions of WHERE on these."""
+    on = clause.args.get("on")
+    node, scope = bind_explode(clause, left.node, left.scope, context, joined=not left.name)
+    node = filtered(node, scope, [*split(on), *extra], context)
+    inputs = left.inputs
+    if left.name:
+        inputs = (replace(inputs[0], node=node, scope=scope),)
+    return replace(left, node=node, scope=scope, inputs=inputs)
 
 
 def _join(

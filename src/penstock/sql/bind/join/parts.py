@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from penstock.model.expressions import Call, Expression, Ref, SparkCall, conjunction
 from penstock.model.joins import qualified
+from penstock.model.spark_sql import zones_in
+from penstock.model.zones import UTC
 from penstock.plan.computed_columns import computed_in, outermost, renamed
 from penstock.plan.nodes import Node, Select
 from penstock.sql.bind.conditions import conjuncts
@@ -120,7 +122,9 @@ def _has_computed_sides(part: Expression) -> bool:
 
 def _by_spark(expression: Expression) -> SparkCall:
     """What the kernel would compute, left to Spark."""
-    return SparkCall(("", ""), (expression,), expression.type, str(expression.type))
+    zones = zones_in(expression)
+    zone = zones.pop() if len(zones) == 1 else UTC
+    return SparkCall(("", ""), (expression,), expression.type, zone)
 
 
 def as_progressing(scope: Scope, node: Node) -> Scope:

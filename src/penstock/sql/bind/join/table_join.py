@@ -26,9 +26,9 @@ from penstock.sql.bind.join.parts import (
     filtered,
     with_computed_keys,
 )
-from penstock.sql.parse.syntax import StreamJoin
+from penstock.sql.parse.syntax import ExplodeClause, StreamJoin
 
-Joins: TypeAlias = list[tuple[StreamJoin, Input]]
+Steps: TypeAlias = list[tuple[StreamJoin, Input] | ExplodeClause]
 
 
 def only_stream(inputs: list[Input]) -> Input | None:
@@ -84,11 +84,11 @@ def is_table(input_: Input) -> bool:
     return isinstance(input_.node, Table)
 
 
-def stream_first(first: Input, joins: Joins, context: Context) -> tuple[Input, Joins, str | None]:
+def stream_first(first: Input, steps: Steps, context: Context) -> tuple[Input, Steps, str | None]:
     """The same inputs with a stream in front; also the table's name that was written there."""
-    if not is_table(first):
-        return first, joins, None
-    join, second = joins[0]
+    if not is_table(first) or not steps or isinstance(steps[0], ExplodeClause):
+        return first, steps, None
+    join, second = steps[0]
     if is_table(second):
         raise CannotJoin(
             f"`{first.name}` and `{second.name}` are both static tables",
@@ -106,4 +106,4 @@ def stream_first(first: Input, joins: Joins, context: Context) -> tuple[Input, J
         )
     mirrored = join.copy()
     mirrored.set("kind", _MIRRORED[kind])
-    return second, [(mirrored, first), *joins[1:]], first.name
+    return second, [(mirrored, first), *steps[1:]], first.name

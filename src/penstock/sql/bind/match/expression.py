@@ -57,7 +57,7 @@ class MatchBinder(ExpressionBinder):
         on: Ref,
         defining: str | None = None,
     ) -> None:
-        super().__init__(context, scope)
+        super().__init__(context, scope, variables)
         self._variables = variables
         self._on = on
         self._defining = defining
@@ -159,7 +159,7 @@ class _RowBinder(ExpressionBinder):
     """Binds what is computed of one row, and notes of which variable the row is."""
 
     def __init__(self, context: Context, scope: Scope, variables: Mapping[str, str]) -> None:
-        super().__init__(context, scope)
+        super().__init__(context, scope, variables)
         self._variables = variables
         self._noted: set[str | None] = set()
 

@@ -1,0 +1,68 @@
+"""Cell: what the inputs of a join were like in one stretch of time.
+
+Cells of groups that see other rows of the same inputs add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.kernel.statistics.key_sketch import KeySketch
+
+#: Of an input, what its keys are made of.
+KeyOf = tuple[int, str]
+
+
+@dataclass
+class Cell:
+    """`number` times the width is where it begins, and `span` ticks of it were seen."""
+
+    number: int
+    span: int
+    rows: list[int]  # of each input
+    bytes: list[int]  # of each input
+    sketches: dict[KeyOf, KeySketch] = field(default_factory=dict)
+    #: By condition, how many combinations of sampled rows were tried, and how many satisfy it.
+    tried: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __add__(self, other: Cell) -> Cell:
+        """The cell of the rows of both."""
+        sketches = {
+            of: self.sketches[of] + other.sketches[of]
+            if of in self.sketches and of in other.sketches
+            else self.sketches.get(of) or other.sketches[of]
+            for of in {**self.sketches, **other.sketches}
+        }
+        tried = {
+            key: (
+                self.tried.get(key, (0, 0))[0] + other.tried.get(key, (0, 0))[0],
+                self.tried.get(key, (0, 0))[1] + other.tried.get(key, (0, 0))[1],
+            )
+            for key in {**self.tried, **other.tried}
+        }
+        return Cell(
+            self.number,
+            max(self.span, other.span),
+            [a + b for a, b in zip(self.rows, other.rows, strict=True)],
+            [a + b for a, b in zip(self.bytes, other.bytes, strict=True)],
+            sketches,
+            tried,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "span": self.span,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "sketches": [[*of, sketch.to_text()] for of, sketch in self.sketches.items()],
+            "tried": self.tried,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Cell:
+        sketches = {(port, of): KeySketch.from_text(text) for port, of, text in data["sketches"]}
+        tried = {key: (all_, some) for key, (all_, some) in data["tried"].items()}
+        return cls(data["number"], data["span"], data["rows"], data["bytes"], sketches, tried)

@@ -1,0 +1,256 @@
+"""JoinMeter: rates, and which share of pairs match, of the inputs of one join.
+
+Time is cut into *cells*, as wide as the widest window of the join: rows of one cell are about as
+far apart as rows that may match. In a cell the rows of every input are counted, their keys sketched
+(`key_sketch`), and some rows kept to try other conditions by (`row_sample`). So it is known of
+every two inputs which share of their pairs match, whether or not the running operators ever bring
+just these two together; and of keys that only match for some time, as the number of an order does,
+it is known within that time.
+
+A cell is over when all inputs have bounds behind it. Not every cell is looked at: a few at first,
+then one in 8, and fewer if they have few rows, so that this costs little. A cell that is looked at
+is looked at by all groups of a pipeline, for its number tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.kernel.block import Block
+from penstock.kernel.buffer import Item
+from penstock.kernel.expressions import compile_expression
+from penstock.kernel.joins.keys import Keys
+from penstock.kernel.segments import Mask
+from penstock.kernel.statistics.cell import Cell, KeyOf
+from penstock.kernel.statistics.key_sketch import KeySketch
+from penstock.kernel.statistics.measured_join import MeasuredCondition, MeasuredJoin, MeasuredPair
+from penstock.kernel.statistics.row_sample import RowSample
+from penstock.model.joins import qualified
+from penstock.model.timestamps import BEGINNING, END
+from penstock.model.types import common_type
+
+#: Cells that are open at once; where there would be more, fewer are looked at.
+OPEN = 8
+#: Of how many cells one is looked at, when it is known what they are like; so many are before.
+ONE_IN, FIRST = 8, 2
+#: Rows that come between two cells that are looked at, so that cells cost little beside them.
+ROWS = 8192
+#: Cells that are reported at once.
+TOLD = 2
+#: Combinations of rows by which a condition is tried in a cell.
+COMBINATIONS = 16_384
+
+
+class JoinMeter:
+    """Measures one join; `taps` are given what comes to each input."""
+
+    def __init__(self, spec: MeasuredJoin) -> None:
+        self.spec = spec
+        self.closed: list[Cell] = []
+        self._keys = keys_of(spec)
+        self._tested = frozenset[str]().union(*(each.condition.refs for each in spec.conditions))
+        self._columns = [self._read(port) for port in range(len(spec.inputs))]
+        self._samples: dict[tuple[int, int], RowSample] = {}  # by cell and input
+        self._open: dict[int, Cell] = {}
+        self._bounds = [BEGINNING] * len(spec.inputs)
+        self._reached = BEGINNING  # cells that end here are over
+        self._first, self._last = END, BEGINNING  # the times that have been seen
+        self._count = 0  # cells that are over
+        self._rows = 0  # that came since one was
+        #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
+        self._stride = self._before = 1
+        self._fresh = BEGINNING
+        self._told = 1  # the greatest of these since cells were reported
+
+    @property
+    def taps(self) -> list[Callable[[Item], None]]:
+        """One for each input."""
+
+        def tap(port: int) -> Callable[[Item], None]:
+            def take(item: Item) -> None:
+                if isinstance(item, Block):
+                    self._take_rows(port, item.rows)
+                elif not item.where and item.on == self.spec.inputs[port].on:
+                    self._take_bound(port, item.bound)
+
+            return take
+
+        return [tap(port) for port in range(len(self.spec.inputs))]
+
+    def take_closed(self) -> list[Cell]:
+        """The cells that are over since this was asked."""
+        closed, self.closed = self.closed, []
+        return closed
+
+    def report(self) -> dict[str, Any]:
+        """The same as JSON, with how many are looked at: those whose numbers are multiples.
+
+        Few are told at once, the ones that others that look at fewer will tell, too.
+        """
+        one_in, self._told = self._told, max(self._stride, self._before)
+        cells = sorted(self.take_closed(), key=lambda cell: -(cell.number & -cell.number))
+        told = [cell for cell in cells if cell.number % one_in == 0][:TOLD]
+        return {"one_in": one_in, "cells": [cell.as_json() for cell in told]}
+
+    def open_cells(self) -> list[Cell]:
+        """The cells that rows still come to, as they are."""
+        return [self._finished(cell) for cell in self._open.values()]
+
+    def _read(self, port: int) -> list[str]:
+        """The columns of an input that keys and conditions are about."""
+        of = self.spec.inputs[port]
+        pairs = self.spec.pairs
+        sides = [side for e in pairs for side in zip(e.ends, (e.mine, e.theirs), strict=True)]
+        keys = {ref for end, keys in sides if end == port for key in keys for ref in key.refs}
+        tested = {c.name for c in of.columns if qualified(of.name, c.name) in self._tested}
+        return [c.name for c in of.columns if c.name in {of.on, *keys, *tested}]
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _take_rows(self, port: int, rows: pl.DataFrame) -> None:
+        of = self.spec.inputs[port]
+        self._rows += rows.height
+        column = rows.get_column(of.on).cast(pl.Int64)
+        if column.null_count():
+            rows, column = rows.filter(column.is_not_null()), column.drop_nulls()
+        if not rows.height:
+            return
+        times: NDArray[np.int64] = column.to_numpy()
+        first, last = int(times.min()) - of.shift, int(times.max()) - of.shift
+        self._first, self._last = min(self._first, first), max(self._last, last)
+        width = self.spec.width
+        if first // width == last // width:
+            if self._is_looked_at(first // width):
+                self._add(first // width, port, rows)
+            return
+        numbers = (times - of.shift) // width
+        for number in self._looked_at(numbers):
+            self._add(number, port, self._at(numbers == number, rows, port))
+
+    def _at(self, places: Mask, rows: pl.DataFrame, port: int) -> pl.DataFrame:
+        """Some of the rows, with the columns that are looked at."""
+        found = np.flatnonzero(places)
+        if found[-1] - found[0] + 1 == len(found):  # nothing is copied
+            return rows.slice(int(found[0]), len(found))
+        return pl.DataFrame([rows.get_column(name) for name in self._columns[port]])[found]
+
+    def _is_looked_at(self, number: int) -> bool:
+        return (
+            number % (self._stride if number >= self._fresh else self._before) == 0
+            and (number + 1) * self.spec.width > self._reached
+        )
+
+    def _looked_at(self, numbers: NDArray[np.int64]) -> list[int]:
+        """The cells among these to look at."""
+        begun = numbers[1:][numbers[1:] != numbers[:-1]]  # few, where rows are nearly in order
+        there = map(int, np.unique(np.append(begun, numbers[:1])))
+        found = [number for number in there if self._is_looked_at(number)]
+        while len(self._open.keys() | found) > OPEN:
+            self._look_at_fewer()
+            self._told = max(self._told, self._stride, self._before)
+            found = [number for number in found if self._is_looked_at(number)]
+        return found
+
+    def _add(self, number: int, port: int, rows: pl.DataFrame) -> None:
+        cell = self._open.get(number)
+        if cell is None:
+            nothing = [0] * len(self.spec.inputs)
+            cell = self._open[number] = Cell(number, 0, nothing[:], nothing[:])
+            cell.sketches = {of: KeySketch() for of in self._keys}
+        cell.rows[port] += rows.height
+        cell.bytes[port] += int(rows.estimated_size())
+        for of, keys in self._keys.items():
+            if of[0] == port:
+                cell.sketches[of].add(keys.whole_hashes(keys.without_null(rows)))
+        if any(port in condition.inputs for condition in self.spec.conditions):
+            self._sample(number, port).add(rows)
+
+    def _sample(self, number: int, port: int) -> RowSample:
+        if (number, port) not in self._samples:
+            of = self.spec.inputs[port]
+            names = [(column.name, qualified(of.name, column.name)) for column in of.columns]
+            columns = [pl.col(own).alias(name) for own, name in names if name in self._tested]
+            self._samples[number, port] = RowSample(columns, seed=port)
+        return self._samples[number, port]
+
+    # -- cells --------------------------------------------------------------------------------
+
+    def _take_bound(self, port: int, bound: int) -> None:
+        shift = 0 if bound in (BEGINNING, END) else self.spec.inputs[port].shift
+        self._bounds[port] = max(self._bounds[port], bound - shift)
+        reached = min(self._bounds)
+        if reached <= self._reached:
+            return
+        self._reached = reached
+        over = [n for n in sorted(self._open) if (n + 1) * self.spec.width <= reached]
+        for number in over:
+            self.closed.append(self._finished(self._open.pop(number)))
+            self._samples = {of: each for of, each in self._samples.items() if of[0] != number}
+        if over:
+            self._adapt(len(over))
+
+    def _adapt(self, over: int) -> None:
+        """Look at more cells or at fewer, by what came since some were over."""
+        before, self._count = self._count, self._count + over
+        rows, self._rows = self._rows, 0
+        if self._stride < ONE_IN:
+            if self._count // FIRST > before // FIRST:
+                self._look_at_fewer()
+        elif rows < over * ROWS:
+            self._look_at_fewer()
+        elif self._stride > ONE_IN and rows > over * ONE_IN * ROWS:
+            # Of cells that have begun already only a part would be seen.
+            self._before = max(self._before, self._stride)
+            self._fresh = self._last // self.spec.width + 1
+            self._stride //= 2
+
+    def _look_at_fewer(self) -> None:
+        self._stride *= 2
+        self._before = max(self._before, self._stride)
+        for number in [n for n in self._open if not self._is_looked_at(n)]:
+            del self._open[number]
+        self._samples = {of: each for of, each in self._samples.items() if of[0] in self._open}
+
+    def _finished(self, cell: Cell) -> Cell:
+        """A cell with what follows from its rows."""
+        width = self.spec.width
+        begin = max(cell.number * width, self._first)
+        end = min((cell.number + 1) * width, self._last + 1)
+        is_whole = self._reached < END and (cell.number + 1) * width <= self._reached
+        cell.span = ((cell.number + 1) * width if is_whole else end) - begin
+        cell.tried = {each.key: self._tried(cell, each) for each in self.spec.conditions}
+        return cell
+
+    def _tried(self, cell: Cell, of: MeasuredCondition) -> tuple[int, int]:
+        """How many combinations of sampled rows there are, and how many satisfy a condition."""
+        most = max(1, int(COMBINATIONS ** (1 / len(of.inputs))))
+        rows = pl.DataFrame({"": [0]})
+        for port in of.inputs:
+            sample = self._samples.get((cell.number, port))
+            if sample is None or sample.rows is None:
+                return 0, 0
+            rows = rows.join(sample.rows.head(most), how="cross")
+        holds = rows.select(compile_expression(of.condition)).to_series()
+        return rows.height, int(holds.fill_null(False).sum())
+
+
+def keys_of(spec: MeasuredJoin) -> dict[KeyOf, Keys]:
+    """By input, the keys that are sketched; inputs may ask for the same."""
+    found: dict[KeyOf, Keys] = {}
+    for pair, side in product(spec.pairs, (0, 1)):
+        mine, theirs = (pair.mine, pair.theirs)[:: 1 - 2 * side]
+        found.setdefault(key_of(pair, side), Keys(mine, theirs))
+    return found
+
+
+def key_of(pair: MeasuredPair, side: int) -> KeyOf:
+    """What names the keys of one end of a pair."""
+    mine, theirs = (pair.mine, pair.theirs)[:: 1 - 2 * side]
+    types = [common_type(a.type, b.type) for a, b in zip(mine, theirs, strict=True)]
+    return pair.ends[side], ", ".join(f"{key} {of}" for key, of in zip(mine, types, strict=True))

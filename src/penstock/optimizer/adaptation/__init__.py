@@ -1,0 +1,10 @@
+"""When a join that runs gets another plan, which one, and how it gets there; pure functions.
+
+    triggers         is it time to look: an interval, memory, rows that wait
+    migration_cost   what Moving State and Parallel Track would take
+    plan_history     plans that served before, by what was measured then
+    controller       looks, weighs, and says what to do and why
+
+Nothing here runs a plan or reads a clock: hosts tell what they have measured and when.
+Spec: dynamic-optimization 3.4, 6.2.
+"""

@@ -1,0 +1,109 @@
+"""Alternatives: the shapes that a query's joins could have, and what each is estimated to take.
+
+EXPLAIN (ALTERNATIVES) shows, for every join of three inputs and more, the plan that is taken, the
+written order, all inputs at once, and the best of the others; then what each operator of the plan
+that is taken is to take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.model.joins import JoinKind
+from penstock.model.sizes import size_text
+from penstock.model.text_table import text_table
+from penstock.optimizer.cost.joins import costs_by_operator
+from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
+from penstock.optimizer.joins.inputs import inputs_of
+from penstock.optimizer.joins.join_tree import JoinTree, leaves_of
+from penstock.optimizer.joins.ordered_trees import Shape
+from penstock.optimizer.joins.pareto import CostedShape, pareto_front
+from penstock.optimizer.options import Options
+from penstock.optimizer.statistics import Statistics
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Join, Node
+
+#: How many plans are shown of a join.
+SHOWN = 12
+
+
+def choices_of(plan: Node, options: Options, statistics: Statistics) -> list[TreeChoice]:
+    """What there was to choose from, for each join of several inputs in a query."""
+    joins = [node for node in walk(plan) if isinstance(node, Join)]
+    inner = [join for join in joins if join.kind is JoinKind.INNER and len(join.inputs) > 2]
+    found = (choose_tree(join, options, statistics) for join in inner)
+    return [choice for choice in found if choice is not None]
+
+
+def explain_alternatives(plan: Node, options: Options, statistics: Statistics) -> str:
+    """What there was to choose from in a query, as text."""
+    return shown_alternatives(choices_of(plan, options, statistics))
+
+
+def shown_alternatives(choices: Sequence[TreeChoice]) -> str:
+    """What there was to choose from, as text."""
+    if not choices:
+        return "No alternatives: there is no inner join of three inputs and more."
+    return "\n\n".join(map(_said, choices))
+
+
+def _said(choice: TreeChoice) -> str:
+    limits = f"{choice.limits.processor:g} cores, {size_text(choice.limits.memory)}"
+    plans = choice.plans
+    head = (
+        f"Join of {', '.join(choice.names)}: {choice.reason}\n"
+        f"{len(plans)} plans were compared ({choice.found.strategy}), limits {limits}"
+    )
+    return "\n".join([head, "", text_table(_rows(choice)), "", text_table([*_operators(choice)])])
+
+
+def _rows(choice: TreeChoice) -> list[tuple[str, ...]]:
+    marks = marks_of(choice)
+    front = {plan.shape for plan in pareto_front(choice.plans)}
+    shown = sorted(choice.plans, key=lambda plan: (plan.shape not in marks, plan.cost.processor))
+    rows: list[tuple[str, ...]] = [("plan", "processor", "memory", "rows stored", "")]
+    for plan in shown[:SHOWN]:
+        notes = [*marks.get(plan.shape, ()), *(["Pareto front"] if plan.shape in front else [])]
+        if not choice.limits.allow(plan.cost):
+            notes.append("above the limits")
+        rows.append((choice.named(plan.shape), *_figures(plan), ", ".join(notes)))
+    if len(shown) > SHOWN:
+        rows.append((f"and {len(shown) - SHOWN} more", "", "", "", ""))
+    return rows
+
+
+def _figures(plan: CostedShape) -> tuple[str, str, str]:
+    cost = plan.cost
+    return _share(cost.processor), size_text(cost.memory), f"{cost.rows:,.0f}"
+
+
+def _share(processor: float) -> str:
+    return f"{100 * processor:.3g} %"
+
+
+def marks_of(choice: TreeChoice) -> Mapping[Shape, tuple[str, ...]]:
+    """The plans that have a name."""
+    named = (
+        ("chosen", choice.taken.shape),
+        ("as written", choice.written.shape),
+        ("all at once", choice.trees.at_once),
+    )
+    found: dict[Shape, tuple[str, ...]] = {}
+    for name, shape in named:
+        found[shape] = (*found.get(shape, ()), name)
+    return found
+
+
+def _operators(choice: TreeChoice) -> Iterator[tuple[str, ...]]:
+    """What each operator of the plan that is taken is to take."""
+    yield "operator", "processor", "memory", "rows stored", "results a second"
+    for branch, cost in costs_by_operator(choice.graph, choice.tree, choice.units):
+        results = choice.graph.rate(inputs_of(leaves_of(branch)))
+        figures = _share(cost.processor), size_text(cost.memory), f"{cost.rows:,.0f}"
+        yield (_titled(choice, branch), *figures, f"{results:,.3g}")
+
+
+def _titled(choice: TreeChoice, tree: JoinTree) -> str:
+    if isinstance(tree, int):
+        return choice.names[tree]
+    return f"({', '.join(_titled(choice, each) for each in tree.inputs)})"

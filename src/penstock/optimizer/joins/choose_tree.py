@@ -1,0 +1,203 @@
+"""Choose a tree: the shape in which a join of three inputs and more runs, and why.
+
+What is known of the join (`optimizer/join_figures.py`) makes a join graph, and a strategy
+(`strategy.py`) finds the plan that takes least processor time within the limits. The order that is
+written is left only for a plan that takes clearly less: a tenth less by what was measured; where
+nothing is known, only if it pairs rows without a predicate, and for half as much by what is
+guessed. Queries whose joins begin alike share that, which other shapes may not.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from penstock.model.sizes import bytes_of, size_text
+from penstock.optimizer.cost.joins import JoinCost, JoinUnits, costs_by_operator, tree_cost
+from penstock.optimizer.join_figures import GUESSED, JoinFigures, join_figures
+from penstock.optimizer.joins.graph_of import graph_of
+from penstock.optimizer.joins.join_graph import JoinGraph
+from penstock.optimizer.joins.join_tree import Branch, JoinTree
+from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
+from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates
+from penstock.optimizer.joins.strategy import ChosenShape, choose_shape
+from penstock.optimizer.options import AUTO, Options
+from penstock.optimizer.statistics import Statistics
+from penstock.plan.nodes import Join
+
+#: What a plan may take of the processor time of the written order, to be preferred to it.
+MEASURED_GAIN, GUESSED_GAIN = 0.9, 0.5
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """The shape of a join, what it is estimated to take, and what else there was."""
+
+    names: tuple[str, ...]
+    graph: JoinGraph
+    units: JoinUnits
+    limits: Limits
+    source: str  # where the figures come from
+    found: ChosenShape
+    written: CostedShape
+    taken: CostedShape
+
+    @property
+    def trees(self) -> OrderedTrees:
+        return OrderedTrees(self.graph, self.units)
+
+    @property
+    def is_written(self) -> bool:
+        return self.taken.shape == self.written.shape
+
+    @property
+    def tree(self) -> JoinTree:
+        return self.trees.tree(self.taken.shape)
+
+    @property
+    def reason(self) -> str:
+        """Why, in words, with numbers."""
+        what = f"estimated {said(self.taken.cost)}"
+        if self.is_written:
+            why = "in the written order: no other takes clearly less"
+        else:
+            why = f"the written order takes {said(self.written.cost)}"
+        scarce = {
+            None: "there is enough of both",
+            "memory": "memory is scarcer",
+            "processor": "processor time is scarcer",
+        }
+        known = "by guessed rates and selectivities" if self.source == GUESSED else f"{self.source}"
+        within = "" if self.limits.allow(self.taken.cost) else ", above the limit"
+        return f"{what}{within}, {known}; {why}; {scarce[self.found.scarcer]}"
+
+    @property
+    def notes(self) -> dict[Branch, str]:
+        """What EXPLAIN says of each operator, of the last one also why."""
+        costs = costs_by_operator(self.graph, self.tree, self.units)
+        notes = {branch: f"estimated {said(cost)}" for branch, cost in costs}
+        last, _ = costs[-1]
+        notes[last] += f"; {self.named(self.taken.shape)}: {self.reason}"
+        return notes
+
+    @property
+    def plans(self) -> list[CostedShape]:
+        """All plans that were looked at, the one that is taken first, each once."""
+        return [*dict.fromkeys((self.taken, self.written, *self.found.looked_at))]
+
+    def named(self, shape: Shape) -> str:
+        """A shape with the names of the inputs."""
+        if isinstance(shape, int):
+            return self.names[shape]
+        return f"({', '.join(map(self.named, shape))})"
+
+    def cost_of(self, tree: JoinTree) -> JoinCost:
+        """What another tree of the same join is estimated to take."""
+        return tree_cost(self.graph, tree, self.units)
+
+
+def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
+    """The shape of an inner join; None: it has two inputs, so there is nothing to choose."""
+    figures = join_figures(join, statistics)
+    if len(join.inputs) < 3 or len(figures.rates) != len(join.inputs):
+        return None
+    units = JoinUnits.of(statistics.costs)
+    trees = OrderedTrees(graph_of(join, figures), units)
+    limits = limits_of(options, statistics)
+    found = _found(trees, limits)
+    shape = written_shape(len(join.inputs))
+    written = CostedShape(shape, trees.cost(shape))
+    source = source_of(figures)
+    gain = GUESSED_GAIN if source == GUESSED else MEASURED_GAIN
+    is_kept = source == GUESSED and meets_what_matches(join, figures)
+    is_better = not is_kept and _is_better(found.plan, written, limits, gain)
+    taken = found.plan if is_better else written
+    return TreeChoice(join.titles, trees.graph, units, limits, source, found, written, taken)
+
+
+#: What was found for a join, by all that counts: a query is optimised several times as it comes.
+_KNOWN: OrderedDict[object, ChosenShape] = OrderedDict()
+
+
+def _found(trees: OrderedTrees, limits: Limits) -> ChosenShape:
+    graph = trees.graph
+    counts = (
+        (graph.rates, graph.widths, graph.classes, tuple(graph.selectivities.items())),
+        (tuple(graph.windows.bands.items()), graph.windows.tumbling, trees.units, limits),
+    )
+    if counts not in _KNOWN:
+        _KNOWN[counts] = choose_shape(trees, limits)
+        if len(_KNOWN) > 64:
+            _KNOWN.popitem(last=False)
+    return _KNOWN[counts]
+
+
+def keeps_written(join: Join, statistics: Statistics) -> bool:
+    """Whether nothing is known of a join, and its written order needs no second thought."""
+    figures = join_figures(join, statistics)
+    return source_of(figures) == GUESSED and meets_what_matches(join, figures)
+
+
+def meets_what_matches(join: Join, figures: JoinFigures) -> bool:
+    """Whether every input has a predicate with one that is written before it."""
+    later = {j for _, j in (*figures.selectivities, *figures.implied)}
+    return later == {*range(1, len(join.inputs))}
+
+
+def ordered_tree(tree: JoinTree, join: Join, statistics: Statistics) -> JoinTree:
+    """A given shape with the best orders; where nothing is known, operators find theirs."""
+    figures = join_figures(join, statistics)
+    if source_of(figures) == GUESSED or len(figures.rates) != len(join.inputs):
+        return tree
+    trees = OrderedTrees(graph_of(join, figures), JoinUnits.of(statistics.costs))
+    return trees.with_orders(tree)
+
+
+def _is_better(plan: CostedShape, written: CostedShape, limits: Limits, gain: float) -> bool:
+    if limits.allow(plan.cost) != limits.allow(written.cost):
+        return limits.allow(plan.cost)
+    if dominates(written.cost, plan.cost):
+        return False
+    if not limits.allow(plan.cost):
+        return limits.overload(plan.cost) < limits.overload(written.cost) * gain
+    return plan.cost.processor < written.cost.processor * gain
+
+
+def source_of(figures: JoinFigures) -> str:
+    """Where the best known of the figures come from; guessed: nothing is known."""
+    found = {each.source for each in (*figures.rates, *figures.selectivities.values())}
+    return next(iter(sorted(found - {GUESSED})), GUESSED)
+
+
+def limits_of(options: Options, statistics: Statistics) -> Limits:
+    """What joins may take: as set, or what the machine has."""
+    machine = statistics.machine
+    cores = machine.cores if options.cpu_limit == AUTO else float(options.cpu_limit)
+    memory = None if options.memory_limit == AUTO else bytes_of(options.memory_limit)
+    return Limits(cores, machine.memory if memory is None else memory)
+
+
+def written_shape(count: int) -> Shape:
+    """Joins of two, in the order in which the inputs are written.
+
+    >>> written_shape(4)
+    (((0, 1), 2), 3)
+    """
+    shape: Shape = 0
+    for number in range(1, count):
+        shape = (shape, number)
+    return shape
+
+
+def said(cost: JoinCost) -> str:
+    """What a plan takes, in words.
+
+    >>> said(JoinCost(0.25, 2048.0, 10.0))
+    '25 % of a core and 2 KB'
+    """
+    processor = (
+        f"{cost.processor:.3g} cores"
+        if cost.processor >= 0.995
+        else f"{100 * cost.processor:.2g} % of a core"
+    )
+    return f"{processor} and {size_text(cost.memory)}"

@@ -1,0 +1,148 @@
+"""JoinGraph: what is known of a join of many inputs: rates, selectivities, windows.
+
+Inputs are the vertices, predicates between two of them the edges. A set of inputs that has been
+joined already is a vertex, too (*fused*): its predicates with another set are all those between
+their members, and how many rows it has follows from theirs. For a set S
+
+    product(S)    rates of its inputs times selectivities inside it
+    rate(S)       results a second
+    size(S)       results that are stored for others
+
+Predicates are independent of each other, as everywhere in this field, but for those on one key: if
+all inputs of a *class* must have the same key, a row that matches one of them matches them all, and
+no other predicate of the class says anything new. It counts that with the least selectivity.
+Spec: dynamic-optimization 2.2, 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
+from penstock.optimizer.joins.join_windows import JoinWindows
+
+#: What nothing has matched so far may match one day.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class JoinGraph:
+    """Rates in rows a second of event time; selectivities of pairs (i, j), i < j, that have one.
+
+    `widths` are bytes that a stored row of each input takes; without, every stored row counts 1,
+    whatever it is made of.
+    """
+
+    rates: tuple[float, ...]
+    selectivities: Mapping[tuple[int, int], float]
+    windows: JoinWindows
+    widths: tuple[float, ...] = ()
+    classes: tuple[Inputs, ...] = ()  # inputs that are joined by one key
+    keyed: frozenset[tuple[int, int]] = frozenset()  # pairs that are joined by keys
+    _products: dict[Inputs, float] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        assert self.windows.count == len(self.rates), "windows of another join"
+        assert len(self.widths) in (0, len(self.rates)), "widths of another join"
+        assert all(i < j for i, j in self.selectivities), f"not pairs: {[*self.selectivities]}"
+
+    @classmethod
+    def within(
+        cls, rates: tuple[float, ...], selectivities: Mapping[tuple[int, int], float], window: float
+    ) -> JoinGraph:
+        """All pairs of rows at most `window` seconds apart."""
+        return cls(rates, selectivities, JoinWindows.everywhere(len(rates), window))
+
+    @property
+    def count(self) -> int:
+        return len(self.rates)
+
+    @cached_property
+    def everything(self) -> Inputs:
+        return inputs_of(range(self.count))
+
+    @cached_property
+    def independent(self) -> np.ndarray:
+        """By two inputs, selectivities of predicates of no class; 1 where there is none."""
+        return self._matrix(None)
+
+    @cached_property
+    def by_class(self) -> tuple[np.ndarray, ...]:
+        """For each class, by two inputs, selectivities of its predicates."""
+        return tuple(map(self._matrix, self.classes))
+
+    def _matrix(self, of: Inputs | None) -> np.ndarray:
+        found = np.ones((self.count, self.count))
+        for (i, j), selectivity in self.selectivities.items():
+            if of == self._class_of((i, j)):
+                found[i, j] = found[j, i] = max(selectivity, LEAST)
+        return found
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """By two inputs, whether there is a predicate between them."""
+        found = np.zeros((self.count, self.count), dtype=bool)
+        for i, j in self.selectivities:
+            found[i, j] = found[j, i] = True
+        return found
+
+    def are_linked(self, one: Inputs, other: Inputs) -> bool:
+        """Whether there is a predicate between two sets."""
+        return bool(self.links[np.ix_(members(one), members(other))].any())
+
+    def selectivity(self, one: Inputs, other: Inputs) -> float:
+        """What share of all pairs of results of two sets match."""
+        between = np.ix_(members(one), members(other))
+        found = float(self.independent[between].prod())
+        for of in self.by_class:
+            found *= float(of[between].min())
+        return found
+
+    def product(self, inputs: Inputs) -> float:
+        """Rates of the inputs times selectivities of the predicates between them."""
+        if inputs not in self._products:
+            first = inputs & -inputs
+            rest = inputs ^ first
+            rate = self.rates[first.bit_length() - 1]
+            further = self.product(rest) * self.selectivity(first, rest) if rest else 1.0
+            self._products[inputs] = rate * further
+        return self._products[inputs]
+
+    def rate(self, inputs: Inputs) -> float:
+        """Results of joining these a second."""
+        return self.product(inputs) * self.windows.together(inputs)
+
+    def size(self, inputs: Inputs, others: Inputs = 0) -> float:
+        """Results of joining these that are stored for partners among others (none: all others)."""
+        others = others or self.everything & ~inputs
+        return self.product(inputs) * self.windows.kept(inputs, others)
+
+    def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
+        """Those, and what is still there although nobody needs it, by the operator's inputs."""
+        return self.product(inputs) * self.windows.stored(inputs, others)
+
+    def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:
+        """How often a wide operator stores rows: once for each set of keys it is asked by."""
+        asked = set()
+        for other in others:
+            pairs = [(i, j) for i, j in self.keyed if _are_between(i, j, inputs, other)]
+            asked.add(frozenset(self._class_of(pair) or pair for pair in pairs))
+        return max(1, len(asked - {frozenset()}))
+
+    def _class_of(self, pair: tuple[int, int]) -> Inputs | None:
+        both = 1 << pair[0] | 1 << pair[1]
+        return next((each for each in self.classes if each & both == both), None)
+
+    def width(self, inputs: Inputs) -> float:
+        """What a stored row of these takes."""
+        return sum(self.widths[each] for each in members(inputs)) if self.widths else 1.0
+
+
+def _are_between(i: int, j: int, one: Inputs, other: Inputs) -> bool:
+    return bool((one >> i & 1 and other >> j & 1) or (one >> j & 1 and other >> i & 1))

@@ -1,0 +1,120 @@
+"""Strategy: how a plan is looked for, by the number of inputs and by what is scarcer.
+
+    strategy      begins with         and, if that does not qualify,     finds plans of
+    mjoin-init    mjoin-ordering      stores results: state-selection    less memory
+    bjtree-init   min-state           removes states: state-removal      less processor time
+    exhaustive    every tree          -                                  all there are
+
+Few inputs have few trees, so all are looked at. For more, the strategy is the one whose plans spare
+the resource that is scarcer: of which the plan that needs least of it takes the greater share; if
+that is little, there is enough of both. If a strategy finds nothing, the other one may. Among
+qualified plans the one is taken that takes least processor time, or, where memory is scarcer, least
+memory; if none qualifies, the one that exceeds its limits least.
+Spec: dynamic-optimization 2.1, 2.8, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.optimizer.joins.exhaustive import whole_plans
+from penstock.optimizer.joins.min_state import min_state
+from penstock.optimizer.joins.ordered_trees import OrderedTrees
+from penstock.optimizer.joins.pareto import CostedShape, Limits, pareto_front
+from penstock.optimizer.joins.state_removal import state_removal
+from penstock.optimizer.joins.state_selection import state_selection
+
+#: Up to so many inputs all trees are looked at: 236 for 5.
+FEW = 5
+#: Plans whose processor time differs by less than this share are equal in it.
+ALIKE = 0.02
+#: Of a resource of which less than this share is needed there is enough.
+ENOUGH = 0.25
+
+Resource = Literal["processor", "memory"]
+
+
+@dataclass(frozen=True)
+class ChosenShape:
+    """The plan that was taken, and among which."""
+
+    plan: CostedShape
+    strategy: str
+    scarcer: Resource | None  # None: there is enough of both
+    qualifies: bool
+    looked_at: tuple[CostedShape, ...]
+
+
+def mjoin_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
+    """Plans from the MJoin on, until one qualifies."""
+    return state_selection(trees, limits)
+
+
+def bjtree_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
+    """Plans from a tree of joins of two on, until one qualifies."""
+    return state_removal(trees, min_state(trees), limits)
+
+
+def choose_shape(
+    trees: OrderedTrees, limits: Limits, has_time: Callable[[], bool] = lambda: True
+) -> ChosenShape:
+    """The plan to run."""
+    scarcer = scarcer_resource(trees, limits)
+    if trees.graph.count <= FEW:
+        looked_at = [*_while_time(whole_plans(trees, Limits()), has_time)]
+        return _chosen(looked_at, "exhaustive", scarcer, limits)
+    ways = [("bjtree-init", bjtree_init), ("mjoin-init", mjoin_init)]
+    if scarcer == "memory":
+        ways.reverse()
+    looked_at = []
+    for name, way in ways:
+        looked_at += way(trees, limits)
+        if any(limits.allow(plan.cost) for plan in looked_at):
+            return _chosen(looked_at, name, scarcer, limits)
+        if not has_time():
+            break
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), scarcer, limits)
+
+
+def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
+    """The resource of which the plan that needs least of it takes the greater share.
+
+    None: there is enough of both.
+    """
+    memory = trees.cost(trees.at_once).memory / limits.memory
+    processor = trees.cost(min_state(trees)).processor / limits.processor
+    if max(memory, processor) < ENOUGH:
+        return None
+    return "memory" if memory > processor else "processor"
+
+
+def preferred(
+    plans: Iterable[CostedShape], limits: Limits, scarcer: Resource | None
+) -> CostedShape:
+    """The plan to take among these."""
+    plans = [*plans]
+    front = pareto_front(plan for plan in plans if limits.allow(plan.cost))
+    if not front:
+        return min(plans, key=lambda plan: limits.overload(plan.cost))
+    if scarcer == "memory":
+        return front[0]
+    enough = front[-1].cost.processor * (1 + ALIKE)
+    return next(plan for plan in front if plan.cost.processor <= enough)
+
+
+def _chosen(
+    looked_at: list[CostedShape], strategy: str, scarcer: Resource | None, limits: Limits
+) -> ChosenShape:
+    plan = preferred(looked_at, limits, scarcer)
+    return ChosenShape(plan, strategy, scarcer, limits.allow(plan.cost), tuple(looked_at))
+
+
+def _while_time(
+    plans: Iterable[CostedShape], has_time: Callable[[], bool]
+) -> Iterator[CostedShape]:
+    for plan in plans:
+        yield plan
+        if not has_time():
+            return

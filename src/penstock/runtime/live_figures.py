@@ -1,0 +1,57 @@
+"""Live figures: what EXPLAIN LIVE says of a query besides what it waits for.
+
+inputs of joins   rows/s    bytes a row  rows seen
+bids              1200      48           96,000
+
+predicates        matches        seen
+a.k = b.k         0.001 ± 3 %    240,000
+
+operators         rows in  rows out  state  processor  lately a row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.model.text_table import text_table
+from penstock.runtime.status import InputStatus, OperatorStatus, PredicateStatus, QueryStatus
+
+#: Instead of what is not known yet.
+UNKNOWN = "not known yet"
+
+
+def live_figures(query: QueryStatus, operators: Iterable[OperatorStatus]) -> str:
+    """The figures of a query and of its operators, as tables."""
+    tables: list[list[Sequence[str | int]]] = []
+    if query.inputs:
+        head: Sequence[str | int] = ("input of a join", "rows/s", "bytes a row", "rows seen")
+        tables.append([head, *map(_input, query.inputs)])
+    if query.predicates:
+        head = ("predicate", "share of pairs", "error", "rows seen")
+        tables.append([head, *map(_predicate, query.predicates)])
+    mine = [each for each in operators if query.name in each.queries]
+    if mine:
+        head = ("operator", "rows in", "rows out", "state rows", "bytes", "processor", "a row")
+        tables.append([head, *map(_operator, mine)])
+    return "\n\n".join(map(text_table, tables))
+
+
+def _input(of: InputStatus) -> Sequence[str | int]:
+    if of.rate is None or of.row_bytes is None:
+        return of.name, UNKNOWN, "-", of.seen
+    return of.name, f"{of.rate:.4g}", f"{of.row_bytes:.0f}", of.seen
+
+
+def _predicate(of: PredicateStatus) -> Sequence[str | int]:
+    if of.selectivity is None or of.error is None:
+        return of.predicate, UNKNOWN, "-", of.seen
+    return of.predicate, f"{of.selectivity:.3g}", f"± {of.error:.1g}", of.seen
+
+
+def _operator(of: OperatorStatus) -> Sequence[str | int]:
+    lately = of.seconds_per_row
+    return (
+        *(of.name, of.rows_in, of.rows_out, of.state_rows, of.state_bytes),
+        f"{of.processor_seconds:.3f} s",
+        "-" if lately is None else f"{lately * 1e6:.2f} µs",
+    )

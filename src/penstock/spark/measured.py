@@ -1,0 +1,49 @@
+"""Measured: what a running pipeline knows of its joins, from the reports of its batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.io.storage.storage_path import StoragePath
+from penstock.kernel.statistics.cell import Cell
+from penstock.kernel.statistics.measured_join import MeasuredJoin
+from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.measured_joins import measured_joins
+from penstock.optimizer.physical import Program
+from penstock.spark.state.remembered import remember, remembered
+
+#: Batches after which what is known is written down.
+EVERY = 64
+
+
+class Measured:
+    """`place` is where it is kept, if anywhere; what was kept there is known from before."""
+
+    def __init__(self, place: StoragePath | None) -> None:
+        self._place = place
+        self.joins = JoinStatistics()
+        self.remembered = JoinStatistics() if place is None else remembered([place])
+        self._program: Program | None = None
+        self._known: dict[str, MeasuredJoin] = {}
+        self._last = self._written = -1
+
+    def note(self, batch: int, cells: Mapping[str, Sequence[Cell]], program: Program) -> None:
+        """Take what a batch says; one that is repeated has said it already."""
+        if batch <= self._last:
+            return
+        self._last = batch
+        if cells and program is not self._program:
+            self._program = program
+            joins = measured_joins(program.queries, program.plans)
+            self._known = {join.key: join for join in joins}
+        for key, found in cells.items():
+            if key in self._known:  # else its query is gone
+                self.joins = self.joins.plus(self._known[key], found)
+        if cells and batch >= self._written + EVERY:
+            self.write(batch)
+
+    def write(self, batch: int | None = None) -> None:
+        """Write down what is known."""
+        self._written = self._last if batch is None else batch
+        if self._place is not None and self.joins.inputs:
+            remember(self._place, self.remembered | self.joins)

@@ -1,0 +1,78 @@
+"""A left join comes last where that changes no row, and only there."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from penstock.errors import NotExecutable
+from penstock.model.joins import JoinKind
+from penstock.optimizer.joins.shape_of import shape_joins
+from penstock.optimizer.options import Options
+from penstock.optimizer.statistics import Statistics
+from penstock.oracle.evaluate import evaluate, same_rows
+from penstock.plan.graph import walk
+from penstock.plan.nodes import Join, Node
+from tests.optimizer.plans import plan
+
+LEFT = "SELECT * FROM a LEFT JOIN b ON a.k = b.k AND a.v < b.v WITHIN 4 SECONDS "
+AND_C = "JOIN slack s ON {0}.v = s.v AND s.ts BETWEEN {0}.ts AND {0}.ts + INTERVAL 5 SECONDS "
+AND_D = "JOIN a AS d ON d.k = a.k AND d.ts BETWEEN s.ts AND s.ts + INTERVAL 3 SECONDS "
+
+
+def rows(seed: int) -> dict[str, list[dict[str, object]]]:
+    chance = random.Random(seed)
+    return {
+        stream: [
+            {
+                "k": chance.choice(["x", "y", None]),
+                "v": chance.choice([0, 1, 2, None]),
+                "ts": chance.randrange(12) * 1_000_000,
+            }
+            for _ in range(12)
+        ]
+        for stream in ("a", "b", "slack")
+    }
+
+
+def in_shape(node: Node, order: str) -> Node:
+    return shape_joins({"q": node}, Options(join_order=order), Statistics())["q"]
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        (LEFT + AND_C.format("a"), "((a, s), b)"),
+        (LEFT + AND_C.format("a"), "((s, a), b)"),
+        (LEFT + AND_C.format("a") + AND_D, "((a, s, d), b)"),
+        (LEFT + AND_C.format("a") + AND_D, "((a, (d, s)), b)"),
+    ],
+)
+def test_a_left_join_that_nothing_is_asked_of_comes_last(text: str, order: str) -> None:
+    asked = plan(text)
+    made = in_shape(asked, order)
+    assert made.schema == asked.schema
+    top = next(node for node in reversed(walk(made)) if isinstance(node, Join))
+    assert top.kind is JoinKind.LEFT
+    for seed in range(5):
+        assert same_rows(evaluate(made, rows(seed)), evaluate(asked, rows(seed)))
+
+
+def test_one_that_something_is_asked_of_stays_below() -> None:
+    with pytest.raises(NotExecutable, match="cannot join in the order"):
+        in_shape(plan(LEFT + AND_C.format("b") + AND_D), "((a, s, d), b)")
+
+
+def test_an_order_of_other_inputs_is_refused_with_those_that_there_are() -> None:
+    text = "SELECT * FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND], slack s [RANGE 1 SECOND]"
+    with pytest.raises(NotExecutable, match="`x` is not an input of the join of `a`, `b`, `s`"):
+        in_shape(plan(text), "((a, b), x)")
+    with pytest.raises(NotExecutable, match="`s` is an input of the join, too"):
+        in_shape(plan(text), "(a, b)")
+    with pytest.raises(NotExecutable, match="all inputs at once"):
+        shape_joins(
+            {"q": plan(text)},
+            Options(join_order="((a, b), s)", join="filter_order"),
+            Statistics(),
+        )

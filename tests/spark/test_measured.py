@@ -1,0 +1,88 @@
+"""What the groups of a pipeline say of its joins: the same as one process, over all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.local.engine import LocalEngine
+from penstock.optimizer.join_figures import GUESSED, REMEMBERED, join_figures
+from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.optimize import optimize
+from penstock.optimizer.options import Options
+from penstock.plan.nodes import Node
+from penstock.spark.delivery.join_cells import cells_of
+from penstock.spark.engine import Engine
+from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
+from penstock.spark.measured import Measured
+from penstock.spark.placement.partitioning import partitioning
+from penstock.spark.state.remembered import FILE, remembered
+from tests.runtime.test_measuring import CHAIN, STREAMS, R, engine, join_of, rows, run
+
+#: Rows of all groups meet by one key.
+KEYED = f"""
+    SELECT a.t AS at, b.t AS bt, c.t AS ct FROM a {R}, b {R}, c {R}
+    WHERE a.k = b.k AND b.k = c.k AND a.v < c.v"""
+
+
+def in_groups(found: LocalEngine, streams: dict[str, pl.DataFrame], place: Path) -> Measured:
+    """What a pipeline of four groups measures of the same rows, a batch for every ten seconds."""
+    plan = found.catalog.entry("query_1").plan
+    queries: dict[str, Node] = {"query_1": plan}
+    program = optimize(queries, Options())
+    pipeline = FakePipeline(Exchange(program, partitioning(plan), range(4)))
+    worker, measured = Worker(None), Measured(place)
+    for batch in range(11):
+        now = (pl.col("ts") // 10_000_000) == batch
+        tasks = {name: [[each.filter(now).to_dicts()]] for name, each in streams.items()}
+        pipeline.process(MicroBatch(tasks, {"a": 0}), lambda group: worker)
+        said = [output.progress()["joins"] for output in pipeline.outputs[-1].values()]
+        assert len(json.dumps(said)) < 4 * 30_000
+        measured.note(batch, cells_of(said), program)
+        measured.note(batch, cells_of(said), program)  # a batch that is repeated
+    return measured
+
+
+def streams() -> dict[str, pl.DataFrame]:
+    return {n: rows(i, 1000 * i, 40 * i, 110) for i, n in enumerate("abc", 1)}
+
+
+@pytest.mark.parametrize("query", [CHAIN, KEYED])
+def test_groups_add_up_to_what_one_process_measures(query: str, tmp_path: Path) -> None:
+    found, brought = engine(query), streams()
+    run(found, brought, ends=False)
+    here, there = found._statistics.joins, in_groups(found, brought, tmp_path).joins
+    assert there.inputs.keys() == here.inputs.keys() and there.pairs.keys() == here.pairs.keys()
+    for key, figures in here.inputs.items():
+        assert there.inputs[key].rate == pytest.approx(figures.rate, rel=0.1)
+    for key, by_width in here.pairs.items():
+        for width, pair in by_width.items():
+            one, other = pair.selectivity, there.pairs[key][width].selectivity
+            assert one is not None and pair.error is not None
+            assert other == pytest.approx(one, abs=6 * pair.error, rel=0.15)
+
+
+def test_is_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
+    found, brought = engine(KEYED), streams()
+    measured = in_groups(found, brought, tmp_path)
+    measured.write()
+    assert (tmp_path / FILE).stat().st_size < 4000
+    assert remembered([tmp_path]) == measured.joins == Measured(tmp_path).remembered
+    for damaged in ("", "{}", "[1]", '{"format": 1, "inputs": 3, "pairs": {}}'):
+        (tmp_path / FILE).write_text(damaged)
+        assert remembered([tmp_path]) == JoinStatistics()
+
+
+def test_a_declaration_knows_what_its_checkpoint_remembers(tmp_path: Path) -> None:
+    found = engine(KEYED)
+    in_groups(found, streams(), tmp_path).write()
+    place = tmp_path / "checkpoints" / "q"
+    place.mkdir(parents=True)
+    (tmp_path / FILE).rename(place / FILE)
+    for checkpoint, source in ((place.parent, REMEMBERED), (tmp_path / "elsewhere", GUESSED)):
+        later = Engine(checkpoint=checkpoint)  # nothing starts, so there is no Spark
+        later.sql(STREAMS + f"CREATE QUERY q AS {KEYED}")
+        assert join_figures(join_of(later, "q"), later._known()).source == source
