@@ -10,7 +10,7 @@ import pytest
 
 from penstock.kernel.statistics.cell import Cell
 from penstock.kernel.statistics.join_meter import key_of
-from penstock.kernel.statistics.key_sketch import KeySketch
+from penstock.kernel.statistics.key_sketch import KeySketch, mixed
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.join_figures import GUESSED, MEASURED, JoinFigures, join_figures
@@ -252,7 +252,7 @@ def test_later_cells_count_more() -> None:
     def cell(rows: int, keys: int) -> Cell:
         sketches = {key_of(join.pairs[0], side): KeySketch() for side in (0, 1)}
         for sketch in sketches.values():
-            sketch.add(pl.Series(range(keys)).hash().to_numpy().repeat(rows // keys))
+            sketch.add(mixed(np.arange(keys)).repeat(rows // keys))
         return Cell(0, 20 * SECOND, [rows, rows], [0, 0], sketches)
 
     known = JoinStatistics().plus(join, [cell(100, 1)] * 200).plus(join, [cell(200, 2)] * HALF_LIFE)

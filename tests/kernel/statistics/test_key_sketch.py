@@ -4,17 +4,16 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-import polars as pl
 import pytest
 
-from penstock.kernel.statistics.key_sketch import KeySketch, equal_pairs
+from penstock.kernel.statistics.key_sketch import KeySketch, equal_pairs, mixed
 
 Rows = np.ndarray
 
 
 def sketch(keys: Rows) -> KeySketch:
     found = KeySketch()
-    found.add(pl.Series(keys, dtype=pl.Int64).hash().to_numpy())
+    found.add(mixed(keys.astype(np.int64)))
     return found
 
 

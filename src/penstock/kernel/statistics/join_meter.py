@@ -14,7 +14,7 @@ is looked at by all groups of a pipeline, for its number tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
@@ -26,21 +26,25 @@ from penstock.kernel.block import Block
 from penstock.kernel.buffer import Item
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import Keys
+from penstock.kernel.joins.run import Codes
 from penstock.kernel.segments import Mask
 from penstock.kernel.statistics.cell import Cell, KeyOf
-from penstock.kernel.statistics.key_sketch import KeySketch
+from penstock.kernel.statistics.key_sketch import KeySketch, mixed
 from penstock.kernel.statistics.measured_join import MeasuredCondition, MeasuredJoin, MeasuredPair
 from penstock.kernel.statistics.row_sample import RowSample
+from penstock.model.expressions import Ref
 from penstock.model.joins import qualified
 from penstock.model.timestamps import BEGINNING, END
-from penstock.model.types import common_type
+from penstock.model.types import Type, common_type
 
 #: Cells that are open at once; where there would be more, fewer are looked at.
 OPEN = 8
 #: Of how many cells one is looked at, when it is known what they are like; so many are before.
 ONE_IN, FIRST = 8, 2
 #: Rows that come between two cells that are looked at, so that cells cost little beside them.
-ROWS = 8192
+ROWS = 32_768
+#: Cells that are looked for one by one in rows that are in order.
+NEAR = 64
 #: Cells that are reported at once.
 TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
@@ -54,6 +58,13 @@ class JoinMeter:
         self.spec = spec
         self.closed: list[Cell] = []
         self._keys = keys_of(spec)
+        #: Columns of whole numbers that are keys, on both sides.
+        self._whole = {
+            key_of(pair, side): key.name
+            for pair in spec.pairs
+            for side, key in enumerate((pair.mine[0], pair.theirs[0]))
+            if isinstance(key, Ref) and len(pair.mine) == 1 and _is_whole(pair)
+        }
         self._tested = frozenset[str]().union(*(each.condition.refs for each in spec.conditions))
         self._columns = [self._read(port) for port in range(len(spec.inputs))]
         self._samples: dict[tuple[int, int], RowSample] = {}  # by cell and input
@@ -129,8 +140,23 @@ class JoinMeter:
             if self._is_looked_at(first // width):
                 self._add(first // width, port, rows)
             return
+        step = min(self._stride, self._before)
+        near = range(-(-(first // width) // step) * step, last // width + 1, step)
+        if not near:
+            return
+        if len(near) <= NEAR and bool((times[1:] >= times[:-1]).all()):
+            starts = [number * width + of.shift for number in near]
+            begin = np.searchsorted(times, starts)
+            end = np.searchsorted(times, [start + width for start in starts])
+            there = [n for n, some in zip(near, end > begin, strict=True) if some]
+            places = dict(zip(near, zip(begin.tolist(), end.tolist(), strict=True), strict=True))
+            for number in self._looked_at(there):
+                low, high = places[number]
+                self._add(number, port, rows.slice(low, high - low))
+            return
         numbers = (times - of.shift) // width
-        for number in self._looked_at(numbers):
+        begun = numbers[1:][numbers[1:] != numbers[:-1]]  # few, where rows are nearly in order
+        for number in self._looked_at(map(int, np.unique(np.append(begun, numbers[:1])))):
             self._add(number, port, self._at(numbers == number, rows, port))
 
     def _at(self, places: Mask, rows: pl.DataFrame, port: int) -> pl.DataFrame:
@@ -146,11 +172,9 @@ class JoinMeter:
             and (number + 1) * self.spec.width > self._reached
         )
 
-    def _looked_at(self, numbers: NDArray[np.int64]) -> list[int]:
+    def _looked_at(self, numbers: Iterable[int]) -> list[int]:
         """The cells among these to look at."""
-        begun = numbers[1:][numbers[1:] != numbers[:-1]]  # few, where rows are nearly in order
-        there = map(int, np.unique(np.append(begun, numbers[:1])))
-        found = [number for number in there if self._is_looked_at(number)]
+        found = [number for number in numbers if self._is_looked_at(number)]
         while len(self._open.keys() | found) > OPEN:
             self._look_at_fewer()
             self._told = max(self._told, self._stride, self._before)
@@ -167,9 +191,14 @@ class JoinMeter:
         cell.bytes[port] += int(rows.estimated_size())
         for of, keys in self._keys.items():
             if of[0] == port:
-                cell.sketches[of].add(keys.whole_hashes(keys.without_null(rows)))
+                cell.sketches[of].add(self._hashes(of, keys, keys.without_null(rows)))
         if any(port in condition.inputs for condition in self.spec.conditions):
             self._sample(number, port).add(rows)
+
+    def _hashes(self, of: KeyOf, keys: Keys, rows: pl.DataFrame) -> Codes:
+        if of not in self._whole:
+            return keys.whole_hashes(rows)
+        return mixed(rows.get_column(self._whole[of]).cast(pl.Int64).to_numpy())
 
     def _sample(self, number: int, port: int) -> RowSample:
         if (number, port) not in self._samples:
@@ -238,6 +267,13 @@ class JoinMeter:
             rows = rows.join(sample.rows.head(most), how="cross")
         holds = rows.select(compile_expression(of.condition)).to_series()
         return rows.height, int(holds.fill_null(False).sum())
+
+
+def _is_whole(pair: MeasuredPair) -> bool:
+    """Whether what must be equal are two columns of whole numbers, of one type."""
+    one, other = pair.mine[0], pair.theirs[0]
+    columns = isinstance(one, Ref) and isinstance(other, Ref)
+    return columns and one.type is other.type and one.type in (Type.BIGINT, Type.INT)
 
 
 def keys_of(spec: MeasuredJoin) -> dict[KeyOf, Keys]:

@@ -68,6 +68,19 @@ class KeySketch:
         return cls(np.frombuffer(data, of).astype(np.int64))
 
 
+def mixed(numbers: NDArray[np.int64]) -> Codes:
+    """Hashes of whole numbers (SplitMix64): of few, in less time than it takes to ask Polars.
+
+    >>> (mixed(np.array([1, 2])) == mixed(np.array([1, 1]))).tolist()
+    [True, False]
+    """
+    found: Codes = numbers.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found = found ^ (found >> np.uint64(31))
+    return found
+
+
 def equal_pairs(one: KeySketch, other: KeySketch) -> tuple[float, float]:
     """How many pairs of a row of each have equal keys, and the standard error of that."""
     a, b = one.counters.astype(np.float64), other.counters.astype(np.float64)
