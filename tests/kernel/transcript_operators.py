@@ -43,7 +43,9 @@ from penstock.kernel.joins.tactics.tactic import Tactic
 from penstock.kernel.joins.tsm_join import TSM, TSMJoin
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.matching.match_recognize import MatchRecognize
+from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.kernel.operator import Operator
+from penstock.kernel.operators.explode import Explode
 from penstock.kernel.operators.meld import Meld
 from penstock.kernel.operators.merge import Merge
 from penstock.kernel.operators.number import Number
@@ -55,12 +57,13 @@ from penstock.kernel.state import to_ipc
 from penstock.local.engine import LocalEngine
 from penstock.model.aggregates import Aggregate
 from penstock.model.emit import Emit
+from penstock.model.exploding import Exploding
 from penstock.model.expressions import Call, Literal, Named, Ref
 from penstock.model.joins import JoinKind
 from penstock.model.schema import Column
 from penstock.model.sequences import SequenceMode
 from penstock.model.tables import StaticTable
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, Type
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import (
@@ -113,6 +116,11 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
             return [Order("ts", (options or {}).get("others", ()))]
         case "number":
             return [Number()]
+        case "explode":
+            tags = Ref("tags", ArrayType(Type.STRING))
+            return [Explode([Column("ts", Type.BIGINT)], Exploding(tags, ("tag",)))]
+        case "parallel_track":
+            return [ParallelTrack([("ts", options["until"])])]
         case "tag":
             return [Tag(options["source"])]
         case "select":

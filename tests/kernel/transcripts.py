@@ -34,7 +34,7 @@ from penstock.model.punctuation import Punctuation, is_latest, where_of
 from penstock.model.schema import ROW_NUM, Column
 from penstock.model.streams import Stream, TimestampKind
 from penstock.model.timestamps import END
-from penstock.model.types import Type
+from penstock.model.types import ArrayType, Type
 from penstock.runtime.graph_host import GraphHost
 
 FOLDER = Path(__file__).parent.parent / "transcripts"
@@ -116,6 +116,15 @@ def punctuation_of(told: Any, on: str) -> Punctuation:
     return Punctuation(parts.get("by", on), bound, where_of(parts.get("where", {})))
 
 
+def type_of_value(value: Any) -> Type:
+    match value:
+        case int():
+            return Type.BIGINT
+        case list():
+            return ArrayType(Type.STRING)
+    return Type.STRING
+
+
 class OnHost:
     """The same operator as a query of a host. What it says of bounds only operators can see."""
 
@@ -132,8 +141,7 @@ class OnHost:
         """Its columns are those of its rows; its bounds come from the transcript alone."""
         rows = [row for step in script["transcript"] for row in step.get("batch", {}).get(name, ())]
         first: dict[str, Any] = rows[0] if rows else {self._on: 0}
-        types = {c: Type.BIGINT if isinstance(v, int) else Type.STRING for c, v in first.items()}
-        columns = tuple(Column(column, type_) for column, type_ in types.items())
+        columns = tuple(Column(column, type_of_value(value)) for column, value in first.items())
         return Stream(name, columns, TimestampKind.EXTERNAL, self._on, slack=None)
 
     def take(self, step: dict[str, Any], arrange: Arrange[Any]) -> None:

@@ -14,6 +14,7 @@ import pytest
 from penstock.errors import NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.options import Options
+from penstock.optimizer.statistics import Statistics
 from penstock.spark.changing import is_other
 from penstock.spark.engine import Engine
 
@@ -160,7 +161,7 @@ def test_threads_that_change_queries_take_turns(
 def test_where_a_query_runs_is_not_changed_while_it_runs(there: str, wanted: str) -> None:
     engine = engine_with(f"CREATE QUERY a AS {TUMBLING}")
     program = replace(engine._programs["a"], options=Options(lowering=there))
-    running: Any = SimpleNamespace(program=program, next_change=1)
+    running: Any = SimpleNamespace(program=program, next_change=1, known=Statistics())
     assert not is_other(running, engine.query("a"), Options(lowering=there))
     with pytest.raises(NotExecutable) as refused:
         is_other(running, engine.query("a"), Options(lowering=wanted))
@@ -177,7 +178,10 @@ def test_only_what_changes_operators_changes_a_program_that_runs() -> None:
     engine = engine_with(f"SET aggregation = wid; CREATE QUERY a AS {SLIDING}")
     [group] = engine._planning.planned()
     running: Any = SimpleNamespace(
-        program=group.program(engine.catalog.streams), next_change=1, why_apart=lambda *_: ""
+        program=group.program(engine.catalog.streams),
+        next_change=1,
+        why_apart=lambda *_: "",
+        known=Statistics(),
     )
     query, options = engine.query("a"), Options(aggregation="wid")
     assert not is_other(running, query, replace(options, join="mjoin"))

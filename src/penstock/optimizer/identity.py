@@ -22,8 +22,19 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
+#: Where a node keeps what it is called: those above ask for it again and again.
+_KNOWN = "_identity"
+
+
 def identity_of(node: Node) -> str:
     """Names the rows of a node, in words."""
+    known = vars(node)
+    if _KNOWN not in known:
+        known[_KNOWN] = _identity(node)
+    return str(known[_KNOWN])
+
+
+def _identity(node: Node) -> str:
     below = join_below(node)
     if below is not None:
         return _of_join(below)
