@@ -12,7 +12,9 @@ def lower_select(node: nodes.Select) -> Chosen:
 
 
 def lower_project(node: nodes.Project) -> Chosen:
-    nullable = tuple(sorted(node.input.schema.nullable))
+    # Only of what it reads: other columns may be there or not, by the shape of joins below.
+    read = frozenset[str]().union(*(column.value.refs for column in node.columns))
+    nullable = tuple(sorted(node.input.schema.nullable & read))
     return Chosen((ProjectSpec(node.columns, nullable),), "a row at a time, no state")
 
 
