@@ -45,6 +45,11 @@ class Inputs(ABC):
         """The columns of an input's rows as they are stored."""
 
     @property
+    @abstractmethod
+    def found(self) -> Sequence[str]:
+        """The columns of results as they are found, before `output`."""
+
+    @property
     def ports(self) -> int:
         return len(self.on)
 

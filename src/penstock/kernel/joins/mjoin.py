@@ -143,6 +143,10 @@ class MJoin(Inputs):
         times = {edge.times[side] for edge, side in ends if edge.times} - {self.times[port]}
         return [self.times[port], *sorted(keys | times)]
 
+    @property
+    def found(self) -> list[str]:
+        return self._found
+
     def columns(self, port: int) -> list[str]:
         return self._spec.inputs[port].names
 

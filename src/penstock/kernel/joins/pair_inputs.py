@@ -51,6 +51,10 @@ class PairInputs(Inputs):
         told_apart = [side for side in (0, 1) if self._kind.tells_apart(side)]
         return super().tables() | {f"{NAMES[side]}_met": self.times[side] for side in told_apart}
 
+    @property
+    def found(self) -> list[str]:
+        return [name for side in self.sides for name in side.names]
+
     def columns(self, port: int) -> list[str]:
         return self.sides[port].names
 

@@ -44,6 +44,7 @@ class Project(Operator):
         self.state = ProjectState()
         #: Whether it only leaves out columns, or changes their order.
         self.only_drops = all(c.value == Ref(c.name, c.value.type) for c in columns)
+        self.names = [column.name for column in columns]
         self.projected = compile_columns(columns)
         self._same: dict[str, str] = {}  # the first column that is another as it is
         self._computed: dict[str, Monotone] = {}
