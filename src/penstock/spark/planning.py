@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from penstock.spark.state.remembered import remembered
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
+    from penstock.spark.query import SparkQuery
 
 
 class Planning:
@@ -32,8 +34,10 @@ class Planning:
         self._engine = engine
         self._checkpoint = checkpoint
         self.accepts = False
-        #: Where it was looked for what is remembered, and what that is.
-        self._looked_at: tuple[list[StoragePath], JoinStatistics] = ([], JoinStatistics())
+        #: What is remembered of joins, where it was read, and the queries beside which it was.
+        self._remembered = JoinStatistics()
+        self._read: set[StoragePath] = set()
+        self._looked_at: set[SparkQuery] = set()
 
     def waiting(self) -> list[QueryEntry]:
         """The queries that are declared and not running."""
@@ -64,15 +68,24 @@ class Planning:
         ]
 
     def remembered(self) -> JoinStatistics:
-        """What the checkpoints know of joins that queries may continue."""
-        sinks = (each.sink for each in self._engine._queries.values())
-        places = [*beside(sinks)] if self._checkpoint is None else [self._checkpoint]
-        # No Spark is started to look into a store.
-        can = [p for p in places if isinstance(p, Path) or self._engine._session is not None]
-        if can != self._looked_at[0]:
-            found = can if self._checkpoint is None else [f for p in can for f in p.glob("*")]
-            self._looked_at = can, remembered(sorted(found, key=str))
-        return self._looked_at[1]
+        """What the checkpoints know of joins that queries may continue; each is read once."""
+        for place in self._not_read():
+            # No Spark is started to look into a store.
+            if isinstance(place, Path) or self._engine._session is not None:
+                self._read.add(place)
+                found = [place] if self._checkpoint is None else sorted(place.glob("*"), key=str)
+                self._remembered |= remembered(found)
+        return self._remembered
+
+    def _not_read(self) -> Iterator[StoragePath]:
+        """Where nobody has looked yet for what is remembered."""
+        if self._checkpoint is not None:
+            places = iter([self._checkpoint])
+        else:
+            new = [each for each in self._engine._queries.values() if each not in self._looked_at]
+            self._looked_at.update(new)
+            places = beside(each.sink for each in new)
+        return (place for place in places if place not in self._read)
 
     def is_small(self) -> bool:
         """Whether they read little, and leave no checkpoint for more."""
