@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.io.storage.storage_path import StoragePath
@@ -37,7 +37,7 @@ class Planning:
         #: What is remembered of joins, where it was read, and the queries beside which it was.
         self._remembered = JoinStatistics()
         self._read: set[StoragePath] = set()
-        self._looked_at: set[SparkQuery] = set()
+        self._looked_at: WeakSet[SparkQuery] = WeakSet()  # those that are gone are let go
 
     def waiting(self) -> list[QueryEntry]:
         """The queries that are declared and not running."""
@@ -70,22 +70,26 @@ class Planning:
     def remembered(self) -> JoinStatistics:
         """What the checkpoints know of joins that queries may continue; each is read once."""
         for place in self._not_read():
-            # No Spark is started to look into a store.
-            if isinstance(place, Path) or self._engine._session is not None:
-                self._read.add(place)
-                found = [place] if self._checkpoint is None else sorted(place.glob("*"), key=str)
-                self._remembered |= remembered(found)
+            self._read.add(place)
+            found = [place] if self._checkpoint is None else sorted(place.glob("*"), key=str)
+            self._remembered |= remembered(found)
         return self._remembered
 
-    def _not_read(self) -> Iterator[StoragePath]:
-        """Where nobody has looked yet for what is remembered."""
+    def _not_read(self) -> list[StoragePath]:
+        """Where nobody has looked yet for what is remembered, and one can."""
         if self._checkpoint is not None:
-            places = iter([self._checkpoint])
+            found = [self._checkpoint]
         else:
             new = [each for each in self._engine._queries.values() if each not in self._looked_at]
-            self._looked_at.update(new)
-            places = beside(each.sink for each in new)
-        return (place for place in places if place not in self._read)
+            places = [(each, place) for each in new for place in beside([each.sink])]
+            later = {each for each, place in places if not self._is_readable(place)}
+            self._looked_at.update(each for each in new if each not in later)
+            found = [place for _, place in places]
+        return [each for each in found if each not in self._read and self._is_readable(each)]
+
+    def _is_readable(self, place: StoragePath) -> bool:
+        """No Spark is started to look into a store."""
+        return isinstance(place, Path) or self._engine._session is not None
 
     def is_small(self) -> bool:
         """Whether they read little, and leave no checkpoint for more."""
