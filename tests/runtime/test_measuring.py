@@ -11,6 +11,7 @@ import pytest
 from penstock.kernel.statistics.cell import Cell
 from penstock.kernel.statistics.join_meter import key_of
 from penstock.kernel.statistics.key_sketch import KeySketch, mixed
+from penstock.kernel.statistics.measured_join import MeasuredJoin
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.join_figures import GUESSED, MEASURED, JoinFigures, join_figures
@@ -245,22 +246,76 @@ def test_what_is_not_known_is_guessed() -> None:
     assert {each.seen for each in known.selectivities.values()} == {0}
 
 
-def test_later_cells_count_more() -> None:
+def two_streams() -> MeasuredJoin:
     found = engine(f"SELECT a.t AS at FROM a {R}, b {R} WHERE a.k = b.k")
-    join = measured_join(flat_join(join_of(found, "query_1")))
+    return measured_join(flat_join(join_of(found, "query_1")))
 
-    def cell(rows: int, keys: int) -> Cell:
-        sketches = {key_of(join.pairs[0], side): KeySketch() for side in (0, 1)}
-        for sketch in sketches.values():
-            sketch.add(mixed(np.arange(keys)).repeat(rows // keys))
-        return Cell(0, 20 * SECOND, [rows, rows], [0, 0], sketches)
 
-    known = JoinStatistics().plus(join, [cell(100, 1)] * 200).plus(join, [cell(200, 2)] * HALF_LIFE)
+def cell(join: MeasuredJoin, rows: int, keys: int) -> Cell:
+    """A cell of rows that have each key equally often."""
+    sketches = {key_of(join.pairs[0], side): KeySketch() for side in (0, 1)}
+    for sketch in sketches.values():
+        sketch.add(mixed(np.arange(keys)).repeat(rows // keys))
+    return Cell(0, 20 * SECOND, [rows, rows], [0, 0], [rows, rows], sketches)
+
+
+def test_later_cells_count_more() -> None:
+    join = two_streams()
+    known = JoinStatistics().plus(join, [cell(join, 120, 4)] * 200)
+    known = known.plus(join, [cell(join, 150, 5)] * HALF_LIFE)
     [of] = known.pairs[join.pairs[0].key].values()
-    # Of 40,000 pairs of a late cell half match, and of 10,000 of an early one, all.
-    assert of.selectivity == pytest.approx((20_000 + 10_000) / (40_000 + 10_000), rel=0.02)
-    assert known.inputs[join.inputs[0].key].rate == pytest.approx(7.5, rel=0.02)
-    assert of.seen == 200 * 200 + HALF_LIFE * 400
+    # Of 22,500 pairs of a late cell a fifth match, and of 14,400 of an early one, a quarter.
+    expected = (22_500 / 5 + 14_400 / 4) / (22_500 + 14_400)
+    assert of.selectivity == pytest.approx(expected, rel=0.02)
+    assert known.inputs[join.inputs[0].key].rate == pytest.approx(6.75, rel=0.02)
+    assert of.seen == 200 * 240 + HALF_LIFE * 300
+
+
+def test_one_cell_that_is_different_changes_little_and_a_second_one_everything() -> None:
+    join = two_streams()
+    known = JoinStatistics().plus(join, [cell(join, 1000, 10)] * 20)
+
+    def figures_of(known: JoinStatistics) -> tuple[float, float]:
+        [of] = known.pairs[join.pairs[0].key].values()
+        rate = known.inputs[join.inputs[0].key].rate
+        assert of.selectivity is not None and rate is not None
+        return of.selectivity, rate
+
+    odd, usual = cell(join, 500, 2), cell(join, 1000, 10)
+    assert figures_of(known.plus(join, [odd])) == pytest.approx((0.1, 50), rel=0.1)
+    assert figures_of(known.plus(join, [odd, usual, odd])) == pytest.approx((0.1, 50), rel=0.2)
+    assert figures_of(known.plus(join, [odd, odd])) == pytest.approx((0.5, 25))
+
+
+@pytest.mark.parametrize("rate", [200, 1000])
+def test_selectivities_that_swap_show_after_two_windows_and_a_load_that_stays_stays(
+    rate: int,
+) -> None:
+    """Of fast streams some rows are looked at only."""
+    found, width, swap, end = engine(CHAIN), 20, 200, 280
+    random = np.random.default_rng(1)
+    few, many = rate * width // 4, rate * width * 4  # 4 partners in a cell, or one for 4 rows
+    seen: dict[int, tuple[float, ...]] = {}
+    for second in range(0, end, 10):
+        keys = (few, many) if second < swap else (many, few)
+        for name in "abc":
+            times = np.sort(random.integers(0, 10 * SECOND, 10 * rate)) + second * SECOND
+            drawn = {n: random.integers(0, k, 10 * rate) for n, k in zip("kv", keys, strict=True)}
+            found.push(name, pl.DataFrame({**drawn, "t": times, "ts": times}))
+        known = {each.title: each for each in _noted(found)}
+        shares = (known[pair].selectivity for pair in ("a.k = b.k", "b.v = c.v") if pair in known)
+        seen[second + 10] = tuple(share for share in shares if share is not None)
+    partner = 1 / (rate * width)
+    for second in range(100, swap, 20):
+        assert seen[second] == pytest.approx((1 / few, 1 / many), rel=0.1, abs=0.1 * partner)
+    for second in range(swap + 60, end, 20):  # the second whole cell after it is over
+        assert seen[second] == pytest.approx((1 / many, 1 / few), rel=0.1, abs=0.2 * partner)
+
+
+def _noted(found: LocalEngine) -> list[PairFigures]:
+    """What is known by cells that are over."""
+    pairs = found._statistics.joins.pairs.values()
+    return [each for by_width in pairs for each in by_width.values()]
 
 
 def test_a_change_of_plans_keeps_what_is_known() -> None:

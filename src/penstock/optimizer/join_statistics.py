@@ -2,6 +2,9 @@
 
 They are made of cells (`kernel/statistics/`), of which later ones count more: with every cell that
 is looked at, what is known from before loses 4 % of its weight, so that after 16 cells it has half.
+So a load that stays gives figures that stay. If two cells in a row say clearly more than what is
+known, or clearly less, then the load has changed: what was before is forgotten, and the second of
+them counts alone, for the first may have a part of both loads.
 Every figure says how many rows or pairs it was made from; what nobody has seen is not there.
 
 What was measured in windows of one width is kept apart from that of others: keys that only match
@@ -24,6 +27,8 @@ from penstock.model.timestamps import SECOND
 #: Cells after which what was known before has half its weight.
 HALF_LIFE = 16
 _KEPT = 0.5 ** (1 / HALF_LIFE)
+#: A cell says something else if it differs by this factor, and by so many standard errors.
+FACTOR, ERRORS = 1.5, 4.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class InputFigures:
     bytes: float = 0.0
     seen: int = 0
     is_time: bool = True
+    odd: int = 0  # the last cell had clearly more (1) or fewer (-1)
 
     @property
     def rate(self) -> float | None:
@@ -50,13 +56,17 @@ class InputFigures:
         return self.bytes / self.rows if self.rows else None
 
     def plus(self, rows: int, ticks: int, bytes: int) -> InputFigures:
+        expected = self.rows / self.ticks * ticks if self.ticks else float(rows)
+        odd = _differs(rows, expected, math.sqrt(max(rows, expected)))
+        kept = 0.0 if odd and odd == self.odd else _KEPT
         return InputFigures(
             self.title,
-            self.rows * _KEPT + rows,
-            self.ticks * _KEPT + ticks,
-            self.bytes * _KEPT + bytes,
+            self.rows * kept + rows,
+            self.ticks * kept + ticks,
+            self.bytes * kept + bytes,
             self.seen + rows,
             self.is_time,
+            odd if kept else 0,
         )
 
 
@@ -69,6 +79,7 @@ class PairFigures:
     pairs: float = 0.0
     variance: float = 0.0  # of the matches
     seen: int = 0
+    odd: int = 0  # of the last cell clearly more (1) or fewer (-1) matched
 
     @property
     def selectivity(self) -> float | None:
@@ -81,13 +92,33 @@ class PairFigures:
         return math.sqrt(self.variance) / self.pairs if self.pairs else None
 
     def plus(self, later: PairFigures) -> PairFigures:
+        odd = 0
+        if self.pairs and later.pairs:
+            scale = later.pairs / self.pairs
+            error = math.sqrt(later.variance + self.variance * scale**2)
+            odd = _differs(later.matches, self.matches * scale, error)
+        kept = 0.0 if odd and odd == self.odd else _KEPT
         return PairFigures(
             self.title,
-            self.matches * _KEPT + later.matches,
-            self.pairs * _KEPT + later.pairs,
-            self.variance * _KEPT**2 + later.variance,
+            self.matches * kept + later.matches,
+            self.pairs * kept + later.pairs,
+            self.variance * kept**2 + later.variance,
             self.seen + later.seen,
+            # A cell without pairs says nothing.
+            self.odd if not later.pairs else odd if kept else 0,
         )
+
+
+def _differs(found: float, expected: float, error: float) -> int:
+    """Whether clearly more was found than expected (1), or less (-1).
+
+    >>> [_differs(found, 100.0, error=10.0) for found in (130.0, 145.0, 160.0, 50.0)]
+    [0, 0, 1, -1]
+    """
+    if abs(found - expected) <= ERRORS * error:
+        return 0
+    least, most = sorted((max(found, error), max(expected, error)))
+    return 0 if most < FACTOR * least else 1 if found > expected else -1
 
 
 @dataclass(frozen=True)
@@ -164,7 +195,9 @@ def _found(join: MeasuredJoin, cell: Cell) -> Iterator[tuple[str, PairFigures]]:
     for pair in join.pairs:
         one, other = (cell.rows[end] for end in pair.ends)
         matches, error = equal_pairs(*(cell.sketches[key_of(pair, side)] for side in (0, 1)))
-        yield pair.key, PairFigures(pair.title, matches, one * other, error**2, one + other)
+        drawn = _of_drawing(matches, *((cell.rows[n], cell.looked_at[n]) for n in pair.ends))
+        variance = error**2 + drawn
+        yield pair.key, PairFigures(pair.title, matches, one * other, variance, one + other)
     for condition in join.conditions:
         tried, held = cell.tried[condition.key]
         share = held / tried if tried else 0.0
@@ -172,3 +205,14 @@ def _found(join: MeasuredJoin, cell: Cell) -> Iterator[tuple[str, PairFigures]]:
         rows = tried ** (1 / len(condition.inputs))
         variance = tried**2 * share * (1 - share) / rows if tried else 0.0
         yield condition.key, PairFigures(condition.title, held, tried, variance, tried)
+
+
+def _of_drawing(matches: float, one: tuple[int, int], other: tuple[int, int]) -> float:
+    """The variance of matches that comes from looking at some of the rows of each side only.
+
+    Pairs are drawn, and those that have a row in common are drawn together.
+    """
+    times = [rows / max(looked_at, 1) for rows, looked_at in (one, other)]
+    partners = [max(matches, 0.0) / max(rows, 1) for rows, _ in (one, other)]
+    together = sum((each - 1) * of for each, of in zip(times, partners, strict=True))
+    return max(matches, 0.0) * (times[0] * times[1] - 1 + together)

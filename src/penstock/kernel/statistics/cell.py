@@ -23,6 +23,7 @@ class Cell:
     span: int
     rows: list[int]  # of each input
     bytes: list[int]  # of each input
+    looked_at: list[int]  # rows of each input by which the others were judged
     sketches: dict[KeyOf, KeySketch] = field(default_factory=dict)
     #: By condition, how many combinations of sampled rows were tried, and how many satisfy it.
     tried: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class Cell:
             max(self.span, other.span),
             [a + b for a, b in zip(self.rows, other.rows, strict=True)],
             [a + b for a, b in zip(self.bytes, other.bytes, strict=True)],
+            [a + b for a, b in zip(self.looked_at, other.looked_at, strict=True)],
             sketches,
             tried,
         )
@@ -57,6 +59,7 @@ class Cell:
             "span": self.span,
             "rows": self.rows,
             "bytes": self.bytes,
+            "looked_at": self.looked_at,
             "sketches": [[*of, sketch.to_text()] for of, sketch in self.sketches.items()],
             "tried": self.tried,
         }
@@ -65,4 +68,5 @@ class Cell:
     def from_json(cls, data: Mapping[str, Any]) -> Cell:
         sketches = {(port, of): KeySketch.from_text(text) for port, of, text in data["sketches"]}
         tried = {key: (all_, some) for key, (all_, some) in data["tried"].items()}
-        return cls(data["number"], data["span"], data["rows"], data["bytes"], sketches, tried)
+        counts = data["rows"], data["bytes"], data["looked_at"]
+        return cls(data["number"], data["span"], *counts, sketches, tried)

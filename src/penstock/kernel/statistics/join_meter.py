@@ -7,14 +7,17 @@ every two inputs which share of their pairs match, whether or not the running op
 just these two together; and of keys that only match for some time, as the number of an order does,
 it is known within that time.
 
-A cell is over when all inputs have bounds behind it. Not every cell is looked at: a few at first,
-then one in 8, and fewer if they have few rows, so that this costs little. A cell that is looked at
-is looked at by all groups of a pipeline, for its number tells.
+A cell is over when all inputs have bounds behind it. Every cell is looked at, so that changes show
+within a few windows, and of a cell with many rows only a few rows, drawn at random, each of which
+counts for those that are left out. What that loses is little: of a row's partners, an eighth of the
+rows tells about 0.1, whatever their number. Rows are collected until there are some to look at
+together. Where so little comes that this would still cost much beside the join, one cell in 2, 4, …
+is looked at: by all groups of a pipeline the same, for its number tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -27,7 +30,6 @@ from penstock.kernel.buffer import Item
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.run import Codes
-from penstock.kernel.segments import Mask
 from penstock.kernel.statistics.cell import Cell, KeyOf
 from penstock.kernel.statistics.key_sketch import KeySketch, mixed
 from penstock.kernel.statistics.measured_join import MeasuredCondition, MeasuredJoin, MeasuredPair
@@ -39,16 +41,19 @@ from penstock.model.types import Type, common_type
 
 #: Cells that are open at once; where there would be more, fewer are looked at.
 OPEN = 8
-#: Of how many cells one is looked at, when it is known what they are like; so many are before.
-ONE_IN, FIRST = 8, 2
-#: Rows that come between two cells that are looked at, so that cells cost little beside them.
-ROWS = 32_768
+#: Rows of an input that are looked at in a cell at least, if it has them; of more, one in so many.
+LOOKED_AT, ONE_IN = 2_048, 8
+#: Rows of an input that are looked at together.
+TOGETHER = 32_768
+#: What comes between two cells that are looked at, so that these cost little beside it: so many
+#: rows; a block takes a join as long as some rows do.
+BETWEEN, BLOCK = 49_152, 8_192
 #: Cells that are looked for one by one in rows that are in order.
 NEAR = 64
 #: Cells that are reported at once.
 TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
-COMBINATIONS = 16_384
+COMBINATIONS = 4_096
 
 
 class JoinMeter:
@@ -60,20 +65,23 @@ class JoinMeter:
         self._keys = keys_of(spec)
         #: Columns of whole numbers that are keys, on both sides.
         self._whole = {
-            key_of(pair, side): key.name
+            key_of(pair, side): [key.name for key in keys if isinstance(key, Ref)]
             for pair in spec.pairs
-            for side, key in enumerate((pair.mine[0], pair.theirs[0]))
-            if isinstance(key, Ref) and len(pair.mine) == 1 and _is_whole(pair)
+            for side, keys in enumerate((pair.mine, pair.theirs))
+            if _is_whole(pair)
         }
         self._tested = frozenset[str]().union(*(each.condition.refs for each in spec.conditions))
         self._columns = [self._read(port) for port in range(len(spec.inputs))]
         self._samples: dict[tuple[int, int], RowSample] = {}  # by cell and input
+        self._waiting: list[list[pl.DataFrame]] = [[] for _ in spec.inputs]  # to be looked at
+        self._held = [0] * len(spec.inputs)  # rows that wait
+        self._usual = [0] * len(spec.inputs)  # rows of a cell
+        self._random = np.random.default_rng(len(spec.inputs))
         self._open: dict[int, Cell] = {}
         self._bounds = [BEGINNING] * len(spec.inputs)
         self._reached = BEGINNING  # cells that end here are over
         self._first, self._last = END, BEGINNING  # the times that have been seen
-        self._count = 0  # cells that are over
-        self._rows = 0  # that came since one was
+        self._came = 0  # since a cell was over, in rows
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
@@ -111,7 +119,12 @@ class JoinMeter:
 
     def open_cells(self) -> list[Cell]:
         """The cells that rows still come to, as they are."""
+        self._look_at_all()
         return [self._finished(cell) for cell in self._open.values()]
+
+    def _look_at_all(self) -> None:
+        for port in range(len(self.spec.inputs)):
+            self._look(port)
 
     def _read(self, port: int) -> list[str]:
         """The columns of an input that keys and conditions are about."""
@@ -125,8 +138,21 @@ class JoinMeter:
     # -- rows ---------------------------------------------------------------------------------
 
     def _take_rows(self, port: int, rows: pl.DataFrame) -> None:
-        of = self.spec.inputs[port]
-        self._rows += rows.height
+        """Collect rows until there are some to look at together."""
+        self._came += rows.height + BLOCK
+        self._waiting[port].append(rows)
+        self._held[port] += rows.height
+        if self._held[port] >= TOGETHER:
+            self._look(port)
+
+    def _look(self, port: int) -> None:
+        """Look at rows that were collected."""
+        waiting, self._waiting[port], self._held[port] = self._waiting[port], [], 0
+        if not waiting:
+            return
+        of, width = self.spec.inputs[port], self.spec.width
+        size = sum(each.estimated_size() for each in waiting) / sum(each.height for each in waiting)
+        rows = self._columns_of(port, waiting)
         column = rows.get_column(of.on).cast(pl.Int64)
         if column.null_count():
             rows, column = rows.filter(column.is_not_null()), column.drop_nulls()
@@ -135,15 +161,14 @@ class JoinMeter:
         times: NDArray[np.int64] = column.to_numpy()
         first, last = int(times.min()) - of.shift, int(times.max()) - of.shift
         self._first, self._last = min(self._first, first), max(self._last, last)
-        width = self.spec.width
-        if first // width == last // width:
-            if self._is_looked_at(first // width):
-                self._add(first // width, port, rows)
-            return
         step = min(self._stride, self._before)
         near = range(-(-(first // width) // step) * step, last // width + 1, step)
         if not near:
             return
+        one_in = self._one_in(port, rows.height // (last // width - first // width + 1))
+        if one_in > 1:
+            drawn = self._drawn(rows.height, one_in)
+            rows, times = rows[pl.Series(drawn)], times[drawn]
         if len(near) <= NEAR and bool((times[1:] >= times[:-1]).all()):
             starts = [number * width + of.shift for number in near]
             begin = np.searchsorted(times, starts)
@@ -152,19 +177,27 @@ class JoinMeter:
             places = dict(zip(near, zip(begin.tolist(), end.tolist(), strict=True), strict=True))
             for number in self._looked_at(there):
                 low, high = places[number]
-                self._add(number, port, rows.slice(low, high - low))
+                self._add(number, port, rows.slice(low, high - low), size, one_in)
             return
         numbers = (times - of.shift) // width
         begun = numbers[1:][numbers[1:] != numbers[:-1]]  # few, where rows are nearly in order
         for number in self._looked_at(map(int, np.unique(np.append(begun, numbers[:1])))):
-            self._add(number, port, self._at(numbers == number, rows, port))
+            part = rows if step == 1 and len(near) == 1 else rows[np.flatnonzero(numbers == number)]
+            self._add(number, port, part, size, one_in)
 
-    def _at(self, places: Mask, rows: pl.DataFrame, port: int) -> pl.DataFrame:
-        """Some of the rows, with the columns that are looked at."""
-        found = np.flatnonzero(places)
-        if found[-1] - found[0] + 1 == len(found):  # nothing is copied
-            return rows.slice(int(found[0]), len(found))
-        return pl.DataFrame([rows.get_column(name) for name in self._columns[port]])[found]
+    def _columns_of(self, port: int, blocks: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """The columns that are looked at, of all blocks; Polars takes longer to select them."""
+        parts = ([block.get_column(name) for block in blocks] for name in self._columns[port])
+        return pl.DataFrame([each[0] if len(each) == 1 else pl.concat(each) for each in parts])
+
+    def _one_in(self, port: int, rows: int) -> int:
+        """Of how many rows one is looked at, where so many have come of a cell."""
+        return min(ONE_IN, max(1, max(self._usual[port], rows) // LOOKED_AT))
+
+    def _drawn(self, rows: int, one_in: int) -> NDArray[np.uint32]:
+        """The rows that are looked at: one of every few, as likely any of them as another."""
+        begin = np.arange(0, rows - one_in + 1, one_in, dtype=np.uint32)
+        return begin + self._random.integers(0, one_in, len(begin), dtype=np.uint32)
 
     def _is_looked_at(self, number: int) -> bool:
         return (
@@ -181,24 +214,27 @@ class JoinMeter:
             found = [number for number in found if self._is_looked_at(number)]
         return found
 
-    def _add(self, number: int, port: int, rows: pl.DataFrame) -> None:
+    def _add(self, number: int, port: int, rows: pl.DataFrame, size: float, times: int) -> None:
+        """Look at rows of a cell, each of which was drawn from so many, of this size in bytes."""
         cell = self._open.get(number)
         if cell is None:
             nothing = [0] * len(self.spec.inputs)
-            cell = self._open[number] = Cell(number, 0, nothing[:], nothing[:])
+            cell = self._open[number] = Cell(number, 0, nothing[:], nothing[:], nothing[:])
             cell.sketches = {of: KeySketch() for of in self._keys}
-        cell.rows[port] += rows.height
-        cell.bytes[port] += int(rows.estimated_size())
+        cell.rows[port] += rows.height * times
+        cell.bytes[port] += round(rows.height * times * size)
+        cell.looked_at[port] += rows.height
         for of, keys in self._keys.items():
             if of[0] == port:
-                cell.sketches[of].add(self._hashes(of, keys, keys.without_null(rows)))
+                cell.sketches[of].add(self._hashes(of, keys, keys.without_null(rows)), times)
         if any(port in condition.inputs for condition in self.spec.conditions):
             self._sample(number, port).add(rows)
 
     def _hashes(self, of: KeyOf, keys: Keys, rows: pl.DataFrame) -> Codes:
         if of not in self._whole:
             return keys.whole_hashes(rows)
-        return mixed(rows.get_column(self._whole[of]).cast(pl.Int64).to_numpy())
+        columns = (rows.get_column(name).cast(pl.Int64).to_numpy() for name in self._whole[of])
+        return mixed(*columns)
 
     def _sample(self, number: int, port: int) -> RowSample:
         if (number, port) not in self._samples:
@@ -216,24 +252,23 @@ class JoinMeter:
         reached = min(self._bounds)
         if reached <= self._reached:
             return
+        if reached // self.spec.width > self._reached // self.spec.width:
+            self._look_at_all()
         self._reached = reached
         over = [n for n in sorted(self._open) if (n + 1) * self.spec.width <= reached]
         for number in over:
             self.closed.append(self._finished(self._open.pop(number)))
-            self._samples = {of: each for of, each in self._samples.items() if of[0] != number}
         if over:
+            self._usual = list(self.closed[-1].rows)
+            self._forget_samples()
             self._adapt(len(over))
 
     def _adapt(self, over: int) -> None:
         """Look at more cells or at fewer, by what came since some were over."""
-        before, self._count = self._count, self._count + over
-        rows, self._rows = self._rows, 0
-        if self._stride < ONE_IN:
-            if self._count // FIRST > before // FIRST:
-                self._look_at_fewer()
-        elif rows < over * ROWS:
+        came, self._came = self._came, 0
+        if came < over * BETWEEN:
             self._look_at_fewer()
-        elif self._stride > ONE_IN and rows > over * ONE_IN * ROWS:
+        elif self._stride > 1 and came > over * 4 * BETWEEN:
             # Of cells that have begun already only a part would be seen.
             self._before = max(self._before, self._stride)
             self._fresh = self._last // self.spec.width + 1
@@ -244,6 +279,10 @@ class JoinMeter:
         self._before = max(self._before, self._stride)
         for number in [n for n in self._open if not self._is_looked_at(n)]:
             del self._open[number]
+        self._forget_samples()
+
+    def _forget_samples(self) -> None:
+        """Those of cells that are not looked at any more."""
         self._samples = {of: each for of, each in self._samples.items() if of[0] in self._open}
 
     def _finished(self, cell: Cell) -> Cell:
@@ -270,10 +309,14 @@ class JoinMeter:
 
 
 def _is_whole(pair: MeasuredPair) -> bool:
-    """Whether what must be equal are two columns of whole numbers, of one type."""
-    one, other = pair.mine[0], pair.theirs[0]
-    columns = isinstance(one, Ref) and isinstance(other, Ref)
-    return columns and one.type is other.type and one.type in (Type.BIGINT, Type.INT)
+    """Whether what must be equal are columns of whole numbers, of one type on both sides."""
+    return all(
+        isinstance(one, Ref)
+        and isinstance(other, Ref)
+        and one.type is other.type
+        and one.type in (Type.BIGINT, Type.INT)
+        for one, other in zip(pair.mine, pair.theirs, strict=True)
+    )
 
 
 def keys_of(spec: MeasuredJoin) -> dict[KeyOf, Keys]:
