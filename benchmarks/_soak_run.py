@@ -64,6 +64,8 @@ class Soak:
     counted: int = 0
     changes: int = 0
     batches: dict[str, int] = field(default_factory=dict)
+    #: Spark's queries that have run, by their ids: what they share stays in their folders.
+    spark_queries: set[str] = field(default_factory=set)
 
     def note(self, at: float, figure: str, value: float) -> None:
         """Take a sample, `at` so many seconds from the beginning."""
@@ -192,11 +194,19 @@ def _sample(engine: Engine, folder: Path, run: Soak, at: float) -> None:
     counted = [files_in(pipeline) for pipeline in (folder / "checkpoint").iterdir()]
     run.note(at, "checkpoint_files", sum(files for files, _ in counted))
     run.note(at, "checkpoint_kb", round(sum(size for _, size in counted) / 1024))
-    run.note(at, "shared_files", files_in(MEMORY / f"penstock-{os.getuid()}")[0])
+    run.note(at, "shared_files", _shared_files(engine, run))
     run.note(at, "unread_files", files_in(folder / "calls")[0])
     temporary = engine.spark.sparkContext._temp_dir
     assert temporary is not None
     run.note(at, "temporary_files", files_in(Path(temporary).parent)[0])
+
+
+def _shared_files(engine: Engine, run: Soak) -> int:
+    """Files in shared memory of what has run here: other programs of the user have some, too."""
+    running = [engine.spark_query(query.name) for query in engine.queries]
+    run.spark_queries |= {str(query.id) for query in running if query is not None}
+    ours = MEMORY / f"penstock-{os.getuid()}"
+    return sum(files_in(ours / query)[0] for query in run.spark_queries)
 
 
 def files_in(folder: Path) -> tuple[int, int]:

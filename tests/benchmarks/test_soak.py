@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,3 +42,22 @@ def test_files_are_counted_with_those_below(soak, tmp_path: Path) -> None:
     (tmp_path / "a" / "b" / "two").write_bytes(b"67")
     assert soak.files_in(tmp_path) == (2, 7)
     assert soak.files_in(tmp_path / "gone") == (0, 0)
+
+
+def test_files_that_other_programs_share_do_not_count_and_those_of_ended_queries_do(
+    soak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soak, "MEMORY", tmp_path)
+    ours = tmp_path / f"penstock-{os.getuid()}"
+    for query in ("first", "second", "another-program"):
+        (ours / query / "exchange").mkdir(parents=True)
+        (ours / query / "exchange" / "rows").touch()
+    ids = {"counted": "first", "large": "second", "not-started": None}
+    engine = SimpleNamespace(
+        queries=[SimpleNamespace(name=name) for name in ids],
+        spark_query=lambda name: ids[name] and SimpleNamespace(id=ids[name]),
+    )
+    run = soak.Soak()
+    assert soak._shared_files(engine, run) == 2
+    del engine.queries[1]
+    assert soak._shared_files(engine, run) == 2
