@@ -107,11 +107,13 @@ def test_a_query_keeps_its_columns() -> None:
 
 def test_patterns_are_those_of_python_3_10() -> None:
     """Possessive quantifiers and atomic groups came later: there the package would not load."""
-    patterns = [each for each in vars(redaction).values() if isinstance(each, re.Pattern)]
-    assert patterns
+    found = vars(redaction).values()
+    named = [each for pair in found if isinstance(pair, redaction._Named) for each in pair]
+    patterns = [*named, *(each for each in found if isinstance(each, re.Pattern))]
+    assert len(patterns) > 6
     assert not [each for each in patterns if re.search(r"[+*?}]\+|\(\?>", each.pattern)]
 
 
 def test_a_long_word_is_looked_at_once() -> None:
     assert redacted("x" * 100_000) == "x" * 100_000
-    assert redacted("//a:" * 20_000).startswith("//a:")
+    assert redacted("//a:" * 5_000).startswith("//a:")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 STARS = "***"
 
@@ -31,23 +32,37 @@ _QUOTED = r"""'(?:[^'\\]|''|\\.)*'?|"(?:[^"\\]|\\.)*"?"""
 #: A whole word, never a part of one: else a word of n letters would be tried in n * n ways. What
 #: was found ahead is not tried shorter; Python 3.10 has no `++` for that.
 _NAME = r"(?<![\w.\-])(?=(?P<name>[\w.\-]+))(?P=name)"
-#: A name, what stands between it and its value, and the value: quoted, or up to the next gap.
-_NAMED = re.compile(
-    rf"""{_NAME}(?P<between>["'`]?(?:\s*[=:]\s*|\s+(?=['"])))
-        (?P<value>{_QUOTED}|[^\s'"&,;)}}\]]+)""",
-    re.X,
+
+
+class _Named(NamedTuple):
+    """How a value stands in a text beside its name.
+
+    The value is a pattern of its own, for those of secrets: looked at behind every name, a text of
+    n names without a gap would be read n times.
+    """
+
+    name: re.Pattern[str]  # and what stands between it and a value, up to where that begins
+    value: re.Pattern[str]
+
+
+#: A name, and its value: quoted, or up to the next gap.
+_NAMED = _Named(
+    re.compile(rf"""{_NAME}["'`]?(?:\s*[=:]\s*|\s+(?=['"]))(?=[^\s&,;)}}\]])"""),
+    re.compile(rf"""{_QUOTED}|[^\s'"&,;)}}\]]+"""),
 )
 #: The same among the options of a statement, where a value may stand there without quotes.
-_OPTION = re.compile(
-    rf"""{_NAME}(?P<between>["'`]?\s*=?\s*)(?P<value>{_QUOTED}|[^\s,)]+)""",
-    re.X,
+_OPTION = _Named(
+    re.compile(rf"""{_NAME}["'`]?\s*=?\s*(?=[^\s,)])"""),
+    re.compile(rf"{_QUOTED}|[^\s,)]+"),
 )
 _OPTIONS = re.compile(rf"(?is)\bOPTIONS\s*\((?:{_QUOTED}|[^)'\"])*")
 #: `//user:secret@host`, also where the secret has signs in it that should have been written
 #: otherwise. So long at the most that a text of nothing but beginnings is not looked at for ever.
 _ADDRESS = re.compile(r"(?P<before>//[^\s/:@'\"]*:)(?P<value>[^\s'\"]{1,500})(?=@)")
 #: `?password=secret&…`, behind an address
-_PARAMETER = re.compile(r"(?<=[?&])(?P<name>[\w.\-]+)(?P<between>=)(?P<value>[^\s'\"&]+)")
+_PARAMETER = _Named(
+    re.compile(r"(?<=[?&])(?P<name>[\w.\-]+)=(?=[^\s'\"&])"), re.compile(r"[^\s'\"&]+")
+)
 #: Formats that call something by a name which is a secret's elsewhere.
 _OPEN_NAMES = {"redis": ("key",), "postgres": ("key",)}
 
@@ -121,22 +136,24 @@ def _as_long(value: str) -> str:
 
 def _covered(
     text: str,
-    pattern: re.Pattern[str],
+    named: _Named,
     is_one: Callable[[str], bool],
     stars: Callable[[str], str],
 ) -> str:
     """The text with the values covered that stand behind names of secrets."""
     parts, place = [], 0
-    while found := pattern.search(text, place):
+    while found := named.name.search(text, place):
         if not is_one(found["name"]):
             # Its value may hold a name and a value in turn.
             parts.append(text[place : found.end("name")])
             place = found.end("name")
             continue
-        value = found["value"]
+        match = named.value.match(text, found.end())
+        assert match is not None, "the name's pattern has seen how it begins"
+        value = match[0]
         quote = value[0] if value[0] in "'\"" else ""
         end = quote if len(value) > 1 and value.endswith(quote) else ""
         inner = value[len(quote) : len(value) - len(end)]
-        parts += [text[place : found.start("value")], quote, stars(inner), end]
-        place = found.end()
+        parts += [text[place : match.start()], quote, stars(inner), end]
+        place = match.end()
     return "".join([*parts, text[place:]])
