@@ -9,6 +9,8 @@ import ast
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,16 +55,27 @@ ONLY_IN = {
 }
 
 
-def imports_of(path: Path) -> set[str]:
+@dataclass(frozen=True)
+class Read:
+    """What a file imports, and the classes that others may import from it."""
+
+    imports: frozenset[str]
+    classes: tuple[str, ...]
+
+
+@cache
+def read(path: Path) -> Read:
+    tree = ast.parse(path.read_text())
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
             if node.module == "penstock":
                 found |= {f"penstock.{alias.name}" for alias in node.names}
-    return found
+    classes = (node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    return Read(frozenset(found), tuple(name for name in classes if not name.startswith("_")))
 
 
 def layer_of(path: Path) -> str:
@@ -79,7 +92,7 @@ def test_every_part_has_a_row_and_every_row_a_part() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_a_file_imports_only_the_layers_below_it(path: Path) -> None:
     layer = layer_of(path)
-    ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("penstock.")}
+    ours = {name.split(".")[1] for name in read(path).imports if name.startswith("penstock.")}
     assert ours <= ALLOWED[layer] | {layer} | OPEN_TO_ALL
 
 
@@ -88,7 +101,7 @@ def test_a_library_is_known_to_its_layers_only(package: str) -> None:
     users = {
         layer_of(path)
         for path in FILES
-        if any(name.split(".")[0] == package for name in imports_of(path))
+        if any(name.split(".")[0] == package for name in read(path).imports)
     }
     assert users <= ONLY_IN[package]
 
@@ -103,8 +116,7 @@ def test_a_name_means_one_thing() -> None:
     found: dict[str, list[str]] = {}
     for path in FILES:
         if layer_of(path) != "lab":  # it imports nothing of the others
-            for node in ast.parse(path.read_text()).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found.setdefault(node.name, []).append(layer_of(path))
+            for name in read(path).classes:
+                found.setdefault(name, []).append(layer_of(path))
     twice = {name: where for name, where in found.items() if len(where) > 1}
     assert {n: w for n, w in twice.items() if sorted(w) != ["kernel", "plan"]} == {}

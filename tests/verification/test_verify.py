@@ -27,7 +27,7 @@ def verified(text: str, seeds: int, rows: int = 60) -> Verification:
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example_equals_its_definition(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    done = verified(file.read_text(), seeds=1)
+    done = verified(file.read_text(), seeds=1, rows=25)
     assert all(sample.rows is not None for sample in done.samples.values())
 
 
@@ -39,7 +39,7 @@ def test_the_queries_of_the_specification_equal_their_definition() -> None:
 
 
 def test_every_kind_of_stream_and_query_equals_its_definition() -> None:
-    done = verified(EVERYTHING, seeds=1, rows=30)
+    done = verified(EVERYTHING, seeds=1, rows=12)
     answers = done.outcome.answers
     assert [each.name for each in done.planned if not answers[each.name]] == []
     assert done.outcome.in_part.keys() == {"types", "early"}
@@ -83,6 +83,7 @@ def test_rows_come_from_the_streams_files_where_they_meet(tmp_path: Path) -> Non
         SELECT a.k, b.v FROM a JOIN b ON a.k = b.k WITHIN 50 SECONDS;
         """,
         seeds=1,
+        rows=25,
     )
     rows = [row for batch in done.case(0).batches for row in batch.rows.get("a", ())]
     assert {row["k"] for row in rows} & {"k0", "k1", "k2"}
@@ -138,4 +139,4 @@ def test_aggregates_of_users_equal_their_definition() -> None:
         "CREATE QUERY q AS SELECT k, s_avg(v) AS a FROM s [RANGE 10, SLIDE 5] GROUP BY k;"
         "CREATE QUERY p AS SELECT k, changes(v) AS c FROM s [RANGE 10, SLIDE 5] GROUP BY k"
     )
-    verified(text, seeds=2, rows=40)
+    verified(text, seeds=2, rows=20)

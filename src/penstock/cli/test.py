@@ -32,6 +32,8 @@ def test(
     seed = random.randrange(1 << 32) if slow else None
     arguments = pytest_arguments(ctx.args, seed, here=Path.cwd(), root=root)
     os.chdir(root)
+    # Tests start dozens of Pythons, of which each would compile all of us.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # In our place, not below us: pytest has the last word, the exit code and Ctrl-C.
     os.execv(sys.executable, [sys.executable, "-m", "pytest", *OUR_SETTINGS, *arguments])
 

@@ -6,6 +6,7 @@ That their answers are right is judged in `tests/engine/test_joins_against_oracl
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -126,12 +127,13 @@ class Clocks:
         return self.now
 
 
+@cache
 def measured(cost: float, unit: float = 1.0, ticks: int = 10) -> tuple[bool, float]:
     """Whether Adaptive orders output and its load: ten rows to one, the tenth of a unit apart."""
     clocks = Clocks(cost * unit)
     tactic = Adaptive(0.3, clocks.worked, clocks.passed)
     join, out = WindowJoin(spec(Band(-4 * ticks, 4 * ticks), "k"), tactic), Collected()
-    for turn in range(200):
+    for turn in range(60):  # ten times the rows after which it looks
         push(join, 0, rows(("x", 0, turn * ticks)), out)
         for place in range(10):
             clocks.now += unit / 10
