@@ -6,14 +6,21 @@ then. Every row has a number of its own, in `d`, so that a result tells of which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.engine.draw import Draw
+from tests.engine.draw import Draw, several
 from tests.engine.random_streams import Declared, Event, Progress, Punctuate, Push, Row
 
 #: A shape of the join graph, and for each input but the first the one that it is joined with.
 GRAPHS = ("chain", "star", "cycle")
 KEYS = (*["k"] * 6, "v")
+#: An input that is an aggregate.
+GROUPED = (
+    "(SELECT k, min(v) AS v, max(d) AS d, window_end AS ts FROM {0} "
+    "[RANGE 4 MICROSECONDS, SLIDE 2 MICROSECONDS] GROUP BY k) AS {0}"
+)
+AGGREGATES = ("count(*) AS n, sum(ad) AS s", "max(ad) AS m, min(ad) AS l", "avg(ad) AS m")
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,7 @@ class ManyJoins:
     names: list[str]
     is_plain: bool
     times: list[str]
+    order: str | None = None  # the column by which its results are asked for in order
 
     @property
     def inputs(self) -> list[str]:
@@ -33,48 +41,68 @@ class ManyJoins:
 
 
 def many_joins(
-    draw: Draw, most: int = 5, *, ordered: bool = False, plain: bool = False
+    draw: Draw,
+    counts: Sequence[int] = (3, 3, 4, 5),
+    *,
+    ordered: bool = False,
+    plain: bool = False,
+    declared: list[Declared] | None = None,
 ) -> ManyJoins:
-    """Random streams, and a join of all of them with whatever stands above and below it."""
-    names = list("abcde"[: draw.choose([3, 3, 4, most])])
-    declared = [Declared(name, 0 if ordered else draw.choose([0, 3, 8, None])) for name in names]
+    """Random streams, and a join of all of them with whatever stands above and below it.
+
+    `counts`: how many streams there may be. Of those that are `declared`, the first are joined.
+    """
+    declared = declared or any_streams(draw, ordered=ordered)
+    declared = declared[: draw.choose(counts)]
+    names = [each.name for each in declared]
     graph, text, where = draw.choose(GRAPHS), "a", []
-    is_outer = not plain and len(names) > 3 and draw.choose([*[False] * 4, True])
+    # Where there is one, of the first two inputs or of the last one.
+    outer = 0
+    if not plain and len(names) > 3 and draw.choose([False, False, True]):
+        outer = draw.choose([1, len(names) - 1])
+    grouped = draw.choose([0] * 5 + [2]) if not plain and not ordered else 0
     for place, name in enumerate(names[1:], start=1):
         other = "a" if graph == "star" else names[place - 1]
-        if is_outer and place == 2:
+        if outer == 1 and place == 2:
             other = "a"  # b may be NULL
-        key = draw.choose(KEYS)
-        kind = "LEFT JOIN" if is_outer and place == 1 else "JOIN"
+        key = "k" if place == grouped else draw.choose(KEYS)
+        kind = "LEFT JOIN" if place == outer else "JOIN"
         on = f"{other}.{key} = {name}.{key}"
         if draw.choose([*[False] * 5, True]):
             on += f" AND {other}.v <= {name}.v + 1"
         within = draw.choose([4, 8, 15])
-        if draw.choose([True, False]):
-            text += f" {kind} {name} ON {on} WITHIN {within} MICROSECONDS"
+        source = GROUPED.format(name) if place == grouped else name
+        # WITHIN cannot tell which of an aggregate's times is meant.
+        if draw.choose([True, False]) and not 0 < grouped <= place:
+            text += f" {kind} {source} ON {on} WITHIN {within} MICROSECONDS"
         else:
             low, high = draw.between(0, within), draw.between(0, within)
             text += (
-                f" {kind} {name} ON {on} AND {name}.ts BETWEEN {other}.ts - INTERVAL '{low}' "
+                f" {kind} {source} ON {on} AND {name}.ts BETWEEN {other}.ts - INTERVAL '{low}' "
                 f"MICROSECOND AND {other}.ts + INTERVAL '{high}' MICROSECOND"
             )
-    if graph == "cycle" and not is_outer:
+    shown = [name for place, name in enumerate(names) if not (outer and place == outer)]
+    if graph == "cycle" and not outer:
         where.append(f"a.v = {names[-1]}.v")
-    if draw.choose([False, False, True]):
-        where.append(f"{draw.choose(names)}.v < 2")
-    shown = [name for name in names if not (is_outer and name == "b")]
-    columns = ", ".join(f"{name}.d AS {name}d, {name}.ts AS {name}t" for name in shown)
+    where += several(draw, 0, 2, lambda draw: _condition(draw, shown))
+    is_plain = not (outer or grouped)
+    columns = [f"{name}.d AS {name}d, {name}.ts AS {name}t" for name in shown]
+    if not plain and draw.choose([*[False] * 3, True]):
+        # Most columns are read by nobody above, or in an expression only.
+        is_plain, [one, other] = False, [draw.choose(shown) for _ in range(2)]
+        columns = [f"{one}.d + {other}.d AS ad", *(f"{name}.ts AS {name}t" for name in shown)]
     condition = f" WHERE {' AND '.join(where)}" if where else ""
-    text = f"SELECT {columns} FROM {text}{condition}"
+    text = f"SELECT {', '.join(columns)} FROM {text}{condition}"
     times = [f"{name}t" for name in shown]
-    above = "" if plain else draw.choose(["", "", "", "count", "outer", "order"])
     time = draw.choose(times)
+    above = "" if plain else draw.choose(["", "", "", "windows", "groups", "outer", "order"])
     match above:
-        case "count":
+        case "windows" | "groups":
+            groups = f"{draw.choose(times)}, " if above == "groups" else ""
             text = (
-                f"SELECT count(*) AS n, sum(ad) AS s FROM ({text}) "
+                f"SELECT {groups}{draw.choose(AGGREGATES)} FROM ({text}) "
                 f"[RANGE {draw.choose([3, 10])} MICROSECONDS, SLIDE {draw.choose([1, 5])} "
-                f"MICROSECONDS, WA {time}]"
+                f"MICROSECONDS, WA {time}]{groups and f' GROUP BY {groups[:-2]}'}"
             )
         case "outer":
             text = (
@@ -84,8 +112,20 @@ def many_joins(
             )
         case "order":
             text = f"SELECT * FROM ({text}) ORDER BY {time}"
-    is_plain = not above and not is_outer
-    return ManyJoins(declared, text, names, is_plain, times)
+    order = time if above == "order" else None
+    return ManyJoins(declared, text, names, is_plain and not above, times, order)
+
+
+def any_streams(draw: Draw, *, ordered: bool = False) -> list[Declared]:
+    """Five streams in any order."""
+    return [Declared(name, 0 if ordered else draw.choose([0, 3, 8, None])) for name in "abcde"]
+
+
+def _condition(draw: Draw, names: list[str]) -> str:
+    """A condition about one input, or about two."""
+    one, other = draw.choose(names), draw.choose(names)
+    conditions = [f"{one}.v < 1", f"{one}.d > 3", f"{one}.k <> 'y'", f"{one}.v + {other}.v < 2"]
+    return draw.choose(conditions)
 
 
 def skewed_arrivals(draw: Draw, declared: list[Declared], blocks: int = 20) -> list[Event]:

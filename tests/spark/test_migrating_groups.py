@@ -9,8 +9,9 @@ segments that are written again although they only moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from penstock.model.timestamps import END
 from penstock.optimizer.optimize import optimize
@@ -28,25 +29,48 @@ from tests.engine.test_join_shapes import named
 from tests.optimizer.joins.trees import any_tree
 from tests.spark.group_pipelines import plans_of
 
+Shaped: TypeAlias = Callable[[Draw, ManyJoins, str], Options]
+
 
 def migrating_in_groups_changes_no_result(draw: Draw) -> None:
-    asked = many_joins(draw, most=4)
+    asked = many_joins(draw, (3, 3, 4, 4))
+    check(draw, asked, [asked.text])
+
+
+def moving_conditions_in_groups_changes_no_result(draw: Draw) -> None:
+    """Another query reads the joins as well, and goes: then conditions are tested before them."""
+    asked = many_joins(draw, (3, 3, 4), plain=True)
+    condition = f"{draw.choose(asked.names)}d > {draw.between(0, 12)}"
+    texts = (f"SELECT * FROM ({asked.text}){where}" for where in (f" WHERE {condition}", ""))
+    check(draw, asked, list(texts))
+
+
+def changing_tactics_in_groups_changes_no_result(draw: Draw) -> None:
+    """Joins that keep an order, and joins that do not, take over from each other."""
+    asked = many_joins(draw, (3, 3, 4), ordered=True, plain=True)
+    check(draw, asked, [asked.text], shaped_or_ordered)
+
+
+def check(draw: Draw, asked: ManyJoins, texts: Sequence[str], shaped: Shaped | None = None) -> None:
+    """The first query is altered again and again; the others go when they like."""
+    shaped = shaped or any_shape
     events = skewed_arrivals(draw, asked.declared)
-    [plan] = plans_of(asked.declared, [asked.text]).values()
+    plans = plans_of(asked.declared, list(texts))
     adapt = draw.choose(["advise", "advise", "off"])
-    program = optimize({"q": plan}, shaped(draw, asked, adapt))
+    program = optimize(plans, shaped(draw, asked, adapt))
     groups = (2, 0, 14)[: draw.choose([1, 2, 3])]
-    keys = partitioning(plan)
+    keys = partitioning(plans["q0"])
     workers = [Worker(None) for _ in range(2)]
     pipeline = FakePipeline(Exchange(program, keys, groups))
     end = MicroBatch(bounds={each.name: END for each in asked.declared})
     for number, batch in enumerate([*batches_of(draw, events), end]):
         if draw.choose([True, False]):
-            how = draw.choose(["auto", "ms", "pt", "pt"])
+            how = draw.choose(["auto", "ms", "pt", "pt", "pt_published"])
             options = replace(shaped(draw, asked, adapt), migration=how)
-            before = program
-            program = next_program(before, number + 1, (), {"q": Altered(plan, options)})
-            assert how_kept("q", program, before) in (Kept.ALL, Kept.HANDED)
+            going = draw.choose([[], [], [name for name in program.queries if name != "q0"]])
+            before, altered = program, {"q0": Altered(plans["q0"], options)}
+            program = next_program(before, number + 1, going, altered)
+            assert how_kept("q0", program, before) in (Kept.ALL, Kept.HANDED)
             later = FakePipeline(Exchange(program, keys, groups))
             later.stores, later.outputs = pipeline.stores, pipeline.outputs
             pipeline = later
@@ -57,17 +81,26 @@ def migrating_in_groups_changes_no_result(draw: Draw) -> None:
             lambda group: draw.choose(workers),
             failed=lambda group: draw.choose([[], [], [draw.choose(workers)]]),
         )
-    found, rows = pipeline.rows("result", "q"), pushed(asked.declared, events)
-    assert same_rows(found, evaluate(plan, rows)), asked.text
+    rows = pushed(asked.declared, events)
+    for name in program.queries:
+        found = pipeline.rows("result", name)
+        assert same_rows(found, evaluate(plans[name], rows)), (name, texts)
     for store in pipeline.stores.values():
         assert all(count == 1 for count in store.writes.values())
         assert store.segments == {}
 
 
-def shaped(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
+def any_shape(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
     """Options by which its joins have some shape."""
     tree = draw.choose(["auto", named(any_tree(draw, range(len(asked.inputs))), asked.inputs)])
     return Options(join=draw.choose(["oa", "mjoin"]), join_order=tree, adapt=adapt)
+
+
+def shaped_or_ordered(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
+    """The same, or options by which it keeps an order."""
+    if draw.choose([True, False]):
+        return any_shape(draw, asked, adapt)
+    return Options(join=draw.choose(["sync_filter", "filter_order", "adaptive"]), adapt=adapt)
 
 
 def batches_of(draw: Draw, events: Sequence[Event]) -> list[MicroBatch]:
@@ -89,7 +122,11 @@ def batches_of(draw: Draw, events: Sequence[Event]) -> list[MicroBatch]:
 
 
 #: Law -> how many seeds.
-LAWS: dict[Law, int] = {migrating_in_groups_changes_no_result: 4}
+LAWS: dict[Law, int] = {
+    migrating_in_groups_changes_no_result: 4,
+    moving_conditions_in_groups_changes_no_result: 3,
+    changing_tactics_in_groups_changes_no_result: 3,
+}
 (
     test_it_holds_over_many_seeds,
     test_it_holds_over_thousands_of_seeds,

@@ -15,6 +15,8 @@ in another shape or by another algorithm (`joins/box.py`):
     runs      OAJoin(OAJoin(a, b), c) > Project
     wanted    MJoin(a, b, c) > Project
 
+So do conditions and projections above or below them that stand elsewhere then.
+
 Whatever else differs, a union, an outer join, an order, would begin without the rows that came
 before, and is refused.
 """
@@ -25,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.errors import NotExecutable
+from penstock.kernel.joins.spec import JoinSpec
 from penstock.optimizer.joins import box
 from penstock.optimizer.physical import PhysicalPlan, Program
 from penstock.optimizer.specs import (
@@ -36,6 +39,7 @@ from penstock.optimizer.specs import (
     ParallelTrackSpec,
     Results,
     Spec,
+    WindowJoinSpec,
     WindowSpec,
 )
 from penstock.windows import Sliding
@@ -114,11 +118,12 @@ def _takeovers(
         return
     # Of joins that run side by side, the first have all rows.
     first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
-    leaves, wanted_leaves = box.leaves_of(first), box.leaves_of(wanted)
-    if leaves and wanted_leaves and leaves.keys() == wanted_leaves.keys():
-        for name, leaf in leaves.items():
-            yield from _takeovers(leaf, wanted_leaves[name])
-        then = box.over(wanted, leaves)
+    bases, wanted_bases = box.bases_of(first), box.bases_of(wanted)
+    is_lower = box.are_alike_above(first, wanted)  # what is alike above joins stays as it is
+    if bases and wanted_bases and bases.keys() == wanted_bases.keys() and not is_lower:
+        for name, base in bases.items():
+            yield from _takeovers(base, wanted_bases[name])
+        then = box.over(wanted, bases)
         if then not in (now, now.inputs[-1] if first is not now else now):
             why = box.refused(first, then)
             if why:
@@ -138,10 +143,28 @@ def _takeovers(
             raise _Different
         yield now, _over(below, others, wanted)
         return
-    if runs.spec != wanted.spec or len(runs.inputs) != len(wanted.inputs):
+    if not _are_alike(runs.spec, wanted.spec) or len(runs.inputs) != len(wanted.inputs):
         raise _Different
     for part, other in zip(runs.inputs, wanted.inputs, strict=True):
         yield from _takeovers(part, other)
+
+
+def _are_alike(spec: Spec, other: Spec) -> bool:
+    """Whether operators store and give the same, so that the first can stay for the other.
+
+    How far times of a join's rows lie apart follows from what they have to meet. What is known of
+    it in advance may be said in another way if the joins below have another shape.
+    """
+    if isinstance(spec, WindowJoinSpec) and isinstance(other, WindowJoinSpec):
+        return _with_nothing_carried(spec) == _with_nothing_carried(other)
+    return spec == other
+
+
+def _with_nothing_carried(spec: WindowJoinSpec) -> WindowJoinSpec:
+    if not isinstance(spec.join, JoinSpec):
+        return spec
+    left, right = (replace(side, carried=()) for side in spec.join.sides)
+    return replace(spec, join=replace(spec.join, sides=(left, right)))
 
 
 def _windows(plan: PhysicalPlan) -> tuple[tuple[str, ...], Results, Sliding] | None:

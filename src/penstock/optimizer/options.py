@@ -201,11 +201,14 @@ class Options:
         "how joins give way to others when a running query is altered. `ms` (moving state): the "
         "new ones get the stored rows and compute the rest, and nothing comes out meanwhile. `pt` "
         "(parallel track): the new ones begin empty beside the old ones, which answer until none "
-        "of their rows is needed, for about a window. `auto` is `ms`, or `pt` where rows were "
-        "forgotten that `ms` needs. Joins that keep an order always move their state",
+        "of their rows is needed, for about a window. `pt_published`: until none of their rows "
+        "is stored, as it was published, which takes about two windows. `auto` is `ms`, or `pt` "
+        "where rows were forgotten that `ms` needs. Joins that keep an order always move their "
+        "state",
         AUTO,
         "ms",
         "pt",
+        "pt_published",
         not_native="Spark keeps rows in its own way",
     )
     mode: str = setting(

@@ -218,11 +218,13 @@ class ParallelTrackSpec(Spec):
 
     `until` are the columns that carry the leaves' times, and the latest of each that only the first
     has stored. `twin` tells operators above apart from those of another query, which compute the
-    same and have come from elsewhere.
+    same and have come from elsewhere. `published`: the first box goes when it stores no such row,
+    and not as soon as no result needs one.
     """
 
     until: tuple[tuple[str, int], ...] = ()
     twin: int = 0
+    published: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
 from penstock.optimizer.alter import annotated, takeovers
-from penstock.optimizer.joins.box import joins_of
+from penstock.optimizer.joins.box import box_below
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans
 from penstock.optimizer.rechoose import begin_for
@@ -33,7 +33,7 @@ def alter(
     """
     while changes := takeovers(query, plans[query], wanted):
         now, then = changes[0]  # those above it read something else after it
-        if joins_of(then):
+        if box_below(then) is not None:
             plans = migrate(host, plans, query, now, then, migration, reason)
             continue
         operator = host.graph.nodes[now.id].operator

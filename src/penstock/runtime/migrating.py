@@ -10,7 +10,7 @@ joins, which is all the synchronisation there has to be.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -24,8 +24,8 @@ from penstock.kernel.migration.moving_state import (
     move_states,
     tell_bounds,
 )
-from penstock.kernel.migration.parallel_track import ParallelTrack, is_needed
-from penstock.optimizer.joins.box import is_plain, joins_of, shape_of
+from penstock.kernel.migration.parallel_track import ParallelTrack
+from penstock.optimizer.joins.box import box_below, is_plain, joins_of, shape_of, tested_before
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import Change, exchanged
@@ -35,7 +35,7 @@ from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrations import MOVING_STATE, PARALLEL_TRACK, Migration
 
 #: The settings by which it is said how.
-MS, PT = "ms", "pt"
+MS, PT, PT_PUBLISHED = "ms", "pt", "pt_published"
 
 
 def migrate(
@@ -49,7 +49,7 @@ def migrate(
 ) -> Plans:
     """Have joins give way to others in one query; gives the plans that the host runs then.
 
-    `how` is AUTO, MS or PT. NotExecutable, with nothing changed, if it cannot just now.
+    `how` is AUTO, MS, PT or PT_PUBLISHED. NotExecutable if it cannot just now: nothing has changed.
     """
     first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
     if then == first:  # the others have not taken over yet: they go again
@@ -58,12 +58,20 @@ def migrate(
         host.migrations.end(query, host.clock.now())
         return change.plans
     old = _box(host.graph.nodes[first.id])
-    anew = _begun_joins(plans, query, then)
+    joins = _joins_in(then)
+    anew = _begun_joins(plans, query, joins)
     latest = latest_times(old)
-    there = (each.id for each in joins_of(then) if each.id not in anew)
-    lacks = missing(old, [host.graph.nodes[name] for name in there])
+    there = [host.graph.nodes[each.id] for each in joins if each.id not in anew]
+    lacks = missing(old, there)
+    left_out = tested_before(first, then) if len(there) < len(joins) else []
+    if left_out:  # this query would not miss them, but others may come to share the joins
+        raise NotExecutable(
+            f"the joins of query `{query}` have left out rows of "
+            f"`{left_out[0].rpartition('.')[0]}` that others store, which test conditions later",
+            hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
+        )
     keeps_order = not (is_plain(first) and is_plain(then))
-    if keeps_order and (shared := _shared(plans, query, then)):
+    if keeps_order and (shared := _shared(plans, query, joins)):
         raise NotExecutable(
             f"query `{query}` would share {then.spec.name} with `{shared}`, which has put out "
             "other results by now",
@@ -71,7 +79,7 @@ def migrate(
         )
     # What is held back by an order goes along; and without rows there is nothing to wait for.
     must_move = keeps_order or not latest
-    moves = must_move or (how != PT and not lacks)
+    moves = must_move or (how not in (PT, PT_PUBLISHED) and not lacks)
     if lacks and (must_move or how == MS):
         raise NotExecutable(
             f"the joins of query `{query}` have forgotten rows of `{lacks[0].rpartition('.')[0]}` "
@@ -83,7 +91,7 @@ def migrate(
     track = then
     if not moves:
         why = f"{then.spec.name} takes over from {first.spec.name} when no result needs its rows"
-        spec = ParallelTrackSpec(tuple(latest.items()))
+        spec = ParallelTrackSpec(tuple(latest.items()), published=how == PT_PUBLISHED)
         track = PhysicalPlan(spec, (first, then), now.label, why)
     change = _told_apart(plans, query, now, track, then)
     change = replace(change, anew=anew)
@@ -110,6 +118,7 @@ def migrate(
             found.by_reference,
             found.sorted_again,
             found.recomputed,
+            filtered=found.filtered,
         )
     )
     return change.plans
@@ -136,8 +145,8 @@ def _told_apart(
 
 
 def has_ended(track: ParallelTrack, before: GraphNode) -> bool:
-    """Whether no result to come needs a row that only the joins of before have."""
-    return not is_needed(_box(before), track.until)
+    """Whether the joins of before can go."""
+    return track.is_over(_box(before))
 
 
 def end_track(host: GraphHost, plans: Plans, track: PhysicalPlan, change: Change) -> None:
@@ -161,13 +170,19 @@ def _is_kept(node: GraphNode, before: Mapping[str, GraphNode], change: Change) -
     return node.name in before and node.name not in change.anew
 
 
-def _begun_joins(plans: Plans, query: str, then: PhysicalPlan) -> frozenset[str]:
+def _joins_in(plan: PhysicalPlan) -> list[PhysicalPlan]:
+    """The joins of a box, below what passes their rows on."""
+    box = box_below(plan)
+    return [] if box is None else joins_of(box)
+
+
+def _begun_joins(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> frozenset[str]:
     """The joins of a box that are there and have a part of their rows only: they begin anew.
 
     NotExecutable if another query waits for them to have all.
     """
     whole = set(distinct(plans.values(), _with_all_rows))
-    begun = [each for each in joins_of(then) if each not in whole]
+    begun = [each for each in joins if each not in whole]
     for other, plan in plans.items():
         if other != query and not set(begun).isdisjoint(plan.walk()):
             raise NotExecutable(
@@ -177,11 +192,10 @@ def _begun_joins(plans: Plans, query: str, then: PhysicalPlan) -> frozenset[str]
     return frozenset(each.id for each in begun)
 
 
-def _shared(plans: Plans, query: str, then: PhysicalPlan) -> str:
+def _shared(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> str:
     """Another query that runs joins of a box; empty: none does."""
-    joins = set(joins_of(then))
     others = (name for name in plans if name != query)
-    return next((name for name in others if joins.intersection(plans[name].walk())), "")
+    return next((name for name in others if not {*joins}.isdisjoint(plans[name].walk())), "")
 
 
 def _with_all_rows(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:

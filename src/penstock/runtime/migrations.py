@@ -23,7 +23,8 @@ class Migration:
 
     `began` and `ended` are times of the host's clock; while both run side by side, the second is
     None. `seconds` is the time from the one to the other, `pause` how long nothing could come out.
-    Rows were `moved` as they are, `sorted_again` by other keys, or `recomputed`.
+    Rows were `moved` as they are, `sorted_again` by other keys, `recomputed`, or `filtered`: by
+    conditions that are tested before they are stored now.
     """
 
     query: str
@@ -38,6 +39,7 @@ class Migration:
     sorted_again: int = 0
     recomputed: int = 0
     groups: int = 1
+    filtered: int = 0
 
     @property
     def seconds(self) -> float | None:
@@ -62,6 +64,7 @@ class Migration:
             sorted_again=self.sorted_again + other.sorted_again,
             recomputed=self.recomputed + other.recomputed,
             groups=self.groups + other.groups,
+            filtered=self.filtered + other.filtered,
         )
 
     @property
@@ -85,6 +88,7 @@ class Migration:
             f"{count:,} rows {what}"
             for count, what in (
                 (self.moved, "moved"),
+                (self.filtered, "filtered"),
                 (self.sorted_again, "sorted again"),
                 (self.recomputed, "recomputed"),
             )

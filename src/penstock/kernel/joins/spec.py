@@ -53,6 +53,10 @@ class SideSpec:
         """Its columns as they come, under these names."""
         return [pl.col(column.name).alias(self.column(column.name)) for column in self.columns]
 
+    def qualified(self, part: Expression) -> Expression:
+        """A part of an expression over its columns as they come, over the join's own."""
+        return Ref(self.column(part.name), part.type) if isinstance(part, Ref) else part
+
     def ref(self, name: str) -> Ref:
         """The column as an expression over the join's own columns."""
         of = next(column.type for column in self.columns if column.name == name)

@@ -12,24 +12,29 @@ is called by the leaves that its rows are made of.
           (OAJoin)
              (OAJoin)
 
-Between joins stand projections that leave out columns.  Spec: dynamic-optimization 3.1, 3.2.
+Between joins stand projections that leave out columns. Below a leaf conditions may be tested that
+another box tests above its joins: they are part of what is stored (`tested`).
+Spec: dynamic-optimization 3.1, 3.2, 3.5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+
+import polars as pl
 
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.mjoin import MJoinSpec, equality
 from penstock.kernel.joins.partners import widest
 from penstock.kernel.joins.reach import Reach
-from penstock.kernel.joins.spec import JoinSpec
+from penstock.kernel.joins.spec import JoinSpec, SideSpec
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.operators.project import Project
+from penstock.kernel.operators.select import Select
 from penstock.model.distances import Distance, bound_of
-from penstock.model.expressions import Call, Expression, Ref, conjuncts
+from penstock.model.expressions import Call, Expression, Ref, conjuncts, substituted
 from penstock.model.joins import JoinKind
 from penstock.windows import Band, JoinBand
 
@@ -44,10 +49,21 @@ class BoxInput:
     leaves: frozenset[str]
     child: GraphNode | None = None
     between: tuple[GraphNode, ...] = ()  # the lowest first
+    tested: Mapping[str, Expression] = field(default_factory=dict)  # of a leaf, by their text
 
     @property
     def join(self) -> WindowJoin:
         return join_at(self.node)
+
+    @property
+    def columns(self) -> set[str]:
+        """Its columns as they come."""
+        return {column.name for column in sides_of(self.join.spec)[self.port].columns}
+
+    def stored(self) -> Iterator[pl.DataFrame]:
+        """Its rows that the join keeps."""
+        index = next(each for each in self.join.inputs.indexes if each.port == self.port)
+        return iter(self.join.state.table(index.table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +71,7 @@ class Box:
     """Joins below a node, those whose results others read first."""
 
     root: GraphNode
-    above: tuple[GraphNode, ...]  # projections from the topmost join to the root
+    above: tuple[GraphNode, ...]  # from the topmost join to the root, a row at a time
     joins: tuple[GraphNode, ...]
     inputs: Mapping[tuple[GraphNode, int], BoxInput]
     _bands: tuple[tuple[str, str, JoinBand], ...] = field(default=())
@@ -97,6 +113,13 @@ class Box:
         others = (leaf for leaf in self.leaves if leaf not in leaves)
         return min(first(number[on], number[leaf], self.bound(leaf)) for leaf in others)
 
+    def tested(self, leaves: Collection[str]) -> dict[str, Expression]:
+        """What is asked of single rows of these leaves before they are stored, by its text."""
+        found: dict[str, Expression] = {}
+        for leaf in sorted(leaves):
+            found |= self.leaves[leaf].tested
+        return found
+
     def conditions(self, node: GraphNode) -> frozenset[str]:
         """All that a join and those below it ask of rows that belong together."""
         found = _conditions(join_at(node).spec)
@@ -121,7 +144,7 @@ def is_inner(node: GraphNode) -> bool:
 
 def box_of(root: GraphNode) -> Box | None:
     """The joins below a node; None: it is none, or an input is timed by several columns."""
-    top, above = _below(root)
+    top, above = _topmost(root)
     if not is_inner(top):
         return None
     joins: list[GraphNode] = []
@@ -132,7 +155,8 @@ def box_of(root: GraphNode) -> Box | None:
         for port, producer in enumerate(_producers(node)):
             on = join.inputs.times[port]
             child, between = _below(producer)
-            found = BoxInput(node, port, on, frozenset((on,)))
+            tested = _tested(producer, sides_of(join.spec)[port])
+            found = BoxInput(node, port, on, frozenset((on,)), tested=tested)
             if is_inner(child):
                 found = BoxInput(node, port, on, collect(child), child, between)
             inputs[node, port] = found
@@ -173,16 +197,46 @@ def _below(node: GraphNode) -> tuple[GraphNode, tuple[GraphNode, ...]]:
     return (at, tuple(passed)) if is_inner(at) else (node, ())
 
 
+def _topmost(root: GraphNode) -> tuple[GraphNode, tuple[GraphNode, ...]]:
+    """The join whose rows come to a node one by one, through conditions and projections."""
+    at, passed = _below(root)
+    while not is_inner(at) and isinstance(at.operator, Select | Project):
+        [below] = _producers(at)
+        between = (at, *passed)
+        at, passed = _below(below)
+        passed = (*passed, *between)
+    return (at, passed) if is_inner(at) else (root, ())
+
+
+def _tested(leaf: GraphNode, side: SideSpec) -> dict[str, Expression]:
+    """The conditions that rows of a leaf have met on their way, under the names of its join."""
+    found: dict[str, Expression] = {}
+    at = leaf
+    while isinstance(at.operator, Select | Project):
+        if isinstance(at.operator, Select):
+            for each in conjuncts(at.operator.condition.expression):
+                named = substituted(each, side.qualified)
+                found[_text(named)] = named
+        elif not at.operator.only_drops:
+            break
+        [at] = _producers(at)
+    return found
+
+
 def bands_of(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:
     """The pairs of times that lie within bands of each other."""
-    sides = spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
-    times = [side.column(side.on) for side in sides]
+    times = [side.column(side.on) for side in sides_of(spec)]
     if isinstance(spec, JoinSpec):
         yield times[0], times[1], spec.band
         return
     for edge in spec.bands or spec.edges:
         one, other = edge.times or (times[end] for end in edge.ends)
         yield one, other, edge.band
+
+
+def sides_of(spec: JoinSpec | MJoinSpec) -> Sequence[SideSpec]:
+    """The inputs of a join."""
+    return spec.inputs if isinstance(spec, MJoinSpec) else spec.sides
 
 
 def _said(spec: JoinSpec | MJoinSpec) -> Iterator[tuple[str, str, JoinBand]]:

@@ -9,10 +9,14 @@ goes: it can be computed of what stays. Then the new joins learn the bounds of t
         old    ((a, b), c)      stores a  b  ab  c
         new    (a, (b, c))      stores a  b  c   bc: a, b and c move, bc is computed, ab goes
 
+Where the new box tests conditions below its leaves that the old one has tested above its joins,
+rows that do not meet them go as they move, and columns that it does not read are left out. What is
+asked of the rows of a state is the bit map of the published form; here a set of conditions.
+
 That is right if everything that may be in a result to come is stored for every leaf (`missing`),
 and if nothing is on its way between joins. Rows and results that an order holds back go along: rows
 come to the new box as new ones, results wait in it or leave.
-Spec: dynamic-optimization 3.2, 3.7, Algorithms 6 and 7.
+Spec: dynamic-optimization 3.2, 3.5, 3.7, Algorithms 6 and 7.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from penstock.kernel.expressions import compile_expression
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.window_join import WindowJoin
@@ -29,17 +34,22 @@ from penstock.kernel.migration.box import Box, BoxInput, inputs_at, join_at
 from penstock.kernel.migration.held_back import move_held_back
 from penstock.kernel.operators.project import Project
 from penstock.kernel.segments import Segment, SegmentTable
-from penstock.model.punctuation import Punctuation
+from penstock.model.expressions import Expression
+from penstock.model.punctuation import Punctuation, columns_of
 from penstock.model.timestamps import BEGINNING
 
 
 @dataclass
 class Moved:
-    """What became of rows: moved by reference, sorted by other keys, computed anew."""
+    """What became of rows: moved by reference, sorted by other keys, computed anew.
+
+    Or `filtered`: they had to meet further conditions.
+    """
 
     by_reference: int = 0
     sorted_again: int = 0
     recomputed: int = 0
+    filtered: int = 0
 
 
 def missing(old: Box, stay: Iterable[GraphNode]) -> list[str]:
@@ -62,8 +72,7 @@ def latest_times(box: Box) -> dict[str, int]:
     """By leaf, the latest time of the rows that are stored; of those that have any."""
     found = {}
     for leaf, at in box.leaves.items():
-        index = next(each for each in at.join.inputs.indexes if each.port == at.port)
-        times = [rows.get_column(leaf) for rows in at.join.state.table(index.table)]
+        times = [rows.get_column(leaf) for rows in at.stored()]
         if times:
             found[leaf] = int(pl.concat(times).to_physical().to_numpy().max())
     return found
@@ -83,7 +92,7 @@ def move_states(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
         for at in new.inputs_of(node):
             before = old.by_leaves.get(at.leaves)
             if before is not None and _is_same(old, before, new, at):
-                _move(before, at, moved)
+                _move(before, at, _further(old, new, at), moved)
             else:
                 moved.recomputed += _compute(at, old.keep_from(at.on, at.leaves))
     move_held_back(old, new)
@@ -97,11 +106,21 @@ def _is_same(old: Box, before: BoxInput, new: Box, now: BoxInput) -> bool:
         return True
     if before.child is None or not _is_complete(old, before):
         return False
+    columns = {*before.join.inputs.columns(before.port)}
+    if not all(each.refs <= columns for each in _further(old, new, now)):
+        return False
     return old.conditions(before.child) == new.conditions(now.child)
 
 
-def _move(before: BoxInput, now: BoxInput, moved: Moved) -> None:
+def _further(old: Box, new: Box, at: BoxInput) -> list[Expression]:
+    """What the new box asks of single rows before it stores them, and the old one did not."""
+    known = old.tested(at.leaves)
+    return [each for text, each in new.tested(at.leaves).items() if text not in known]
+
+
+def _move(before: BoxInput, now: BoxInput, further: list[Expression], moved: Moved) -> None:
     state, was = now.join.state, before.join.state
+    meets = pl.all_horizontal(map(compile_expression, further)) if further else None
     there = [each for each in before.join.inputs.indexes if each.port == before.port]
     for index in now.join.inputs.indexes:
         if index.port != now.port:
@@ -109,13 +128,16 @@ def _move(before: BoxInput, now: BoxInput, moved: Moved) -> None:
         columns = [*now.join.inputs.columns(now.port), CODE]
         table = state.table(index.table)
         found = next((each for each in there if each.is_like(index)), None)
-        if found is not None:
+        if found is not None and meets is None:
             table.segments = _of_columns(was.table(found.table), columns)
             moved.by_reference += table.rows
             continue
         for rows in was.table(there[0].table):
-            index.keep(state, rows.select(columns[:-1]))
-        moved.sorted_again += table.rows
+            index.keep(state, (rows if meets is None else rows.filter(meets)).select(columns[:-1]))
+        if meets is None:
+            moved.sorted_again += table.rows
+        else:
+            moved.filtered += table.rows
 
 
 def _of_columns(table: SegmentTable, columns: list[str]) -> list[Segment]:
@@ -158,7 +180,8 @@ def tell_bounds(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
                 told = _sent(join_at(at.child)) if kept(at.child) else []
             for punctuation in told:
                 for each in _translated(at.between, punctuation):
-                    at.join.on_punctuation(at.port, each, node.output)
+                    if columns_of(each.on) <= at.columns:
+                        at.join.on_punctuation(at.port, each, node.output)
     if kept(new.joins[-1]):  # whoever reads it from now on has not heard of its bounds
         for punctuation in _sent(join_at(new.joins[-1])):
             for each in _translated(new.above, punctuation):

@@ -7,15 +7,18 @@ finds as well, are dropped. Then the first box can be removed, at a moment at wh
 its way, and this operator with it: no result is lost, none comes twice, none is kept back, and
 order stays what it is.
 
-The published form lets results of new rows come from the new box at once, suppresses them at the
-root of the old one, and waits until the old box holds new rows only, for about two windows: see
-`experiments/`.  Spec: dynamic-optimization 3.3, 8.2.
+The published form waits until the old box stores new rows only (`holds_any`). A new row that has
+met an old one makes an old result, which is stored above for another window: so it takes two. There
+results of new rows come from the new box, are suppressed at the root of the old one, and wait until
+the old one is gone, behind others with later times.  Spec: dynamic-optimization 3.3, 8.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+import polars as pl
 
 from penstock.kernel.block import Block
 from penstock.kernel.migration.box import Box
@@ -33,6 +36,25 @@ def is_needed(box: Box, until: Iterable[tuple[str, int]]) -> bool:
     return any(box.keep_from(leaf, (leaf,)) <= last for leaf, last in until)
 
 
+def holds_any(box: Box, until: Iterable[tuple[str, int]]) -> bool:
+    """Whether a join stores a row that is, or is made of, one of a leaf up to its time.
+
+    One that the join keeps only for others, which may take its place, does not count; nor do times
+    of leaves that nobody above has asked for, and that are not stored.
+    """
+    last = dict(until)
+    for at in box.inputs.values():
+        join = at.join
+        columns = at.leaves & last.keys() & {*join.inputs.columns(at.port)}
+        if not columns:
+            continue
+        counts = pl.col(at.on) >= join.inputs.reach.keep_from(at.port, join.state.bounds)
+        old = pl.any_horizontal(pl.col(leaf) <= last[leaf] for leaf in sorted(columns))
+        if any(rows.filter(counts, old).height for rows in at.stored()):
+            return True
+    return False
+
+
 @dataclass
 class TrackState(State):
     """The bounds that both boxes have said, by column."""
@@ -44,16 +66,26 @@ class TrackState(State):
 class ParallelTrack(Operator):
     """Passes on what the first box gives; `until`: by leaf, the latest time that only it has.
 
-    One by which operators above are only told apart (`twin`) reads the same box twice.
+    One by which operators above are only told apart (`twin`) reads the same box twice. `published`:
+    it is not over before the first box stores no such row.
     """
 
     ports = 2
     state: TrackState
 
-    def __init__(self, until: Sequence[tuple[str, int]], twin: int = 0) -> None:
+    def __init__(
+        self, until: Sequence[tuple[str, int]], twin: int = 0, published: bool = False
+    ) -> None:
         super().__init__()
         self.state = TrackState()
         self.until = until
+        self.published = published
+
+    def is_over(self, first: Box) -> bool:
+        """Whether the first box can go."""
+        if is_needed(first, self.until):
+            return False
+        return not (self.published and holds_any(first, self.until))
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
         if port == FIRST:

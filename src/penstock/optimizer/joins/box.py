@@ -3,6 +3,10 @@
 Inner joins that read each other, with projections between them that only leave out columns, are a
 box; what it reads are its leaves, called by the columns that carry their times. A plan with the
 same leaves computes the same, whatever its joins look like (`kernel/migration/box.py`).
+
+Conditions on rows of one leaf may be tested below the joins or above them, and columns be left out
+sooner or later: so below its leaves a box has *bases*, and two boxes over the same bases can be
+exchanged with all that stands between their bases and the first operator they have in common.
 """
 
 from __future__ import annotations
@@ -13,10 +17,10 @@ from dataclasses import replace
 from penstock.kernel.joins.mjoin import MJoinSpec
 from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.migration.box import bands_of
-from penstock.model.expressions import Ref
+from penstock.model.expressions import Ref, conjuncts
 from penstock.model.joins import JoinKind
 from penstock.optimizer.physical import PhysicalPlan
-from penstock.optimizer.specs import PLAIN, ProjectSpec, WindowJoinSpec
+from penstock.optimizer.specs import PLAIN, ProjectSpec, SelectSpec, WindowJoinSpec
 
 #: Tactics whose left rows must not have met others, and whose rows wait in the inputs' buffers.
 _OPIB, _TSM, _BASELINE = "OPIBJoin", "TSMJoin", "GlobalOrderJoin"
@@ -41,15 +45,79 @@ def leaves_of(plan: PhysicalPlan) -> dict[str, PhysicalPlan] | None:
     return found if times <= found.keys() else None
 
 
-def over(plan: PhysicalPlan, leaves: Mapping[str, PhysicalPlan]) -> PhysicalPlan:
-    """A box over other leaves."""
-    if not isinstance(plan.spec, WindowJoinSpec):
-        return replace(plan, inputs=tuple(over(below, leaves) for below in plan.inputs))
+def bases_of(plan: PhysicalPlan) -> dict[str, PhysicalPlan] | None:
+    """What the leaves of a box read, below what tests their rows; None: there is no box."""
+    box = box_below(plan)
+    leaves = None if box is None else leaves_of(box)
+    return None if leaves is None else {name: _base(leaf) for name, leaf in leaves.items()}
+
+
+def box_below(plan: PhysicalPlan) -> PhysicalPlan | None:
+    """The box whose rows a plan passes on, a row at a time; None: there is none."""
+    while not joins_of(plan):
+        if not isinstance(plan.spec, SelectSpec | ProjectSpec):
+            return None
+        [plan] = plan.inputs
+    return plan
+
+
+def are_alike_above(now: PhysicalPlan, then: PhysicalPlan) -> bool:
+    """Whether the same operators stand above the boxes of two plans."""
+    below = False
+    while now.spec == then.spec and not joins_of(now) and not joins_of(then):
+        if not isinstance(now.spec, SelectSpec | ProjectSpec):
+            return False
+        [now], [then], below = now.inputs, then.inputs, True
+    return below and bool(joins_of(now)) and bool(joins_of(then))
+
+
+def over(plan: PhysicalPlan, bases: Mapping[str, PhysicalPlan]) -> PhysicalPlan:
+    """A box, with what stands above it, over other bases."""
+    if not _is_inner(plan):
+        return replace(plan, inputs=tuple(over(below, bases) for below in plan.inputs))
     inputs = (
-        over(below, leaves) if joins_of(below) else leaves[side.column(side.on)]
+        over(below, bases) if joins_of(below) else _rebased(below, bases[side.column(side.on)])
         for side, below in zip(_sides(plan), plan.inputs, strict=True)
     )
     return replace(plan, inputs=tuple(inputs))
+
+
+def tested_before(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
+    """The leaves of which one box tests something that another one over their bases does not."""
+    boxes = box_below(now), box_below(then)
+    assert boxes[0] is not None and boxes[1] is not None
+    before, after = leaves_of(boxes[0]), leaves_of(boxes[1])
+    assert before is not None and after is not None
+    return [name for name, leaf in before.items() if _tests(leaf) - _tests(after[name])]
+
+
+def _base(leaf: PhysicalPlan) -> PhysicalPlan:
+    while _passes_on(leaf):
+        [leaf] = leaf.inputs
+    return leaf
+
+
+def _rebased(leaf: PhysicalPlan, base: PhysicalPlan) -> PhysicalPlan:
+    if not _passes_on(leaf):
+        return base
+    [below] = leaf.inputs
+    return replace(leaf, inputs=(_rebased(below, base),))
+
+
+def _tests(leaf: PhysicalPlan) -> set[str]:
+    """The conditions that are tested between a leaf and its base."""
+    found: set[str] = set()
+    while _passes_on(leaf):
+        if isinstance(leaf.spec, SelectSpec):
+            found.update(map(str, conjuncts(leaf.spec.predicate)))
+        [leaf] = leaf.inputs
+    return found
+
+
+def _passes_on(plan: PhysicalPlan) -> bool:
+    """Whether a plan passes rows on as they are, without some columns or some of the rows."""
+    spec = plan.spec
+    return isinstance(spec, SelectSpec) or (isinstance(spec, ProjectSpec) and _only_drops(spec))
 
 
 def joins_of(plan: PhysicalPlan) -> list[PhysicalPlan]:
@@ -62,6 +130,12 @@ def joins_of(plan: PhysicalPlan) -> list[PhysicalPlan]:
 
 def refused(now: PhysicalPlan, then: PhysicalPlan) -> str:
     """Why a box cannot give way to another while it runs; empty: it can."""
+    if not joins_of(now) or not joins_of(then) or leaves_of(now) != leaves_of(then):
+        if not (is_plain(now) and is_plain(then)):
+            return "conditions that are tested elsewhere would not see what an order holds back"
+        return (
+            "" if _columns(now) == _columns(then) else "other columns would come out of its joins"
+        )
     boxes = [[_tactic(join) for join in joins_of(plan)] for plan in (now, then)]
     for tactics in boxes:
         if len(tactics) > 1 and {*tactics} != {PLAIN}:
@@ -78,16 +152,22 @@ def refused(now: PhysicalPlan, then: PhysicalPlan) -> str:
 
 def is_plain(plan: PhysicalPlan) -> bool:
     """Whether no join of a box holds anything back."""
-    return all(_tactic(join) == PLAIN for join in joins_of(plan))
+    box = box_below(plan)
+    return box is not None and all(_tactic(join) == PLAIN for join in joins_of(box))
 
 
 def shape_of(plan: PhysicalPlan) -> str:
     """A box as text: its joins by name, over the leaves as the query calls them."""
-    top = _below(plan)
+    box = box_below(plan)
+    return "" if box is None else _shape(box)
+
+
+def _shape(box: PhysicalPlan) -> str:
+    top = _below(box)
     if top is None:
         return ""
     inputs = (
-        shape_of(below) or side.column(side.on).rpartition(".")[0] or side.on
+        _shape(below) or side.column(side.on).rpartition(".")[0] or side.on
         for side, below in zip(_sides(top), top.inputs, strict=True)
     )
     return f"{top.spec.name}({', '.join(inputs)})"
@@ -105,6 +185,15 @@ def _is_inner(plan: PhysicalPlan) -> bool:
     if not isinstance(spec, WindowJoinSpec):
         return False
     return isinstance(spec.join, MJoinSpec) or spec.join.kind is JoinKind.INNER
+
+
+def _columns(plan: PhysicalPlan) -> list[str]:
+    """What the columns are called that come out of a box, or through what stands above it."""
+    while isinstance(plan.spec, SelectSpec):
+        [plan] = plan.inputs
+    if isinstance(plan.spec, ProjectSpec):
+        return [column.name for column in plan.spec.columns]
+    return sorted(name for side in _sides(plan) for name in side.names)
 
 
 def _only_drops(spec: ProjectSpec) -> bool:
