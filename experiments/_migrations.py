@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from penstock.kernel.graph import GraphNode
+from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.migration.box import box_of
 from penstock.local.engine import LocalEngine
 from penstock.optimizer.physical import walk
@@ -54,6 +55,8 @@ class Running:
             f"JOIN d ON c.r = d.r {within}"
         )
         self.results = 0
+        self._work = 0
+        self._seen: dict[str, int] = {}  # by join, the rows that it has read and found
 
     def run(self, until: int, tick: int) -> Iterator[int]:
         """Let time pass, a tick after the other; yields the time."""
@@ -63,6 +66,7 @@ class Running:
                 rows = list(self._rows(name, interval))
                 if rows:
                     self.engine.push(name, pl.DataFrame(rows, orient="row"))
+                self._count()
                 self.engine.punctuate(name, self.now * MILLISECOND)
             self.results += self.engine.query("q").fetch().height
             yield self.now
@@ -75,6 +79,20 @@ class Running:
             keys = zip("pqr", domains, strict=True)
             drawn = {key: self._chance.randrange(domain) for key, domain in keys}
             yield {**drawn, "ts": int(at * MILLISECOND)}
+
+    def _count(self) -> None:
+        """Add up what joins have done; one that was built anew begins to count anew."""
+        before, self._seen = self._seen, {}
+        for name, node in self.engine._host.graph.nodes.items():
+            if isinstance(node.operator, WindowJoin):
+                done = sum(node.figures()[:2])  # read and put out
+                self._seen[name] = done
+                self._work += done - min(before.get(name, 0), done)
+
+    def work(self) -> int:
+        """Rows that joins have read and found since this was asked last."""
+        done, self._work = self._work, 0
+        return done
 
     def migrate(self, how: str, order: str = RIGHT_DEEP) -> float:
         """Change the shape; gives the processor's time in ms."""
@@ -109,23 +127,40 @@ class Running:
         tops = tracks[0].inputs if tracks else (plan.inputs[0],)
         return [nodes[each.id] for each in tops]
 
-    def holds_old(self, moment: int) -> bool:
-        """Whether the old joins store a row that is, or is made of, one from before a moment.
 
-        That is what the published monitor looks for. A row that is forgotten by its own join's rule
-        does not count.
-        """
-        box = box_of(self._roots()[0])
-        assert box is not None
-        for at in box.inputs.values():
-            join = at.join
-            index = next(i for i in join.inputs.indexes if i.port == at.port)
-            least = join.inputs.reach.keep_from(at.port, join.state.bounds)
-            old = pl.min_horizontal(sorted(at.leaves)) <= moment * MILLISECOND
-            for rows in join.state.table(index.table):
-                if rows.filter(old & (pl.col(at.on) >= least)).height:
-                    return True
-        return False
+@dataclass(frozen=True)
+class Moment:
+    """How far a run has come: rows of results of joins that are stored, results so far.
+
+    `work` is how many rows joins have read and found since the moment before, a change included.
+    """
+
+    now: int
+    intermediate: int
+    results: int
+    work: int
+
+
+#: What runs: the joins to begin with, and how they change.
+CASES = {
+    "moving state": (LEFT_DEEP, "ms"),
+    "parallel tracks": (LEFT_DEEP, "pt_published"),
+    "new only": (RIGHT_DEEP, ""),
+    "old only": (LEFT_DEEP, ""),
+}
+
+
+def history(setting: Setting, seed: int, case: str, until: int, at: int) -> list[Moment]:
+    """A run that changes its joins at some time, a moment every tenth of a window."""
+    order, how = CASES[case]
+    running, found, tick = Running(setting, seed, order), list[Moment](), setting.window // 10
+    for now in running.run(until, tick):
+        moved = 0
+        if how and now == at:
+            running.migrate(how)
+            moved = 2 * running.recomputed  # found, and stored
+        found.append(Moment(now, running.intermediate(), running.results, running.work() + moved))
+    return found
 
 
 def moving_state(setting: Setting, seed: int) -> tuple[float, int]:
@@ -142,11 +177,9 @@ def parallel_track(setting: Setting, seed: int, *, published: bool = False) -> f
     running = Running(setting, seed)
     for _ in running.run(2 * setting.window, setting.window // 4):
         pass
-    running.migrate("pt")
+    running.migrate("pt_published" if published else "pt")
     begun = running.now
-    if published:
-        running.engine._rechoosing.look = lambda costs: False  # type: ignore[method-assign]
     for now in running.run(begun + 6 * setting.window, max(1, setting.window // 20)):
-        if not running.holds_old(begun) if published else running.is_over:
+        if running.is_over:
             return now - begun
     raise AssertionError("it does not end")

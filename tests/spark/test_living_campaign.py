@@ -112,7 +112,9 @@ def steps(chance: random.Random, count: int) -> list[dict[str, Any]]:
     return found
 
 
-def run(folder: Path, chance: random.Random, kills: int) -> int:
+def run(
+    folder: Path, chance: random.Random, kills: int, module: str = "tests.spark.living_runs"
+) -> int:
     """Start the process until it gets to its end; gives how many faults it ran into.
 
     At each of the first so many starts three steps are armed; it gets to its end in spite of them,
@@ -127,7 +129,7 @@ def run(folder: Path, chance: random.Random, kills: int) -> int:
     place, hit = folder / "faults", 0
     place.mkdir()
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    command = [sys.executable, "-m", "tests.spark.living_runs", str(folder)]
+    command = [sys.executable, "-m", module, str(folder)]
     for number in range(3 * kills + 3):
         faults.disarm(place)
         for point, action in chance.sample(points, 3 if number < kills else 0):

@@ -1,0 +1,69 @@
+"""Joins change all the time on real Spark while its processes are killed, and no result tells.
+
+Ten random queries run in one engine, which is one process; each is a case of the law that
+`tests/runtime/test_migrating.py` has in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from penstock.oracle.evaluate import evaluate, same_rows
+from tests.engine.draw import Draw, Seeded
+from tests.engine.random_many_joins import ManyJoins, any_streams, many_joins, skewed_arrivals
+from tests.engine.random_streams import pushed
+from tests.runtime.test_migrating import any_shape
+from tests.spark import test_living_campaign as living
+from tests.spark.group_pipelines import plans_of
+from tests.spark.test_migrating_groups import batches_of
+
+CASES, STEPS, KILLS = 10, 8, 5
+
+
+def any_settings(draw: Draw, asked: ManyJoins) -> str:
+    migration = draw.choose(["auto", "ms", "pt", "pt", "pt_published"])
+    return ", ".join([*any_shape(draw, asked), f"migration = {migration}"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_migrating_changes_no_result_while_drivers_and_workers_are_killed(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw = Seeded(seed)
+    declared = any_streams(draw)
+    asked = {f"q{n}": many_joins(draw, declared=declared) for n in range(CASES)}
+    events = skewed_arrivals(draw, declared, blocks=3 * STEPS)
+    steps, changes = [], 0
+    for batch in batches_of(draw, events):
+        altered = {n: any_settings(draw, q) for n, q in asked.items() if draw.choose([True, False])}
+        changes += len(altered)
+        rows = {each.name: batch.arrived(each.name) for each in declared}
+        brought = {name: each for name, each in rows.items() if each}
+        steps.append({"altered": altered, "rows": brought, "bounds": dict(batch.bounds)})
+    for each in declared:
+        (tmp_path / "in" / each.name).mkdir(parents=True)
+    case = {
+        "streams": [
+            each.sql.replace(") TIMESTAMP", f") FROM parquet '{tmp_path}/in/{each.name}' TIMESTAMP")
+            for each in declared
+        ],
+        "queries": {name: [each.text, any_settings(draw, each)] for name, each in asked.items()},
+        "steps": steps,
+    }
+    (tmp_path / "case.json").write_text(json.dumps(case))
+    hit = living.run(tmp_path, random.Random(seed), KILLS, "tests.spark.migrating_runs")
+    plans = plans_of(declared, [each.text for each in asked.values()])
+    inputs = pushed(declared, events)
+    wrong = [
+        name
+        for name, plan in plans.items()
+        if not same_rows(living.written(tmp_path / name), evaluate(plan, inputs))
+    ]
+    with capsys.disabled():
+        print(f"\nseed {seed}: {CASES} queries, {changes} changes, {hit} faults: {wrong} wrong")
+    assert not wrong, [asked[name].text for name in wrong]
