@@ -23,10 +23,11 @@ from penstock.spark.next_program import Altered, next_program
 from penstock.spark.placement.partitioning import partitioning
 from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
-from tests.engine.random_many_joins import ManyJoins, many_joins, skewed_arrivals
+from tests.engine.random_many_joins import ManyJoins, any_streams, many_joins, skewed_arrivals
 from tests.engine.random_streams import Event, Push, Row, pushed
 from tests.engine.test_join_shapes import named
 from tests.optimizer.joins.trees import any_tree
+from tests.runtime.test_regrouping import tumbling_joins
 from tests.spark.group_pipelines import plans_of
 
 Shaped: TypeAlias = Callable[[Draw, ManyJoins, str], Options]
@@ -49,6 +50,14 @@ def changing_tactics_in_groups_changes_no_result(draw: Draw) -> None:
     """Joins that keep an order, and joins that do not, take over from each other."""
     asked = many_joins(draw, (3, 3, 4), ordered=True, plain=True)
     check(draw, asked, [asked.text], shaped_or_ordered)
+
+
+def grouping_elsewhere_in_groups_changes_no_answer(draw: Draw) -> None:
+    """Aggregates go below joins, and above them again."""
+    text, count = tumbling_joins(draw)
+    declared = any_streams(draw)[:count]
+    asked = ManyJoins(declared, text, [each.name for each in declared], False, [])
+    check(draw, asked, [text], any_grouping)
 
 
 def check(draw: Draw, asked: ManyJoins, texts: Sequence[str], shaped: Shaped | None = None) -> None:
@@ -103,6 +112,10 @@ def shaped_or_ordered(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
     return Options(join=draw.choose(["sync_filter", "filter_order", "adaptive"]), adapt=adapt)
 
 
+def any_grouping(draw: Draw, asked: ManyJoins, adapt: str) -> Options:
+    return Options(group_by=draw.choose(["above", "below"]), adapt=adapt)
+
+
 def batches_of(draw: Draw, events: Sequence[Event]) -> list[MicroBatch]:
     """The events in order, a few of them in each micro-batch."""
     batches = []
@@ -126,6 +139,7 @@ LAWS: dict[Law, int] = {
     migrating_in_groups_changes_no_result: 4,
     moving_conditions_in_groups_changes_no_result: 3,
     changing_tactics_in_groups_changes_no_result: 3,
+    grouping_elsewhere_in_groups_changes_no_answer: 5,
 }
 (
     test_it_holds_over_many_seeds,

@@ -15,7 +15,8 @@ in another shape or by another algorithm (`joins/box.py`):
     runs      OAJoin(OAJoin(a, b), c) > Project
     wanted    MJoin(a, b, c) > Project
 
-So do conditions and projections above or below them that stand elsewhere then.
+So do conditions and projections above or below them that stand elsewhere then. An aggregate above
+joins gives way to one above joins of aggregates, and back (`regroup.py`).
 
 Whatever else differs, a union, an outer join, an order, would begin without the rows that came
 before, and is refused.
@@ -30,6 +31,7 @@ from penstock.errors import NotExecutable
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.optimizer.joins import box
 from penstock.optimizer.physical import PhysicalPlan, Program
+from penstock.optimizer.regroup import are_regrouped
 from penstock.optimizer.specs import (
     BucketSpec,
     HandoverSpec,
@@ -142,6 +144,13 @@ def _takeovers(
         if not _can_hand_over(specs):
             raise _Different
         yield now, _over(below, others, wanted)
+        return
+    if are_regrouped(runs, wanted):
+        if runs is not now:
+            raise _Changing(now.reason)
+        if not _can_hand_over(_chain(runs)[0]):
+            raise _Different
+        yield now, wanted
         return
     if not _are_alike(runs.spec, wanted.spec) or len(runs.inputs) != len(wanted.inputs):
         raise _Different

@@ -2,6 +2,7 @@
 
     logical plans
       │  push_down_select   conditions go below joins, unions and windows
+      │  group_below_join   so do aggregates of rows of one window, where that is asked for
       │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
       │  lower_*         each node gets its operators, with the reason
@@ -45,6 +46,7 @@ from penstock.optimizer.physical import (
     walk,
 )
 from penstock.optimizer.rules.adapt_union_inputs import adapt_union_inputs
+from penstock.optimizer.rules.group_below_join import group_below_join
 from penstock.optimizer.rules.in_order import in_order
 from penstock.optimizer.rules.joint_punctuation import joint_punctuation
 from penstock.optimizer.rules.late_rows import late_rows
@@ -111,7 +113,7 @@ def _planned(
     queries: Queries, options: Options, statistics: Statistics, since: int
 ) -> tuple[Queries, Plans]:
     """The queries as they run, and operators for them, each by itself."""
-    queries = shape_joins(queries, options, statistics)
+    queries = shape_joins(group_below_join(queries, options), options, statistics)
     for rule in RULES:
         queries = rule(queries, options)
     statistics = replace(statistics, sharers=sharers(queries.values()))

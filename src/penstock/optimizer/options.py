@@ -211,6 +211,16 @@ class Options:
         "pt_published",
         not_native="Spark keeps rows in its own way",
     )
+    group_by: str = setting(
+        "above",
+        "where rows of joins are aggregated. With `below`, rows of one input are aggregated before "
+        "they are joined, and the results once more, where a query counts, sums or takes extremes "
+        "of one input's columns over a join of rows in the same window (RANGE TUMBLING): the join "
+        "stores a row for each key and window. It finds them when the window has ended",
+        "above",
+        "below",
+        not_native="Spark plans its own joins",
+    )
     mode: str = setting(
         "oop",
         "`oop`: rows are processed in any order. `iop`: order is kept everywhere: streams that "

@@ -8,13 +8,16 @@ it has begun itself.
 from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
+from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.alter import annotated, takeovers
 from penstock.optimizer.joins.box import box_below
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans
 from penstock.optimizer.rechoose import begin_for
+from penstock.optimizer.regroup import are_regrouped, reach_of, streams_of
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import migrate
+from penstock.windows import Sliding
 
 
 def alter(
@@ -36,9 +39,23 @@ def alter(
         if box_below(then) is not None:
             plans = migrate(host, plans, query, now, then, migration, reason)
             continue
-        operator = host.graph.nodes[now.id].operator
-        assert isinstance(operator, IdDriver)
-        change = begin_for([query], plans, now, then, operator.first_untouched())
+        change = begin_for([query], plans, now, then, _first_of(host, now, then))
         host.change(change)
         plans = change.plans
     return {**plans, query: annotated(plans[query], wanted)}
+
+
+def _first_of(host: GraphHost, now: PhysicalPlan, then: PhysicalPlan) -> int:
+    """The first window with which another aggregate can take over."""
+    operator = host.graph.nodes[now.id].operator
+    assert isinstance(operator, IdDriver)
+    first = operator.first_untouched()
+    if not are_regrouped(now, then):
+        return first
+    # Rows may have come to joins below, and not to the aggregate.
+    window = operator.window
+    assert isinstance(window, Sliding)
+    newest = max(max(host.inputs[name].latest().values()) for name in streams_of(now))
+    if newest == BEGINNING:
+        return first
+    return max(first, window.wid_range(newest + reach_of(now, then))[1])

@@ -28,7 +28,7 @@ from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.optimizer.joins.box import box_below, is_plain, joins_of, shape_of, tested_before
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans, walk
-from penstock.optimizer.rechoose import Change, exchanged
+from penstock.optimizer.rechoose import TAKING_OVER, Change, exchanged
 from penstock.optimizer.specs import ParallelTrackSpec
 from penstock.plan.graph import distinct
 from penstock.runtime.graph_host import GraphHost
@@ -200,7 +200,7 @@ def _shared(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> str:
 
 def _with_all_rows(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The inputs of an operator that have seen all rows."""
-    return plan.inputs[:1] if isinstance(plan.spec, ParallelTrackSpec) else plan.inputs
+    return plan.inputs[:1] if isinstance(plan.spec, TAKING_OVER) else plan.inputs
 
 
 def _box(node: GraphNode) -> Box:

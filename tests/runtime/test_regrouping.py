@@ -1,0 +1,158 @@
+"""Aggregates go below joins and above them while they run, and nobody can tell by the answers.
+
+What can go wrong: rows of a group counted as often as they have partners or only once; windows
+answered in parts while both ways run; rows that met nobody before the change lost after it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import NotExecutable
+from penstock.local.engine import LocalEngine
+from penstock.oracle.evaluate import evaluate, same_rows
+from tests.engine.draw import Draw, several
+from tests.engine.laws import Law, checks_of
+from tests.engine.random_many_joins import any_streams, skewed_arrivals
+from tests.engine.random_streams import pushed
+from tests.engine.running import feed, how, rows_of, started
+from tests.runtime.test_migrating import restarted
+
+AGGREGATES = (
+    *("count(*)", "count({0}v)", "sum({0}v)", "sum({0}d)", "min({0}v)", "max({0}d)", "max({1}v)"),
+)
+#: What parts do not tell.
+OTHERS = ("avg({0}v)", "sum({1}d)")
+
+
+def tumbling_joins(draw: Draw) -> tuple[str, int]:
+    """A query that aggregates a join of rows in the same window, and of how many streams it is."""
+    names = "abcd"[: draw.choose([2, 2, 3])]
+    text, width = "a", draw.choose([2, 4, 6])
+    for name in names[1:]:
+        key = draw.choose("kkv")
+        window = f" [RANGE TUMBLING {width} MICROSECONDS]" if name == names[-1] else ""
+        also = draw.choose([*[""] * 4, f" AND a.v <= {name}.v"])
+        text += f" JOIN {name}{window} ON a.{key} = {name}.{key}{also}"
+    columns = (f"{n}.{c} AS {n}{c}" for n in names for c in ("k", "v", "d", "ts"))
+    text = f"SELECT {', '.join(columns)} FROM {text}"
+    one, timed = names[1:][draw.between(0, len(names) - 2)], draw.choose([*"aaa", names[-1]])
+    other = draw.choose(names)
+    found = several(draw, 1, 3, lambda draw: draw.choose(AGGREGATES).format(one, other))
+    found += draw.choose([*[[]] * 6, [draw.choose(OTHERS).format(one, timed)]])
+    groups = draw.choose([[], [f"{other}k"], [f"{one}k", f"{other}v"]])
+    listed = [*groups, *(f"{each} AS r{n}" for n, each in enumerate(found))]
+    range_, slide = draw.choose([width, 2 * width, 5]), draw.choose([width, 1, 5])
+    window = f"[RANGE {range_} MICROSECONDS, SLIDE {slide} MICROSECONDS, WA {timed}ts]"
+    by = f" GROUP BY {', '.join(groups)}" if groups else ""
+    return f"SELECT {', '.join(listed)} FROM ({text}) {window}{by}", len(names)
+
+
+def grouping_elsewhere_changes_no_answer(draw: Draw) -> None:
+    """One query is altered again and again; its twin is not."""
+    text, count = tumbling_joins(draw)
+    declared = any_streams(draw)[:count]
+    events = skewed_arrivals(draw, declared, blocks=40)
+    engine = started(declared, *how(draw, ["auto", "wid", "paned"]))
+    queries = []
+    for name in ("q", "twin"):
+        engine.sql(f"SET group_by = {draw.choose(['above', 'below'])}")
+        queries.append(engine.sql(f"CREATE QUERY {name} AS {text}"))
+    for event in events:
+        feed(engine, [event])
+        if draw.choose([True, False, False]):
+            altered(engine, f"group_by = {draw.choose(['above', 'below'])}")
+        if draw.choose([*[False] * 9, True]):
+            restarted(engine)
+    engine.finish()
+    rows = pushed(declared, events)
+    for each in queries:
+        assert same_rows(rows_of(each.results()), evaluate(each.plan, rows)), text
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
+def altered(engine: LocalEngine, options: str) -> None:
+    """Alter a query, if it is not just changing."""
+    try:
+        engine.sql(f"ALTER QUERY q SET ({options})")
+    except NotExecutable as refused:
+        assert "is just changing" in str(refused), refused
+
+
+#: Law -> how many seeds.
+LAWS: dict[Law, int] = {grouping_elsewhere_changes_no_answer: 12}
+(
+    test_it_holds_over_many_seeds,
+    test_it_holds_over_thousands_of_seeds,
+    test_it_holds_for_hypothesis,
+) = checks_of(LAWS, thousands=2000)
+
+
+# --- one thing at a time ------------------------------------------------------------------------
+
+TOTALS = (
+    "SELECT ak, count(*) AS n, sum(bv) AS s FROM (SELECT a.k AS ak, a.ts AS t, b.v AS bv "
+    "FROM a JOIN b [RANGE TUMBLING 10 SECONDS] ON a.k = b.k) [RANGE 10 SECONDS, WA t] GROUP BY ak"
+)
+
+
+def engine_with(group_by: str, query: str = TOTALS) -> LocalEngine:
+    engine = LocalEngine()
+    for name in "ab":
+        engine.sql(f"CREATE STREAM {name} (k INT, v INT, ts TIMESTAMP) TIMESTAMP BY ts")
+    engine.sql(f"SET group_by = {group_by}; CREATE QUERY q AS {query}")
+    return engine
+
+
+def push(engine: LocalEngine, *seconds: int) -> None:
+    for second in seconds:
+        for name in "ab":
+            engine.push(name, [{"k": 1, "v": second, "ts": second * 1_000_000}])
+
+
+def stored(engine: LocalEngine) -> int:
+    return sum(rows for name, _, rows, _ in engine.state() if "Join" in name)
+
+
+def test_a_join_of_groups_stores_one_row_for_each() -> None:
+    counts = []
+    for group_by in ("above", "below"):
+        engine = engine_with(group_by)
+        for second in range(31):
+            engine.push("b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
+        counts.append(stored(engine))
+        engine.push("a", [{"k": 1, "v": 0, "ts": each * 1_000_000} for each in (0, 1, 25)])
+        engine.finish()
+        assert engine.query("q").results().select("n", "s").rows() == [(20, 90), (10, 245)]
+    assert counts == [31, 3]  # of three windows that have ended
+
+
+@pytest.mark.parametrize(("before", "after"), [("above", "below"), ("below", "above")])
+def test_it_changes_with_the_first_window_that_has_no_old_rows(before: str, after: str) -> None:
+    engine = engine_with(before)
+    push(engine, *range(25))
+    engine.sql(f"ALTER QUERY q SET (group_by = {after})")
+    assert "takes over from" in str(engine.sql("EXPLAIN q"))
+    with pytest.raises(NotExecutable, match="is just changing"):
+        engine.sql(f"ALTER QUERY q SET (group_by = {before})")
+    push(engine, *range(25, 75))
+    below = "sum(count(*))" in str(engine.sql("EXPLAIN q"))
+    assert below is (after == "below") and "takes over" not in str(engine.sql("EXPLAIN q"))
+    engine.finish()
+    assert engine.query("q").results().get_column("n").to_list() == [100] * 7 + [25]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        TOTALS.replace("sum(bv)", "avg(bv)"),
+        TOTALS.replace("b.v AS bv", "b.v + a.v AS bv"),
+        TOTALS.replace("WA t", "WA u").replace("b.v AS bv", "b.v AS bv, b.ts AS u"),
+        TOTALS.replace(
+            "JOIN b [RANGE TUMBLING 10 SECONDS] ON a.k = b.k", "JOIN b ON a.k = b.k WITHIN 1 SECOND"
+        ),
+    ],
+)
+def test_what_parts_do_not_tell_is_aggregated_above(query: str) -> None:
+    engine = engine_with("below", query)
+    assert str(engine.sql("EXPLAIN q")).count("WindowAggregate") == 1
