@@ -67,7 +67,8 @@ class Buffer:
         """A new cursor at the tail: it sees what comes from now on. Its place is saved by name."""
         cursor = Cursor(self, name)
         self._cursors.append(cursor)
-        self._trim()
+        # It is behind nobody, so what is kept stays as it is.
+        self._at_front += cursor.item == self._first
         return cursor
 
     def release(self, cursor: Cursor) -> None:
