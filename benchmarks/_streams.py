@@ -68,19 +68,20 @@ def write_files(
     first: int = FIRST,
     timestamp: str = "ts",
     ahead_by: str = "1h",
+    ahead_rows: int = 1,
     keys: Mapping[str, int] = _NO_KEY,
 ) -> None:
     """The rows as parquet or CSV files, in order of age; all but the first wait until `release`.
 
-    The first has `first` rows: it starts the query. The last is one row far ahead, which closes
-    everything before it; `keys` are its values in columns where it must not meet other rows. CSV
-    files have a header, and times as both sides read them without being told how.
+    The first has `first` rows: it starts the query. The last has `ahead_rows` far ahead, which
+    close everything before them; `keys` are their values in columns where they must not meet other
+    rows. CSV files have a header, and times as both sides read them without being told how.
     """
     folder.mkdir(parents=True)
     waiting = folder.with_name(f"{folder.name}-waiting")
     waiting.mkdir()
     shown = rows.with_columns(pl.col(timestamp).cast(pl.Datetime("us", "UTC")))
-    ahead = shown[-1:].with_columns(
+    ahead = shown[-ahead_rows:].with_columns(
         *(pl.lit(value, dtype=shown.schema[key]).alias(key) for key, value in keys.items()),
         pl.col(timestamp).dt.offset_by(ahead_by),
     )
