@@ -11,7 +11,7 @@ bad row must not end a continuous query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import isfinite
@@ -394,10 +394,19 @@ def substituted(expression: Expression, change: Callable[[Expression], Expressio
 
 def conjuncts(condition: Expression | None) -> Iterator[Expression]:
     """The parts of a conjunction, however deeply it is nested; of None, none."""
+    return _parts("and", condition)
+
+
+def disjuncts(condition: Expression | None) -> Iterator[Expression]:
+    """The parts of which one must hold, however deeply they are nested; of None, none."""
+    return _parts("or", condition)
+
+
+def _parts(function: str, condition: Expression | None) -> Iterator[Expression]:
     waiting = [] if condition is None else [condition]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Call) and part.function == "and":
+        if isinstance(part, Call) and part.function == function:
             waiting += reversed(part.args)
         else:
             yield part
@@ -409,3 +418,11 @@ def conjunction(parts: Iterable[Expression]) -> Expression | None:
     if not found:
         return None
     return reduce(lambda left, right: Call("and", (left, right)), found)
+
+
+def disjunction(parts: Sequence[Expression]) -> Expression:
+    """One of the parts as a condition; nested no deeper than needed, for there may be many."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return Call("or", (disjunction(parts[:half]), disjunction(parts[half:])))

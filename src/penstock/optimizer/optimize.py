@@ -6,6 +6,7 @@
       │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
       │  lower_*         each node gets its operators, with the reason
+      │  share_joins     joins that differ in which rows they take become one
       │  FITTING         operators are fitted to each other, and to those that run already
     physical plans
 
@@ -52,6 +53,7 @@ from penstock.optimizer.rules.joint_punctuation import joint_punctuation
 from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.push_down_select import push_down_select
+from penstock.optimizer.rules.share_joins import share_joins
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
@@ -87,9 +89,13 @@ def optimize(
     statistics: Statistics | None = None,
     *,
     running: Plans | None = None,
+    leaving: Plans | None = None,
     since: int = 0,
 ) -> Program:
-    """The operators for all queries together; NotExecutable if one of them has none."""
+    """The operators for all queries together; NotExecutable if one of them has none.
+
+    `leaving` are the plans of queries that run, too, and end now: what is used of them goes on.
+    """
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
     queries, on_results = without_results(queries)
@@ -103,6 +109,7 @@ def optimize(
         if shares:
             low = {**low, **{name: queries[name] for name in shares}}
             found, plans = _planned(low, options, statistics, since)
+    plans = share_joins(plans, {**(leaving or {}), **(running or {})})
     for fit in FITTING:
         plans = fit(plans, running or {})
     streams = tuple(streams_of(*found.values()).values())
@@ -161,11 +168,12 @@ def beside(
     since: Mapping[str, int] | None = None,
     own: Mapping[str, Options] | None = None,
     statistics: Statistics | None = None,
+    leaving: Plans | None = None,
 ) -> Program:
     """A program with further queries, which use operators that run where these suit them.
 
     `since` tells from which change on they see rows, and `own` their options, where they have
-    others than the program.
+    others than the program; `leaving` are plans of queries that it had until now.
     """
     # All of them read the same columns of a stream, also those that Spark computes for some only.
     read = streams_of(*queries.values())
@@ -181,7 +189,9 @@ def beside(
         alike.setdefault(kind, {})[name] = query
     for number, options in sorted(alike, key=lambda kind: kind[0]):
         together = alike[number, options]
-        found = optimize(together, options, statistics, running=program.plans, since=number)
+        found = optimize(
+            together, options, statistics, running=program.plans, leaving=leaving, since=number
+        )
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))
         program |= found

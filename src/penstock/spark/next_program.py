@@ -60,7 +60,8 @@ def next_program(
         for name, each in changes.items()
     }
     left = before.without({*dropped, *altered})
-    found = beside(left, plans, since, own, statistics)
+    leaving = {name: plan for name, plan in before.plans.items() if name not in left.plans}
+    found = beside(left, plans, since, own, statistics, leaving)
     program = _with_earlier(found, before, altered)
     going = _on_their_way_out(before)
     partial = [
@@ -70,7 +71,7 @@ def next_program(
     ]
     if partial:
         since |= dict.fromkeys(partial, number)
-        found = beside(left, plans, since, own, statistics)
+        found = beside(left, plans, since, own, statistics, leaving)
         program = _with_earlier(found, before, altered)
     again = {c.since for c in changes.values() if isinstance(c, Coming) and c.again}
     return program.with_catching_up(again.union(before.catching_up))

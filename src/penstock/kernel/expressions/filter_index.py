@@ -9,7 +9,8 @@ fewest rows pass is taken, and the others are asked only of these rows.
     region = 3                            └───────┘  then price >= 100 of these five
 
 It pays for many filters; a few, and those that hold no column against constants, are evaluated for
-all rows, several in one pass.
+all rows, several in one pass. A filter that many others have in common, of which one must hold, is
+answered by what is found for these.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ import polars as pl
 from penstock.kernel.aggregates.grouping import Ids, narrowed, take_rows
 from penstock.kernel.aggregation.panes.ranges import in_order
 from penstock.kernel.expressions import compile_expression
-from penstock.model.expressions import Call, Expression, Literal, Ref, conjunction, conjuncts
+from penstock.model.expressions import (
+    Call,
+    Expression,
+    Literal,
+    Ref,
+    conjunction,
+    conjuncts,
+    disjuncts,
+)
 from penstock.model.types import Type
 
 #: Filters that are evaluated in one pass, and how many make it worth while to put rows in order.
@@ -87,6 +96,13 @@ class Condition:
     @cached_property
     def compiled(self) -> pl.Expr:
         return compile_expression(self.expression)
+
+    @cached_property
+    def parts(self) -> tuple[Condition, ...]:
+        """Many conditions of which one must hold, each with a column held against constants."""
+        parts = tuple(map(Condition, disjuncts(self.expression)))
+        many = len(parts) >= WORTH_AN_ORDER and all(part.filter.columns for part in parts)
+        return parts if many else ()
 
 
 def _held_against_constants(condition: Expression) -> tuple[str, tuple[Interval, ...]] | None:
@@ -154,14 +170,17 @@ class FilterIndex:
         """For each filter that any row passes, its number among these, and the rows' places."""
         if not self.rows.height:
             return
-        others = list(range(len(conditions)))
-        if len(conditions) >= WORTH_AN_ORDER:
-            others = [n for n in others if not conditions[n].filter.columns]
-            for number, condition in enumerate(conditions):
-                if condition.filter.columns:
-                    places = self._found(condition.filter)
-                    if len(places):
-                        yield number, places
+        others = []
+        for number, condition in enumerate(conditions):
+            if len(conditions) >= WORTH_AN_ORDER and condition.filter.columns:
+                places = self._found(condition.filter)
+            elif condition.parts:
+                places = np.flatnonzero(self.passed_by_any(condition.parts))
+            else:
+                others.append(number)
+                continue
+            if len(places):
+                yield number, places
         for first in range(0, len(others), FILTERS):
             some = others[first : first + FILTERS]
             masks = _asked(self.rows, [conditions[n].compiled for n in some])
@@ -169,6 +188,13 @@ class FilterIndex:
                 places = np.flatnonzero(mask)
                 if len(places):
                     yield number, places
+
+    def passed_by_any(self, conditions: Sequence[Condition]) -> npt.NDArray[np.bool_]:
+        """Which rows pass one of the filters."""
+        passed = np.zeros(self.rows.height, dtype=np.bool_)
+        for _, places in self.taken(conditions):
+            passed[places] = True
+        return passed
 
     def _found(self, condition: Filter) -> Ids:
         spans = {name: self._column(name).spans(within) for name, within in condition.columns}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.kernel.block import Block
-from penstock.kernel.expressions.filter_index import Condition
+from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.kernel.operator import Output
 from penstock.kernel.operators.passing import Passing
 from penstock.kernel.progress.release import Times, Waiting
@@ -23,7 +23,9 @@ class Select(Passing):
         self.condition = Condition(predicate)
 
     def on_batch(self, port: int, block: Block, out: Output) -> None:
-        out.batch(Block(block.rows.filter(self.condition.compiled)))
+        rows, parts = block.rows, self.condition.parts
+        passed = FilterIndex(rows).passed_by_any(parts) if parts else self.condition.compiled
+        out.batch(Block(rows.filter(passed)))
 
     def passes(self, port: int, times: Times) -> Iterable[Waiting]:
         return (Waiting((), times, certain=False),)

@@ -79,7 +79,7 @@ class _Pushing:
                 into[child].append(moved)
             if not ways:
                 is_join = isinstance(node, nodes.Join) and node.kind is JoinKind.INNER
-                inside = is_join and _may_move(condition) and condition.refs
+                inside = is_join and may_move(condition) and condition.refs
                 (tested if inside else stay).append(condition)
         children = [
             self.pushed(child, each) for child, each in zip(node.children, into, strict=True)
@@ -122,16 +122,16 @@ def _equal_columns(join: nodes.Join, condition: Expression) -> tuple[str, str] |
     return (one, other) if join.origin(one).child != join.origin(other).child else None
 
 
-def _may_move(condition: Expression) -> bool:
+def may_move(condition: Expression) -> bool:
     """Whether a condition says the same wherever it is tested; not what others compute."""
     if isinstance(condition, SparkCall | UserCall):
         return False
-    return all(map(_may_move, condition.children))
+    return all(map(may_move, condition.children))
 
 
 def _ways(node: nodes.Node, condition: Expression) -> Mapping[int, Expression]:
     """The children in front of which a condition may be tested instead, and what it is there."""
-    if not condition.refs or ROW_NUM in condition.refs or not _may_move(condition):
+    if not condition.refs or ROW_NUM in condition.refs or not may_move(condition):
         return {}
     found = {}
     for child in _open_to(node):

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import polars as pl
 
-from penstock.kernel.expressions import compile_expression
+from penstock.kernel.expressions.filter_index import Condition, FilterIndex
 from penstock.model.expressions import Expression
 from penstock.model.streams import Stream
 from penstock.optimizer.physical import PhysicalPlan
@@ -28,14 +28,14 @@ class OtherReaders:
     filters: tuple[Expression, ...] | None
 
     @cached_property
-    def _taken(self) -> pl.Expr:
-        return pl.any_horizontal(*map(compile_expression, self.filters or ()))
+    def _conditions(self) -> tuple[Condition, ...]:
+        return tuple(map(Condition, self.filters or ()))
 
     def rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that any of them takes."""
         if self.filters is None:
             return rows
-        return rows.filter(self._taken) if self.filters else rows.clear()
+        return rows.filter(FilterIndex(rows).passed_by_any(self._conditions))
 
 
 NOBODY = OtherReaders(())
