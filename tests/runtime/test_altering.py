@@ -159,6 +159,8 @@ def test_another_algorithm_takes_over_within_a_range(
     engine.finish()
     assert_answers(engine.query("q0"), range(30))
     assert f"settings  aggregation = {after}" in str(engine.sql("DESCRIBE q0"))
+    [migration] = engine.status().migrations
+    assert (migration.how, migration.is_over) == ("handover", True)
 
 
 def test_a_query_that_shares_its_operators_keeps_them() -> None:

@@ -360,7 +360,7 @@ def test_explain_live_tells_of_changes() -> None:
         push(engine, name, 1)
     engine.sql("ALTER QUERY q SET (join = mjoin)")
     told = str(engine.sql("EXPLAIN LIVE q")).splitlines()
-    assert told[-2] == "joins that have changed:"
+    assert told[-2] == "operators that have changed:"
     assert told[-1].startswith(f"  {TREE} → {MJOIN} by moving state: took ")
     assert told[-1].endswith("3 rows moved; ALTER QUERY")
 

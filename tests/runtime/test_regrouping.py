@@ -138,6 +138,9 @@ def test_it_changes_with_the_first_window_that_has_no_old_rows(before: str, afte
     push(engine, *range(25, 75))
     below = "sum(count(*))" in str(engine.sql("EXPLAIN q"))
     assert below is (after == "below") and "takes over" not in str(engine.sql("EXPLAIN q"))
+    [migration] = engine.status().migrations
+    assert migration.how == "handover" and migration.is_over
+    assert ("sum(count(*))" in migration.after) is (after == "below")
     engine.finish()
     assert engine.query("q").results().get_column("n").to_list() == [100] * 7 + [25]
 

@@ -17,6 +17,7 @@ from penstock.optimizer.rechoose import begin_for
 from penstock.optimizer.regroup import are_regrouped, reach_of, streams_of
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import migrate
+from penstock.runtime.rechoosing import note_handover
 from penstock.windows import Sliding
 
 
@@ -41,6 +42,7 @@ def alter(
             continue
         change = begin_for([query], plans, now, then, _first_of(host, now, then))
         host.change(change)
+        note_handover(host, query, (now, then), change, reason)
         plans = change.plans
     return {**plans, query: annotated(plans[query], wanted)}
 

@@ -406,7 +406,7 @@ class BaseEngine(Defining, Looking[Q]):
         query = self.query(name).status
         told = [str(query.blockers), live_figures(query, self._operator_statuses())]
         changes = "".join(f"\n  {each}" for each in self.migrations_of(query.name))
-        told += [f"joins that have changed:{changes}"] if changes else []
+        told += [f"operators that have changed:{changes}"] if changes else []
         return "\n\n".join(filter(None, told))
 
     def _explain(self, statement: Explain) -> str:

@@ -55,7 +55,7 @@ def migrate(
     if then == first:  # the others have not taken over yet: they go again
         change = exchanged([query], plans, now, first)
         host.change(change)
-        host.migrations.end(query, host.clock.now())
+        host.migrations.end(query, PARALLEL_TRACK, host.clock.now())
         return change.plans
     old = _box(host.graph.nodes[first.id])
     joins = _joins_in(then)
@@ -104,7 +104,7 @@ def migrate(
         found = take(old, new, lambda node: _is_kept(node, before, change))
 
     host.change(change, fill)
-    host.migrations.end(query, clock)  # one that had not ended
+    host.migrations.end(query, PARALLEL_TRACK, clock)  # one that had not ended
     host.migrations.note(
         Migration(
             query,
@@ -162,7 +162,7 @@ def end_track(host: GraphHost, plans: Plans, track: PhysicalPlan, change: Change
     host.change(change, say)
     for query, plan in plans.items():
         if track in plan.walk():
-            host.migrations.end(query, host.clock.now())
+            host.migrations.end(query, PARALLEL_TRACK, host.clock.now())
 
 
 def _is_kept(node: GraphNode, before: Mapping[str, GraphNode], change: Change) -> bool:

@@ -1,4 +1,4 @@
-"""Migration: one change of a running query's joins, as an event.
+"""Migration: one change of a running query's operators, as an event.
 
 Status has the latest of them, the log has all, EXPLAIN LIVE shows those of a query.
 """
@@ -11,15 +11,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 _LOG = logging.getLogger("penstock")
-#: How one set of joins gives way to another.
-MOVING_STATE, PARALLEL_TRACK = "moving state", "parallel track"
+#: How one set of joins gives way to another, and one aggregate to another.
+MOVING_STATE, PARALLEL_TRACK, HANDOVER = "moving state", "parallel track", "handover"
 #: So many are remembered.
 REMEMBERED = 64
 
 
 @dataclass(frozen=True)
 class Migration:
-    """Joins that gave way to others, in one graph or in those of all groups.
+    """Joins or aggregates that gave way to others, in one graph or in those of all groups.
 
     `began` and `ended` are times of the host's clock; while both run side by side, the second is
     None. `seconds` is the time from the one to the other, `pause` how long nothing could come out.
@@ -120,10 +120,12 @@ class Migrations:
         self._found = [*self._found, migration][-REMEMBERED:]
         _LOG.info("%s: %s", migration.query, migration)
 
-    def end(self, query: str, now: int) -> None:
-        """What was on its way in a query is over."""
+    def end(self, query: str, how: str, now: int) -> None:
+        """What was on its way in a query in this way is over."""
         self._found = [
-            replace(each, ended=now) if each.query == query and not each.is_over else each
+            replace(each, ended=now)
+            if (each.query, each.how) == (query, how) and not each.is_over
+            else each
             for each in self._found
         ]
 

@@ -20,9 +20,10 @@ from penstock.optimizer.cost.aggregation import Load, groups_for
 from penstock.optimizer.cost.costs import Costs
 from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import Change
-from penstock.optimizer.specs import ParallelTrackSpec
+from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import end_track, has_ended
+from penstock.runtime.migrations import HANDOVER, Migration
 from penstock.windows import Sliding
 
 #: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
@@ -52,7 +53,7 @@ class Rechoosing:
         """
         change = self._ended() if self._ending else None
         if change is None and not self._changing:
-            change = self._begun(costs)
+            return self._begins(costs)
         if change is None:
             return False
         track = next(each for each in walk(self.plans.values()) if each.id == change.moved[0])
@@ -60,10 +61,30 @@ class Rechoosing:
             end_track(self._host, self.plans, track, change)
         else:
             self._host.change(change)
+            for query, plan in self.plans.items():
+                if isinstance(track.spec, HandoverSpec) and track in plan.walk():
+                    self._host.migrations.end(query, HANDOVER, self._host.clock.now())
         self.follow(change.plans)
         return True
 
-    def _begun(self, costs: Costs) -> Change | None:
+    def _begins(self, costs: Costs) -> bool:
+        """Let aggregates that suit better take over; whether any do."""
+        found = self._chosen(costs)
+        if found is None:
+            return False
+        now, then, first = found
+        change = rechoose.begin(self.plans, now, then, first)
+        self._host.change(change)
+        for query, plan in self.plans.items():
+            if change.plans[query] != plan:
+                note_handover(
+                    self._host, query, (now, then), change, "it is estimated to be faster"
+                )
+        self.follow(change.plans)
+        return True
+
+    def _chosen(self, costs: Costs) -> tuple[PhysicalPlan, PhysicalPlan, int] | None:
+        """An aggregate, a better one, and the first window with which that can take over."""
         for plan, operator in self._watched:
             load = seen_by(operator)
             if load is None:
@@ -76,7 +97,7 @@ class Rechoosing:
                 continue
             other = rechoose.other_way(self.plans, plan, load, costs)
             if other is not None:
-                return rechoose.begin(self.plans, plan, other, operator.first_untouched())
+                return plan, other, operator.first_untouched()
         return None
 
     def _absorbed_by(self, plan: PhysicalPlan) -> int:
@@ -112,6 +133,22 @@ class Rechoosing:
         operator = self._host.graph.nodes[plan.id].operator
         assert isinstance(operator, IdDriver)
         return operator
+
+
+def note_handover(
+    host: GraphHost,
+    query: str,
+    aggregates: tuple[PhysicalPlan, PhysicalPlan],
+    change: Change,
+    reason: str,
+) -> None:
+    """An aggregate takes over from another; where no row has come, at once."""
+    now, then = aggregates
+    names = [each.spec.name for each in aggregates]
+    before, after = names if names[0] != names[1] else (now.label, then.label)
+    clock = host.clock.now()
+    ended = clock if change.moved[1] == then.id else None
+    host.migrations.note(Migration(query, HANDOVER, before, after, reason, clock, ended))
 
 
 def seen_by(operator: IdDriver) -> Load | None:

@@ -150,7 +150,7 @@ class Status:
     operators: tuple[OperatorStatus, ...]
     inputs: tuple[InputStatus, ...] = ()  # of all joins
     predicates: tuple[PredicateStatus, ...] = ()
-    migrations: tuple[Migration, ...] = ()  # the latest changes of joins, oldest first
+    migrations: tuple[Migration, ...] = ()  # the latest changes, oldest first
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
