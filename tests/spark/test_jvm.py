@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.jvm import ARCHIVE, FOLDER, forget_sockets, java_options, worker_python
+from penstock.spark.jvm import (
+    ARCHIVE,
+    FOLDER,
+    added_files,
+    all_settings,
+    forget_sockets,
+    java_options,
+    worker_python,
+)
 from penstock.spark.session import for_short_run, settings_of
 
 JAVA = "spark.driver.extraJavaOptions"
@@ -70,3 +78,13 @@ def test_java_forgets_sockets_that_are_gone_and_nothing_else(
     forget_sockets(spark)
     assert {each for each in names if not each.endswith(".sock")} <= remembered(spark)
     assert not any(each.endswith(".sock") for each in remembered(spark))
+
+
+def test_settings_and_files_of_a_session_are_those_that_spark_tells_one_by_one(
+    spark: SparkSession,
+) -> None:
+    other = spark.newSession()
+    other.conf.set("odd", "two\nlines, ünd=\\ signs")
+    other.conf.set("empty", "")
+    assert all_settings(other) == dict(other.conf.getAll)
+    assert added_files(spark.sparkContext) == (spark.sparkContext.listFiles or [""])

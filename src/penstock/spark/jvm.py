@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -50,6 +50,9 @@ ARCHIVING = "-XX:ArchiveClassesAtExit"
 
 #: How Spark calls a socket, in characters, and how many the path of one may have.
 _SOCKET, _SOCKET_NAME, _LONGEST_SOCKET = ".sock", len("/.") + 36 + len(".sock"), 100
+
+#: What stands in no setting and in no name of a file.
+_GAP = "\0"
 
 _WORKER = """#!/bin/sh
 left=
@@ -156,6 +159,20 @@ def forget_files(
                     if path.rpartition("/")[2] in names:
                         left.add(path)
                 known.retainAll(left)
+
+
+def all_settings(spark: SparkSession) -> dict[str, str]:
+    """What is set in a session, in few calls of Java's: `spark.conf.getAll` takes two for each."""
+    jvm: Any = spark._jvm
+    found: Any = spark.conf._jconf.getAllAsJava()
+    parts = (jvm.java.lang.String.join(_GAP, each) for each in (found.keySet(), found.values()))
+    names, values = (part.split(_GAP) for part in parts)
+    return dict(zip(names, values, strict=True)) if found.size() else {}
+
+
+def added_files(context: SparkContext) -> list[str]:
+    """Files that executors get, in one call: `listFiles` takes two for each, and a failing one."""
+    return str(context._jsc.sc().listFiles().mkString(_GAP)).split(_GAP)
 
 
 def start_java(conf: SparkConf, log: Path) -> Any:

@@ -29,6 +29,8 @@ from types import ModuleType
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+from penstock.spark.jvm import added_files
+
 #: This package, as it lies on this machine.
 PACKAGE = Path(__file__).resolve().parents[1]
 #: What it is called where executors find it.
@@ -40,7 +42,7 @@ _UNCHECKED = (1).to_bytes(4, "little")
 
 def ship_package(spark: SparkSession) -> None:
     """Send this package to the executors, unless it was: a cluster takes a file's name once."""
-    if any(Path(file).name == ARCHIVE for file in spark.sparkContext.listFiles):
+    if any(Path(file).name == ARCHIVE for file in added_files(spark.sparkContext)):
         return
     # Executors that come later ask for it, as long as this process lives.
     folder = Path(tempfile.mkdtemp(prefix="penstock-"))

@@ -23,6 +23,7 @@ from pyspark.sql import session as pyspark_session
 from penstock.errors import HostError
 from penstock.spark import java_classes
 from penstock.spark.executors import wait_for_executors
+from penstock.spark.jvm import all_settings
 from penstock.spark.masters import is_one_process
 from penstock.spark.session import (
     FILE_MANAGER,
@@ -84,9 +85,9 @@ def working_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     # PySpark gives `rdd.toDF()` to the session that was made last; that is the user's to use.
     pyspark_session._monkey_patch_RDD(spark)
-    theirs = dict(spark.conf.getAll)
+    theirs, own = all_settings(spark), all_settings(session)
     for key, value in theirs.items():
-        if session.conf.get(key, None) != value:
+        if own.get(key) != value:
             # A setting of the whole application cannot be set, and holds in every session anyway.
             with suppress(PySparkException):
                 session.conf.set(key, value)
