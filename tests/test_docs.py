@@ -14,36 +14,30 @@ from penstock.catalog.catalog import Catalog
 from penstock.errors import NotExecutable
 from penstock.optimizer.optimize import optimize
 from penstock.sql.parse.parser import parse
-from tests.pages import PAGES, ROOT, Program, blocks, programs
+from tests.pages import PAGES, ROOT, WHOLE, Command, Program, blocks, commands, programs
+
+COMMANDS = [each for each in commands() if not each.on_spark]
 
 
-def commands() -> list[tuple[str, str]]:
-    """Every `$ command` of a console block, with the output shown below it."""
-    found = []
-    for page in PAGES:
-        for block in blocks(page, "console"):
-            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, _, output = part.partition("\n")
-                found.append((command, output))
-    return found
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.text)
+def test_a_command_prints_what_the_page_shows(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    command.run_here()
 
 
-@pytest.mark.parametrize(("command", "output"), commands(), ids=lambda text: text[:60])
-def test_a_command_prints_what_the_page_shows(command: str, output: str) -> None:
-    program, *arguments = command.split()
-    assert program == "./penstock"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+def test_a_process_prints_what_the_page_shows() -> None:
+    [command] = [each for each in commands() if each.text == WHOLE]
     ran = subprocess.run(
-        [sys.executable, "-m", "penstock", *arguments],
+        [sys.executable, "-m", "penstock", *command.arguments],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,
     )
-    # What a run says while it works is for the eye; what it says when it fails is the point.
-    said = ran.stdout + (ran.stderr if ran.returncode else "")
-    assert said.rstrip() == output.rstrip()
+    command.check(ran.returncode, ran.stdout, ran.stderr)
 
 
 PYTHON = [each for each in programs() if not each.on_spark]

@@ -21,7 +21,7 @@ START = to_ticks(datetime(2026, 1, 1))
 
 
 def test_spark_gives_the_local_engines_answers(spark: SparkSession, tmp_path: Path) -> None:
-    write_packets(tmp_path / "in", range(5))
+    write_packets(tmp_path / "in", range(3))
     text = script(tmp_path / "in", QUERIES)
     engine = Engine(spark)
     engine.sql(text)
@@ -32,7 +32,7 @@ def test_spark_gives_the_local_engines_answers(spark: SparkSession, tmp_path: Pa
         answer = engine.query(name).results()
         assert answer.height > 0
         assert same(answer, expected.query(name).results()), name
-    assert engine.counts("packets").rows == 10_000
+    assert engine.counts("packets").rows == 6_000
 
 
 def by_rows(folder: Path) -> int:

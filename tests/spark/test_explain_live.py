@@ -1,7 +1,8 @@
 """What EXPLAIN prints before queries are started is what their pipelines report when they run.
 
 All queries of the specification, by the kernel and, where they can, as Spark SQL alone, on one
-engine and for one micro-batch. By default of those pipelines only as many as have every operator.
+engine and for one micro-batch. By default one pipeline of each kind: that groups run what is
+printed of any query is shown without Spark (`tests/optimizer/test_explain.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from penstock.optimizer.explain import explain_program
 from penstock.optimizer.physical import PhysicalPlan, Program, walk
 from penstock.optimizer.specs import SourceSpec
 from penstock.spark.engine import Engine
+from penstock.spark.placement.pipeline_groups import PipelineGroup
 from tests.sql.declared import LINKS, PACKETS
 from tests.sql.specification import QUERIES
 
@@ -72,19 +74,19 @@ def pipelines(engine: Engine) -> list[Program]:
     return list({id(program): program for program in engine._programs.values()}.values())
 
 
-def names(program: Program) -> set[str]:
-    return {plan.spec.name for plan in operators(program.plans.values())}
-
-
-def without_what_others_cover(engine: Engine) -> None:
-    """Drop the pipelines whose operators others have as well, those with few queries first."""
-    left = sorted(pipelines(engine), key=lambda each: -len(each.plans))
-    for program in reversed(left.copy()):
-        others = [each for each in left if each is not program]
-        if names(program) <= set().union(*map(names, others)):
-            left = others
-            for name in program.queries:
+def one_of_each_kind(engine: Engine) -> None:
+    """Drop all pipelines but two with most operators: of the kernel's, and of Spark SQL's."""
+    planned = sorted(engine._planning.planned(), key=lambda share: len(operators_of(share)))
+    largest = {share.program().options.lowering: share for share in planned}
+    assert len(largest) == 2
+    for share in planned:
+        if share not in largest.values():
+            for name in share.queries:
                 engine.sql(f"DROP QUERY `{name}`")
+
+
+def operators_of(share: PipelineGroup) -> set[PhysicalPlan]:
+    return operators(share.program().plans.values())
 
 
 @pytest.mark.parametrize("which", ["some", pytest.param("all", marks=pytest.mark.slow)])
@@ -92,7 +94,7 @@ def test_pipelines_run_what_explain_prints(spark: SparkSession, tmp_path: Path, 
     write(tmp_path)
     with declared(spark, tmp_path) as engine:
         if which == "some":
-            without_what_others_cover(engine)
+            one_of_each_kind(engine)
         shown = {query.name: query.explain() for query in engine.queries}
         before = engine._plans
         engine.start()
