@@ -37,6 +37,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
         epochs=None,
         catch_up=None,
     )
+    context = SimpleNamespace(master="local[2]")
+    monkeypatch.setattr(Engine, "session", SimpleNamespace(sparkContext=context))
     monkeypatch.setattr(Engine, "_frame_of", lambda self, stream: SimpleNamespace(columns=[]))
     monkeypatch.setattr(RunningPipeline, "_pipeline", lambda self, program, frames: pipeline)
     engine = Engine()
