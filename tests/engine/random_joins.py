@@ -61,7 +61,7 @@ def join_queries(
         case "between":
             low, high = sorted((after - 4, before - 2))
             conditions.append(
-                f"r.ts BETWEEN l.ts + {_length(low, unit)} AND l.ts + {_length(high, unit)}"
+                f"r.ts BETWEEN l.ts + {length(low, unit)} AND l.ts + {length(high, unit)}"
             )
     on = " AND ".join(filter(None, conditions)) or "TRUE"
     columns = LEFT_COLUMNS if kind in ("LEFT SEMI JOIN", "LEFT ANTI JOIN") else COLUMNS
@@ -119,7 +119,7 @@ def joins_of_several(draw: Draw, unit: str, *, unions: bool = True) -> str:
                     f" JOIN {source} AS {name} ON {condition} WITHIN {draw.between(0, 25)}{unit}"
                 )
             case "between":
-                low, high = (_length(draw.between(0, 25), unit) for _ in range(2))
+                low, high = (length(draw.between(0, 25), unit) for _ in range(2))
                 text += f" JOIN {source} AS {name} ON {condition} AND {name}.ts BETWEEN "
                 text += f"{other}.ts - {low} AND {other}.ts + {high}"
     columns = ", ".join(f"{name}.ts AS {name}t, {name}.v AS {name}v" for name in names)
@@ -154,7 +154,7 @@ def join_graphs(draw: Draw, unit: str, names: Sequence[str]) -> str:
             ways = [(draw.between(0, i - 1), i) for i in range(1, count)]
             ways += [draw.choose(pairs)] * draw.choose([0, 0, 1])
             for i, j in ways:
-                low, high = (_length(draw.between(0, 9), unit) for _ in range(2))
+                low, high = (length(draw.between(0, 9), unit) for _ in range(2))
                 conditions.append(
                     f"{names[j]}.ts BETWEEN {names[i]}.ts - {low} AND {names[i]}.ts + {high}"
                 )
@@ -221,5 +221,5 @@ def joined_aggregates(draw: Draw, unit: str) -> str:
     )
 
 
-def _length(ticks: int, unit: str) -> str:
+def length(ticks: int, unit: str) -> str:
     return f"INTERVAL '{ticks}' MICROSECOND" if unit else f"({ticks})"

@@ -1,6 +1,7 @@
 """Every shape of a join of several streams gives the oracle's answer.
 
-All shapes of a join run beside each other in one engine, so what they have in common they share.
+All shapes of a join run beside each other in one graph, so what they have in common they share, and
+the query is bound and its answer computed once.
 What can go wrong: a band or a condition that no operator tests, or one too early; rows forgotten by
 the wrong one of several times; bounds that later results lie below (an aggregate over the join
 would lose them); a derived band that is too narrow; rows with NULL for a key.
@@ -10,17 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from penstock.local.query import LocalQuery
+from penstock.catalog.catalog import Catalog
+from penstock.kernel.scheduling.strategies import strategy_named
+from penstock.optimizer.explain import explain
 from penstock.optimizer.joins import shape_of as shaping
 from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.statistics import Statistics
 from penstock.oracle.evaluate import evaluate, same_rows
-from penstock.plan.nodes import Join
+from penstock.plan.nodes import Join, Node
+from penstock.runtime.graph_host import GraphHost
+from penstock.sql.bind.query import bind_query
+from penstock.sql.parse.parser import parse
+from penstock.sql.parse.statements import BareSelect
 from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
 from tests.engine.random_joins import join_graphs
@@ -28,12 +37,13 @@ from tests.engine.random_streams import (
     UNITS,
     Declared,
     Event,
+    Push,
     Row,
     arrivals,
     declarations,
     pushed,
 )
-from tests.engine.running import feed, how, rows_of, started
+from tests.engine.running import how, rows_of
 from tests.engine.test_changes import Hosted, save_and_restore
 from tests.optimizer.joins.trees import all_trees, any_tree, with_orders
 
@@ -97,35 +107,68 @@ def case(draw: Draw, counts: Sequence[int] = (3, 3, 4, 4, 5, 6)) -> Case:
     return Case(declared, text, counted, latest, events, shapes)
 
 
-def check(draw: Draw, case: Case, texts: Sequence[str], *settings: str) -> None:
-    """All shapes in one engine give the oracle's answer, and leave nothing behind."""
-    with case.chosen():
-        engine = started(case.declared, *how(draw), *settings)
-        queries: dict[str, list[LocalQuery]] = {text: [] for text in texts}
-        for order in case.shapes:
-            engine.sql(f"SET join_order = '{order}'")
-            for text, found in queries.items():
-                found.append(engine.sql(text))
-        feed(engine, case.events)
-        engine.finish()
-    for found in queries.values():
-        expected = evaluate(found[0].plan, case.inputs)
-        for order, query in zip(case.shapes, found, strict=True):
-            ours = rows_of(query.results())
+def bound(text: str, catalog: Catalog) -> Node:
+    [statement] = parse(text)
+    assert isinstance(statement, BareSelect)
+    return bind_query(statement.select, catalog)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Streams, what comes, and queries."""
+
+    declared: list[Declared]
+    events: list[Event]
+    texts: list[str]
+
+
+def check(draw: Draw, given: Given, orders: Sequence[str], *settings: str) -> None:
+    """Queries in every order of joins give the oracle's answer on one host, and leave nothing."""
+    catalog = Catalog()
+    changes = [f"SET {each}" for each in (*how(draw), *settings)]
+    for statement in parse("; ".join([*changes, *(stream.sql for stream in given.declared)])):
+        catalog.apply(statement)
+    asked = {f"q{n}": bound(text, catalog) for n, text in enumerate(given.texts)}
+    host = GraphHost(rows_per_step=catalog.settings.rows_per_step)
+    host.executor.table.set_strategy(strategy_named(catalog.settings.strategy))
+    for entry in catalog.streams:
+        host.add_stream(entry.stream)
+    plans: dict[str, PhysicalPlan] = {}
+    for order in orders:
+        program = optimize(asked, replace(catalog.settings.options, join_order=order))
+        plans |= {f"{name} {order}": plan for name, plan in program.plans.items()}
+    host.add_plans(plans)
+    for event in given.events:
+        if isinstance(event, Push):
+            host.push(event.stream, event.rows)
+        else:
+            host.punctuate(event.stream, event.bound)
+        host.run()
+    host.finish()
+    inputs = pushed(given.declared, given.events)
+    for (name, plan), text in zip(asked.items(), given.texts, strict=True):
+        expected = evaluate(plan, inputs)
+        for order in orders:
+            ours, runs = rows_of(host.results(f"{name} {order}")), plans[f"{name} {order}"]
             assert same_rows(ours, expected), "\n".join(
-                [case.text, order, query.explain(), f"ours: {ours}", f"oracle: {expected}"]
+                [text, order, explain(runs), f"ours: {ours}", f"oracle: {expected}"]
             )
-    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+    left = [size for size in host.graph.state_sizes() if size[2]]
+    assert left == [], "state of streams that are over"
+
+
+def check_shapes(draw: Draw, drawn: Case, *settings: str) -> None:
+    texts = [drawn.text, draw.choose([drawn.counted, drawn.latest])]
+    with drawn.chosen():
+        check(draw, Given(drawn.declared, drawn.events, texts), [*drawn.shapes], *settings)
 
 
 def every_shape_gives_the_oracles_answer(draw: Draw) -> None:
-    drawn = case(draw)
-    check(draw, drawn, [drawn.text, draw.choose([drawn.counted, drawn.latest])])
+    check_shapes(draw, case(draw))
 
 
 def every_shape_gives_it_where_order_is_kept_everywhere(draw: Draw) -> None:
-    drawn = case(draw, (3, 3, 4))
-    check(draw, drawn, [drawn.text, draw.choose([drawn.counted, drawn.latest])], "mode = iop")
+    check_shapes(draw, case(draw, (3, 3, 4)), "mode = iop")
 
 
 class Shaped(Hosted):
