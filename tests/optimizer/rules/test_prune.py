@@ -26,6 +26,8 @@ QUERIES = {
     "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS WHERE a.w > 1",
     "partly": "SELECT x FROM (SELECT a.k AS x, b.w AS y FROM a JOIN b ON a.k = b.k AND "
     "b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS) WHERE x > 0",
+    "both": "SELECT k, sum(v) [RANGE 4 SECONDS, SLIDE 4 SECONDS, WA ts] AS n "
+    "FROM (SELECT * FROM a UNION ALL SELECT * FROM b) GROUP BY k",
     "counted": "SELECT count(*) [RANGE 4 SECONDS, SLIDE 4 SECONDS, WA a.ts] AS n FROM a JOIN b ON "
     "a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 3 SECONDS AND a.ts + INTERVAL 3 SECONDS",
 }
@@ -88,3 +90,22 @@ def test_only_what_somebody_reads_is_repeated_for_each_element() -> None:
     [plan] = prune({"q": engine.query("q").plan}, Options()).values()
     [explode] = [node for node in walk(plan) if isinstance(node, nodes.Explode)]
     assert explode.kept == ("k",)
+
+
+def test_a_union_is_as_narrow_as_what_is_read_of_it_and_keeps_what_carries_bounds() -> None:
+    [plan] = prune({"both": plans()["both"]}, Options()).values()
+    [union] = [node for node in walk(plan) if isinstance(node, nodes.Union)]
+    assert union.schema.names == ("k", "v", "ts")
+    assert all(part.schema.names == ("k", "v", "ts") for part in union.parts)
+
+
+def test_rows_that_wait_for_their_rank_are_as_narrow_as_what_is_aggregated() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql(
+        "CREATE QUERY q AS SELECT k, sum(v) [RANGE 4 ROWS, SLIDE 2 ROWS, PA k] AS n "
+        "FROM a GROUP BY k"
+    )
+    [plan] = prune({"q": engine.query("q").plan}, Options()).values()
+    [windows] = [node for node in walk(plan) if isinstance(node, nodes.WindowAggregate)]
+    assert "w" not in windows.input.schema.names

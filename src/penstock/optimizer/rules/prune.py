@@ -1,4 +1,4 @@
-"""Pruning: joins keep rows for long, so they are given only the columns that somebody reads.
+"""Pruning: what keeps rows is given only the columns that somebody reads.
 
     Project a.v                              Project a.v
       Join a, b where a.k = b.k                Join a, b where a.k = b.k
@@ -7,28 +7,39 @@
                                                  Project k, ts
                                                    Source b (k, v, w, ts)
 
+Joins and sequences keep rows for long, and rows wait in front of windows that count rows of a
+partition. A union that does not come to a join may wait for order, too, and is only as narrow as
+all its inputs; it keeps what carries bounds besides, since it may be merged by that.
+
 All queries are looked at together: a join that several of them share keeps what any of them needs,
 and stays shared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from penstock.model.expressions import Named, Ref
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
 from penstock.plan import nodes
-from penstock.plan.graph import columns_used, fold
+from penstock.plan.graph import columns_used, fold, walk
+from penstock.windows import Partitioned
 
 
 def prune(queries: Queries, options: Options) -> Queries:
-    """The queries with a Project in front of every join input that brings more than is needed."""
-    used = columns_used(queries.values(), _reads)
+    """The queries with a Project in front of what would keep more columns than are needed."""
+    inputs = _below_joins(queries.values())
+
+    def reads(node: nodes.Node, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return _reads(node, frozenset(node.schema.names) if node in inputs else used)
+
+    used = columns_used(queries.values(), reads)
 
     def rebuilt(node: nodes.Node, children: tuple[nodes.Node, ...]) -> nodes.Node:
-        if isinstance(node, nodes.Join | nodes.Sequence):
-            children = tuple(map(_only, children, node.reads(used[node])))
+        if _keeps_rows(node):
+            children = tuple(map(_only, children, reads(node, used[node])))
         if isinstance(node, nodes.Explode):
             # What is kept is there once for each element: not what nobody reads.
             node = replace(node, kept=tuple(name for name in node.kept if name in used[node]))
@@ -41,10 +52,27 @@ def prune(queries: Queries, options: Options) -> Queries:
     return {name: fold(plan, rebuilt) for name, plan in queries.items()}
 
 
+def _below_joins(plans: Iterable[nodes.Node]) -> set[nodes.Node]:
+    """Unions whose rows come to joins, which have a projection in front of them already.
+
+    Which columns are read there depends on where conditions are tested, and joins that give way to
+    others must read the same.
+    """
+    joins = [node for node in walk(*plans) if isinstance(node, nodes.Join)]
+    return {node for node in walk(*joins) if isinstance(node, nodes.Union)}
+
+
+def _keeps_rows(node: nodes.Node) -> bool:
+    """Whether rows of the inputs are kept as they are."""
+    if isinstance(node, nodes.WindowAggregate):
+        return isinstance(node.window, Partitioned)
+    return isinstance(node, nodes.Join | nodes.Sequence | nodes.Union)
+
+
 def _reads(node: nodes.Node, used: frozenset[str]) -> tuple[frozenset[str], ...]:
     if isinstance(node, nodes.Union):
-        # Columns match by position, so all of them stay.
-        return tuple(frozenset(part.schema.names) for part in node.parts)
+        # Columns match by position: the same ones stay of every input.
+        used |= node.schema.progressing
     # Of rows that are only counted one column is read.
     reads = zip(node.children, node.reads(used), strict=True)
     return tuple(columns or frozenset(child.schema.names[:1]) for child, columns in reads)
