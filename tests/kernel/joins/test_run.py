@@ -129,3 +129,19 @@ def test_a_new_run_is_halved_before_anybody_writes_it() -> None:
     kept = table.segments[1]
     store.purge(table, 1070)  # it is not new any more, and goes soon
     assert table.segments == [kept]
+
+
+def test_results_of_joins_which_reach_back_are_in_few_runs_too() -> None:
+    """Every block has times of the whole window; it goes by the last of them."""
+    store, table, rng = Store("ts", 0), SegmentTable(on="ts"), np.random.default_rng(5)
+    runs, rows = [], []
+    for end in range(100, 10_000, 100):
+        times = np.sort(end - rng.integers(0, 3200, 100))
+        codes = times.astype(np.uint64)
+        store.add(table, pl.DataFrame({"ts": times, CODE: codes}), times)
+        store.purge(table, end - 3200)
+        if end > 6400:
+            runs.append(len(table.segments))
+            rows.append(table.rows)
+    assert max(runs) < 12
+    assert max(rows) <= 1.3 * 32 * 100

@@ -2,9 +2,9 @@
 
 A list of runs (`run`), as segments of the operator's state. A block adds a run; a run goes as a
 whole when its newest row can be forgotten. Small runs are merged, several at a time and only with
-runs of about their size, so that a row is copied a logarithmic number of times; and only as long as
-the merged run spans a fraction of the time the store covers, so that little is kept for longer than
-it must be. A run of which more than half can be forgotten is halved if it is new, and nobody has
+runs of about their size, so that a row is copied a logarithmic number of times; and only if their
+ends lie within a fraction of the time the store covers, so that little is kept for longer than it
+must be. A run of which more than half can be forgotten is halved if it is new, and nobody has
 written it anywhere, or if its last row stays for long. Nothing else is ever rewritten. In a
 tumbling join rows go by whole windows, so a run keeps to one, unless its block had many of them.
 
@@ -24,7 +24,7 @@ from penstock.kernel.joins.run import CELL_BITS, Index, Needles, Run, epochs, me
 from penstock.kernel.segments import FEW, Segment, SegmentTable
 from penstock.windows import TumblingBand
 
-#: A merged run spans at most this fraction of the store's time, or has at most so many rows.
+#: Ends of merged runs lie within this fraction of the store's time, or it has at most so many rows.
 SPANS, SMALL = 2, 64
 #: A run whose last row stays for more than this fraction of the store's time stays for long.
 LINGERS = 3
@@ -54,7 +54,7 @@ class Store:
     def add(self, table: SegmentTable, rows: pl.DataFrame, times: Times) -> None:
         """Store rows that are sorted by code."""
         before = {segment.id for segment in table.segments}
-        for part in _apart(rows, self._pieces(times)):
+        for part in _parted(rows, self._pieces(times)):
             table.append(part)
             table.compact(merge, FEW, self._alike)
         self._new |= {segment.id for segment in table.segments} - before
@@ -92,7 +92,7 @@ class Store:
         self._new.clear()
 
     def _alike(self, segments: Sequence[Segment]) -> Sequence[Segment]:
-        """The newest segments that may be merged; none, if the run would span too much."""
+        """The newest segments that may be merged; none, if rows would stay for too long."""
         runs = self.runs(segments)
         places = self._like_the_newest(runs)[-FEW:]
         tail = [runs[place] for place in places]
@@ -130,14 +130,21 @@ class Store:
             return False
         if sum(run.rows.height for run in tail) <= SMALL:
             return True
-        return SPANS * _span(tail) <= _span(runs)
+        # It stays until the last of them could go; where they begin is all the same: results of
+        # joins reach back into the window, all of them alike. Ends of n are n - 1 steps apart.
+        return SPANS * FEW * _apart(tail) <= (FEW - 1) * _apart(runs)
+
+
+def _apart(runs: list[Run]) -> int:
+    """How far the ends of runs lie apart."""
+    return max(run.last for run in runs) - min(run.last for run in runs)
 
 
 def _span(runs: list[Run]) -> int:
     return max(run.last for run in runs) - min(run.first for run in runs)
 
 
-def _apart(rows: pl.DataFrame, of: Times) -> Iterator[pl.DataFrame]:
+def _parted(rows: pl.DataFrame, of: Times) -> Iterator[pl.DataFrame]:
     """Rows of one number each; nearly always there is only one."""
     if not len(of):
         return
