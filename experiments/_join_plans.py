@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -49,7 +50,8 @@ BUSY = 0.6
 class JoinSet:
     """Rates a second, selectivities along the chain, the window in seconds, and for how long.
 
-    `equal`: predicates are equalities of keys, of which there are 1/σ.
+    `equal`: predicates are equalities of keys, of which there are 1/σ. Rows come in so many blocks
+    a second.
     """
 
     rates: tuple[float, ...]
@@ -57,6 +59,7 @@ class JoinSet:
     window: int
     seconds: int
     equal: bool = False
+    blocks: int = 1
 
     @property
     def graph(self) -> JoinGraph:
@@ -87,13 +90,19 @@ class JoinSet:
         [entry] = catalog.queries
         return entry.plan
 
+    @property
+    def _widths(self) -> list[float]:
+        """Bytes of a row: its time, and keys by which it is joined with its neighbours."""
+        inner = [24.0] * (len(self.rates) - 2)
+        return [16.0, *inner, 16.0]
+
     def known(self) -> Statistics:
         """What would have been measured of it."""
         [join] = joins_of([self.plan])
         of = measured_join(flat_join(join))
         inputs = {
-            each.key: InputFigures(each.title, rate, SECOND, 24 * rate, 1000)
-            for each, rate in zip(of.inputs, self.rates, strict=True)
+            each.key: InputFigures(each.title, rate, SECOND, width * rate, 1000)
+            for each, rate, width in zip(of.inputs, self.rates, self._widths, strict=True)
         }
         keys = [each.key for each in of.pairs] or [each.key for each in of.conditions]
         pairs = {
@@ -129,7 +138,7 @@ class PlanRun:
     """By second: processor time, stored rows at its end, rows that came, and results."""
 
     busy: list[float] = field(default_factory=list)
-    stored: list[int] = field(default_factory=list)
+    stored: list[float] = field(default_factory=list)
     came: list[int] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
 
@@ -187,22 +196,31 @@ def run_plan(of: JoinSet, tree: str, rows: Mapping[str, pl.DataFrame]) -> PlanRu
     sink = graph.add_sink("q", build(physical, graph, lambda spec: sources[spec.stream.name]))
     describe(graph)
     executor, run = Executor(graph), PlanRun()
+    step = SECOND // of.blocks
+    blocks = {name: _cut(all_rows, of.seconds * of.blocks, step) for name, all_rows in rows.items()}
     for second in range(of.seconds):
-        end, results, came = (second + 1) * SECOND, 0, 0
+        results, came, stored = 0, 0, []
         begun = time.process_time()
-        for name, source in sources.items():
-            all_rows = rows[name]
-            block = all_rows.filter(pl.col("ts").is_between(end - SECOND, end, closed="left"))
-            came += block.height
-            if block.height:
-                source.output.batch(Block(block))
-            source.output.punctuation(Punctuation("ts", end))
-            executor.run_until_idle()
-        while not sink.empty:
-            item = sink.take()
-            results += item.rows.height if isinstance(item, Block) else 0
+        for number in range(second * of.blocks, (second + 1) * of.blocks):
+            for name, source in sources.items():
+                block = blocks[name][number]
+                came += block.height
+                if block.height:
+                    source.output.batch(Block(block))
+                source.output.punctuation(Punctuation("ts", (number + 1) * step))
+                executor.run_until_idle()
+            while not sink.empty:
+                item = sink.take()
+                results += item.rows.height if isinstance(item, Block) else 0
+            stored.append(sum(node.figures()[2] for node in graph.nodes.values()))
         run.busy.append(time.process_time() - begun)
-        run.stored.append(sum(node.figures()[2] for node in graph.nodes.values()))
+        run.stored.append(statistics.fmean(stored))
         run.came.append(came)
         run.results.append(results)
     return run
+
+
+def _cut(rows: pl.DataFrame, count: int, step: int) -> list[pl.DataFrame]:
+    """Rows by the stretches of time that they come in."""
+    ends = rows.get_column("ts").to_numpy().searchsorted(np.arange(count + 1) * step).tolist()
+    return [rows.slice(first, last - first) for first, last in pairwise(ends)]

@@ -19,13 +19,15 @@ def test_there_are_samples_of_every_way() -> None:
     assert {"wid", "join", *ways} == set(REFERENCE.units)
 
 
-def test_costs_keep_the_proportions_of_the_reference_machine(
+def test_costs_of_windows_keep_the_proportions_of_the_reference_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calibrate, "_seconds", lambda sample, aggregation: 1.0)
-    monkeypatch.setattr(calibrate, "_seconds_of_join", lambda sample: 1.0)
+    monkeypatch.setattr(calibrate, "calibrated_join", lambda: [1.0] * 4)
     found = calibrate.calibrated()
-    for way, reference in REFERENCE.units.items():
+    assert found.pop("join") == [1.0] * 4
+    for way in found:
+        reference = REFERENCE.units[way]
         factors = {cost / of for cost, of in zip(found[way], reference, strict=True) if of}
         assert max(factors) == pytest.approx(min(factors))
 
@@ -35,5 +37,19 @@ def test_a_sample_runs_through_both_algorithms() -> None:
     assert all(calibrate._seconds(sample, name) >= 0 for name in ("wid", "paned"))
 
 
-def test_a_sample_of_joins_runs() -> None:
-    assert calibrate._seconds_of_join(calibrate.JoinSample(keys=10, rows=600, window=20)) >= 0
+def test_each_cost_of_joins_is_measured_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = (5000.0, 0.2, 0.05, 0.1)
+
+    def seconds(sample: calibrate.JoinSample) -> float:
+        return sum(cost * work for cost, work in zip(machine, sample.work, strict=True)) / 1e6
+
+    monkeypatch.setattr(calibrate, "seconds_of_join", seconds)
+    block, _, lookup, pair = calibrate.calibrated_join()
+    assert [block, pair] == pytest.approx([machine[0], machine[3]], rel=0.1)
+    assert lookup == pytest.approx(machine[2], rel=0.3)
+
+
+@pytest.mark.parametrize("streams", [2, 3])
+def test_a_sample_of_joins_runs(streams: int) -> None:
+    sample = calibrate.JoinSample(keys=10, rows=600, window=20, block=200, streams=streams)
+    assert calibrate.seconds_of_join(sample) >= 0

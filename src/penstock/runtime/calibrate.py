@@ -3,15 +3,18 @@ operators.
 
 Streams of a fixed seed go through both ways to compute windows, with panes, groups and functions
 that differ. All costs of a way are those of the reference machine (`optimizer/cost/costs.py`) times
-what the samples of that way take, compared with their estimate. Times are of the processor, the
-better of two runs: what else the machine does counts as little as can be. It takes some seconds.
+what the samples of that way take, compared with their estimate; of joins each cost is measured by
+itself, for it depends on a machine how much more some take than others. Times are of the processor,
+the better of two runs: what else the machine does counts as little as can be. It takes some
+seconds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
 from statistics import median
 
 import numpy as np
@@ -23,7 +26,8 @@ from penstock.kernel.graph import Graph
 from penstock.kernel.progress.describe import describe
 from penstock.kernel.scheduling.executor import Executor
 from penstock.model.aggregates import Aggregate
-from penstock.model.expressions import Named, Ref
+from penstock.model.distances import within
+from penstock.model.expressions import Expression, Named, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.streams import Stream, TimestampKind
@@ -31,6 +35,11 @@ from penstock.model.types import Type
 from penstock.optimizer.build import build
 from penstock.optimizer.cost.aggregation import WID, Load, way_of_panes, work
 from penstock.optimizer.cost.costs import JOIN, REFERENCE
+from penstock.optimizer.cost.joins import JoinUnits, tree_cost
+from penstock.optimizer.joins.join_graph import JoinGraph
+from penstock.optimizer.joins.join_tree import at_once
+from penstock.optimizer.joins.join_windows import JoinWindows
+from penstock.optimizer.joins.tactic import MJOIN
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.plan import nodes
@@ -74,21 +83,51 @@ SAMPLES = (
 
 @dataclass(frozen=True)
 class JoinSample:
-    """Two streams of as many rows, a row a tick, that join within a window by one of many keys."""
+    """Streams of as many rows, a row a tick, that join within a window by one of many keys."""
 
     keys: int
-    rows: int = 200_000
+    rows: int = 100_000
     window: int = 10_000
+    block: int = BLOCK
+    streams: int = 2
 
     @property
-    def work(self) -> tuple[float, float, float, float]:
-        """Rows that are stored and forgotten, pairs, and rows that look for partners."""
-        rows = 2 * self.rows
-        return rows, rows, rows * self.window / self.keys, rows
+    def graph(self) -> JoinGraph:
+        """What the cost model knows of it."""
+        pairs = dict.fromkeys(combinations(range(self.streams), 2), 1 / self.keys)
+        bands = dict.fromkeys(pairs, (-self.window - 0.5, self.window + 0.5))
+        everyone = (1 << self.streams) - 1
+        return JoinGraph(
+            (1.0,) * self.streams,
+            pairs,
+            JoinWindows(self.streams, bands, whole_runs=True),
+            (24.0,) * self.streams,
+            (everyone,) if self.streams > 2 else (),
+            frozenset(pairs),
+            (1 / self.block,) * self.streams,
+        )
+
+    @property
+    def work(self) -> list[float]:
+        """How many units of each kind there are, by the model."""
+        tree = at_once(self.streams)
+        none = JoinUnits(pair=0.0)
+        by_row = replace(none, insert=1.0), replace(none, lookup=1.0)
+        kinds = replace(none, block=1.0), *by_row, replace(none, pair=1.0)
+        return [self.rows * tree_cost(self.graph, tree, each).processor for each in kinds]
 
 
-#: Few pairs, a pair a row, and ten.
-JOINS = (JoinSample(1_000_000), JoinSample(10_000), JoinSample(1_000))
+#: Small blocks and large ones, few runs and many, few pairs and ten a row, two inputs and three.
+JOINS = (
+    JoinSample(1_000_000, rows=20_000, window=1_000, block=200),
+    JoinSample(1_000_000, rows=60_000, window=10_000, block=2_000),
+    JoinSample(1_000_000, rows=400_000, window=10_000, block=50_000),
+    JoinSample(1_000_000, window=100_000, rows=300_000),
+    JoinSample(10_000),
+    JoinSample(1_000),
+    JoinSample(20_000, streams=3),
+    JoinSample(4_000, rows=50_000, block=5_000, streams=3),
+)
 
 
 def calibrated() -> dict[str, list[float]]:
@@ -103,13 +142,35 @@ def calibrated() -> dict[str, list[float]]:
             each = work(way, sample.window, columns, sample.load, sample.groups)
             seconds = min(_seconds(sample, aggregation) for _ in range(RUNS))
             speeds[way].append(seconds * 1e6 / (REFERENCE.of(way, each) * slides))
-    for join in JOINS:
-        seconds = min(_seconds_of_join(join) for _ in range(RUNS))
-        speeds[JOIN].append(seconds * 1e6 / REFERENCE.of(JOIN, join.work))
-    return {
+    found = {
         way: [median(speeds[way]) * cost for cost in costs]
         for way, costs in REFERENCE.units.items()
+        if way != JOIN
     }
+    return {**found, JOIN: calibrated_join()}
+
+
+#: How much the reference counts beside what was measured, so that noise makes no cost vanish.
+_PRIOR = 0.01
+
+
+def calibrated_join() -> list[float]:
+    """What joins cost on this machine, by block, insert, lookup and pair.
+
+    By least squares of relative errors: samples differ in what they have most of.
+    """
+    work = np.array([sample.work for sample in JOINS])
+    seconds = [min(seconds_of_join(sample) for _ in range(RUNS)) for sample in JOINS]
+    reference = np.array(REFERENCE.units[JOIN])
+    took = 1e6 * np.array(seconds)
+    speed = median(took / (work @ reference))
+    # Unknown is how much more than the reference, at the machine's speed, each kind costs.
+    known = work * reference * speed / took[:, None]
+    prior = np.sqrt(_PRIOR) * np.eye(len(reference))
+    factors, *_ = np.linalg.lstsq(
+        np.vstack([known, prior]), np.append(np.ones(len(took)), np.diag(prior)), rcond=None
+    )
+    return [float(cost) for cost in reference * speed * np.maximum(factors, 0.1)]
 
 
 def _seconds(sample: Sample, aggregation: str) -> float:
@@ -120,18 +181,29 @@ def _seconds(sample: Sample, aggregation: str) -> float:
     return _run(plan, Options(aggregation=aggregation), {"s": _rows(sample)})
 
 
-def _seconds_of_join(sample: JoinSample) -> float:
+def seconds_of_join(sample: JoinSample) -> float:
     """How long a join takes for a sample."""
-    edge = nodes.Edge("a.ts", "b.ts", Band(-sample.window, sample.window))
-    inputs = tuple(nodes.Source(_stream(name)) for name in "ab")
-    join = nodes.Join(inputs, ("a", "b"), (edge,), (("a.k", "b.k"),))
-    values = (Named(name, Ref(f"{name}.v", Type.BIGINT)) for name in "ab")
-    plan = nodes.Project(join, tuple(values))
+    names = "abc"[: sample.streams]
+    band = Band(-sample.window, sample.window)
+    edges = tuple(nodes.Edge("a.ts", f"{name}.ts", band) for name in names[1:])
+    apart = [bounds for pair in combinations(names[1:], 2) for bounds in _within(*pair, band)]
+    inputs = tuple(nodes.Source(_stream(name)) for name in names)
+    equal = tuple(("a.k", f"{name}.k") for name in names[1:])
+    join = nodes.Join(inputs, tuple(names), edges, equal, tuple(apart))
+    plan = nodes.Project(join, tuple(Named(name, _of(name, "v")) for name in names))
     draw = np.random.default_rng(7)
-    columns = [(name, draw.integers(0, sample.keys, sample.rows)) for name in "ab"]
+    columns = [(name, draw.integers(0, sample.keys, sample.rows)) for name in names]
     times = np.arange(sample.rows)
     streams = {name: pl.DataFrame({"k": keys, "v": keys, "ts": times}) for name, keys in columns}
-    return _run(plan, Options(), streams)
+    return _run(plan, Options(join=MJOIN), streams, sample.block)
+
+
+def _within(one: str, other: str, band: Band) -> Iterable[Expression]:
+    return within(_of(one, "ts"), _of(other, "ts"), band.low, band.high)
+
+
+def _of(name: str, column: str) -> Ref:
+    return Ref(f"{name}.{column}", Type.BIGINT)
 
 
 def _stream(name: str) -> Stream:
@@ -139,7 +211,9 @@ def _stream(name: str) -> Stream:
     return Stream(name, columns, TimestampKind.EXTERNAL, "ts")
 
 
-def _run(plan: nodes.Node, options: Options, streams: Mapping[str, pl.DataFrame]) -> float:
+def _run(
+    plan: nodes.Node, options: Options, streams: Mapping[str, pl.DataFrame], size: int = BLOCK
+) -> float:
     """How long a plan takes for streams that come in turn, block by block."""
     graph = Graph()
     sources = {name: graph.add_source(name) for name in streams}
@@ -148,7 +222,7 @@ def _run(plan: nodes.Node, options: Options, streams: Mapping[str, pl.DataFrame]
     describe(graph)
     executor = Executor(graph)
     begun = time.process_time()
-    for blocks in zip(*(rows.iter_slices(BLOCK) for rows in streams.values()), strict=True):
+    for blocks in zip(*(rows.iter_slices(size) for rows in streams.values()), strict=True):
         for source, block in zip(sources.values(), blocks, strict=True):
             source.output.batch(Block(block))
             executor.run_until_idle()

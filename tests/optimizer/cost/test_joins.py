@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from penstock.optimizer.cost.joins import JoinUnits, costs_by_operator, operator_cost, tree_cost
 from penstock.optimizer.joins.exhaustive import all_shapes
 from penstock.optimizer.joins.inputs import inputs_of
-from penstock.optimizer.joins.join_graph import JoinGraph
-from penstock.optimizer.joins.join_tree import Branch
+from penstock.optimizer.joins.join_graph import OVERHEAD, JoinGraph
+from penstock.optimizer.joins.join_tree import Branch, at_once
+from penstock.optimizer.joins.join_windows import JoinWindows
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
 from tests.optimizer.joins.graphs import PUBLISHED
 
@@ -102,7 +104,40 @@ def test_memory_counts_bytes_where_widths_are_known() -> None:
     windows = PUBLISHED[1].windows
     graph = JoinGraph((20, 20, 20), PUBLISHED[1].selectivities, windows, (10, 10, 10))
     cost = tree_cost(graph, BJTREE, MATCH)
-    assert [cost.rows, cost.memory] == pytest.approx([800, 3000 + 500 * 20])
+    assert [cost.rows, cost.memory] == pytest.approx([800, 3000 + 500 * 20 + 800 * OVERHEAD])
+
+
+def in_blocks(blocks: float, count: int = 3, window: float = 2.0) -> JoinGraph:
+    """A chain whose rows come in so many blocks a second, as our operators see it."""
+    bands = {(i, j): (-window, window) for j in range(count) for i in range(j)}
+    windows = JoinWindows(count, bands, whole_runs=True)
+    pairs = {(n, n + 1): 0.001 for n in range(count - 1)}
+    rates, widths = (1000.0,) * count, (24.0,) * count
+    return JoinGraph(rates, pairs, windows, widths, (), frozenset(pairs), (blocks,) * count)
+
+
+def test_every_block_asks_every_other_input_of_an_operator() -> None:
+    units = JoinUnits(pair=0.0, block=1.0)
+    assert tree_cost(in_blocks(3.0), at_once(3), units).processor == pytest.approx(3 * 3 * 2)
+    # Results come with every block of either input.
+    assert tree_cost(in_blocks(3.0), BJTREE, units).processor == pytest.approx(3 * (2 + 3))
+
+
+def test_a_row_is_looked_up_in_every_run() -> None:
+    units = JoinUnits(pair=0.0, lookup=1.0)
+    two = Branch((0, 1))
+    assert tree_cost(in_blocks(0.1, 2), two, units).processor == pytest.approx(2000)
+    assert tree_cost(in_blocks(2.0, 2), two, units).processor == pytest.approx(4 * 2000)
+    assert tree_cost(in_blocks(100.0, 2), two, units).processor == pytest.approx(5 * 2000)
+
+
+def test_what_other_windows_forbid_is_tried_all_the_same() -> None:
+    """By one band a row of c lies near one of a; whether it is near that of b is looked at then."""
+    graph, units = in_blocks(1.0), JoinUnits(pair=64.0)
+    both = operator_cost(graph, [0b011, 0b100], (), units).processor
+    rows = graph.rate(0b011) * graph.rate(0b100) * 0.001 * 4.0
+    assert both == pytest.approx(rows * (24 + 24 - 8 + 24))
+    assert rows > 1.3 * graph.rate(0b111)
 
 
 def test_an_operator_without_orders_asks_the_smallest_store_first() -> None:
@@ -121,3 +156,12 @@ def test_operators_add_up_to_their_tree() -> None:
 
 def _is_of_two(shape: Shape) -> bool:
     return isinstance(shape, int) or (len(shape) == 2 and all(map(_is_of_two, shape)))
+
+
+def test_conditions_that_are_no_keys_are_tried_on_all_pairs_in_the_window() -> None:
+    keyed = in_blocks(1.0, 2)
+    graph = replace(keyed, keyed=frozenset())
+    pairs = [
+        tree_cost(each, Branch((0, 1)), JoinUnits(pair=1.0)).processor for each in (keyed, graph)
+    ]
+    assert pairs[1] == pytest.approx(1000 * pairs[0])

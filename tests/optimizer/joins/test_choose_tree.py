@@ -83,7 +83,7 @@ def test_where_nothing_is_known_the_written_order_is_kept_and_that_is_said() -> 
 def test_but_not_if_it_pairs_rows_that_have_nothing_in_common() -> None:
     choice = chosen(join_of("a.k = c.k AND b.x = c.x"))
     assert not choice.is_written
-    assert choice.taken.cost.processor < choice.written.cost.processor / 10
+    assert choice.taken.cost.processor < choice.written.cost.processor / 5
     assert "the written order takes" in choice.reason
 
 
@@ -103,10 +103,10 @@ def test_measured_rates_decide() -> None:
 
 def test_a_limit_of_memory_makes_all_inputs_meet_at_once() -> None:
     join, rates = join_of(CHAIN), dict.fromkeys("abc", 1000.0)
-    shares = {(0, 1): 0.1, (1, 2): 0.1}
+    shares = {(0, 1): 0.02, (1, 2): 2e-5}
     ample = chosen(join, rates, shares, Options(memory_limit="100 GB", cpu_limit=1e6))
-    scarce = chosen(join, rates, shares, Options(memory_limit="4 MB", cpu_limit=1e6))
-    assert ample.taken.cost.memory > 4 << 20
+    scarce = chosen(join, rates, shares, Options(memory_limit="2 MB", cpu_limit=1e6))
+    assert ample.taken.cost.memory > 2 << 20
     assert scarce.named(scarce.taken.shape) == "(a, b, c)"
     assert "memory is scarcer" in scarce.reason
 

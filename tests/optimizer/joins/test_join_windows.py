@@ -55,9 +55,9 @@ def test_a_row_whose_partners_all_come_before_it_is_not_stored() -> None:
 
 def test_in_whole_runs_results_of_joins_stay_as_long_as_the_latest_of_them() -> None:
     windows = JoinWindows(3, JoinWindows.everywhere(3, 5.0).bands, whole_runs=True)
-    assert windows.stored(A, [B, C]) == pytest.approx(5)
-    assert windows.stored(A | B, [C]) == pytest.approx(2 * 5 * 5)
-    assert windows.stored(C, [A | B]) == pytest.approx(2 * 5)  # an old row of A with a new one of B
+    assert windows.stays(A, [B, C]) == pytest.approx(5)
+    assert windows.stays(A | B, [C]) == pytest.approx(5)
+    assert windows.stays(C, [A | B]) == pytest.approx(2 * 5)  # an old row of A with a new one of B
     assert windows.kept(A | B, C) == pytest.approx(5 * 5)
 
 

@@ -11,6 +11,16 @@ of the others, per second:
 join only what matches, `size(X_om) σ(before, X_om)` (mode `match`); in a nested loop all that is
 stored, `size(X_om)` (mode `probe`). A tree costs what its operators cost; the results of its root
 are not stored. Equations (4.1) to (4.5) are cases of this.  Spec: dynamic-optimization 2.3.
+
+Our joins do more than that for each of these, which counts where it is known how rows come and go
+(`JoinGraph.blocks`, `JoinWindows.whole_runs`):
+
+    block     every block asks every other input, and that costs something before it has any row
+    lookup    a row is looked up in each run of a store (`runs.py`)
+    tried     partners are found by keys and one band; what other conditions and bands forbid has
+              been put together by then
+    pair      columns of both rows are put side by side: by their bytes
+    insert    once for each set of keys by which an input is asked
 """
 
 from __future__ import annotations
@@ -37,14 +47,22 @@ class JoinUnits:
     insert: float = 0.0  # one row into a state
     delete: float = 0.0
     pair: float = 1.0  # compare a pair, or make one that matches
-    lookup: float = 0.0  # ask a state for partners of one row
+    lookup: float = 0.0  # ask a state, or a run of it, for partners of one row
     mode: Literal["match", "probe"] = "match"
+    block: float = 0.0  # ask one input for partners of a block
 
     @classmethod
     def of(cls, costs: Costs) -> JoinUnits:
-        """What our joins take on a machine, in seconds: they look partners up by keys."""
-        insert, delete, pair, lookup = (cost / 1e6 for cost in costs.units[JOIN])
-        return cls(insert, delete, pair, lookup)
+        """What our joins take on a machine, in seconds: they look partners up by keys.
+
+        Rows go in whole runs, so forgetting one costs nothing.
+        """
+        block, insert, lookup, pair = (cost / 1e6 for cost in costs.units[JOIN])
+        return cls(insert, 0.0, pair, lookup, block=block)
+
+
+#: The bytes of both rows of a pair that costs one `pair`.
+PAIR_BYTES = 64.0
 
 
 @dataclass(frozen=True)
@@ -77,10 +95,18 @@ class OperatorLoad:
     stored: np.ndarray  # … and of all that is there
     rates: np.ndarray
     selectivities: np.ndarray
+    keys: np.ndarray  # selectivities of predicates by which rows are looked up
     independent: np.ndarray  # selectivities of predicates of no class …
     by_class: tuple[np.ndarray, ...]  # … and of those of each
     links: np.ndarray  # whether there is a predicate
-    widths: np.ndarray
+    widths: np.ndarray  # of what is stored
+    copies: np.ndarray
+    blocks: np.ndarray  # a second
+    runs: np.ndarray  # that are looked at for each row that is looked up
+    pair_weight: float  # what a pair costs, by the bytes of both rows
+    # By asking and asked input, how much of it lies in the band between them: for a row that has
+    # just come, which lies at one end of it, and for what was found with such a row.
+    near: tuple[np.ndarray, np.ndarray] | None
 
     @classmethod
     def of(cls, graph: JoinGraph, inputs: Sequence[Inputs]) -> OperatorLoad:
@@ -91,22 +117,35 @@ class OperatorLoad:
         # A product over all predicates between two sets is a sum of logarithms.
         independent = np.exp(belongs @ np.log(graph.independent) @ belongs.T)
         by_class = tuple(_least_between(each, belongs) for each in graph.by_class)
-        selectivities = independent.copy()
+        keys = np.exp(belongs @ np.log(graph.independent_keys) @ belongs.T)
+        of_classes = np.ones_like(independent)
         for of_class in by_class:
-            selectivities *= of_class
+            of_classes *= of_class
         others = [[other for other in inputs if other != each] for each in inputs]
-        copies = [1] * len(inputs)
+        copies = np.ones(len(inputs))
         if len(inputs) > 2 and graph.keyed:
-            copies = [*map(graph.copies, inputs, others)]
+            copies = np.array([*map(graph.copies, inputs, others)])
+        rates = np.array([graph.rate(each) for each in inputs])
+        near = None
+        if graph.windows.whole_runs:
+            stays = np.array([*map(graph.windows.stays, inputs, others)])
+            bands = np.array([[graph.windows.band(one, two) for two in inputs] for one in inputs])
+            near = rates * bands / 2, rates * np.minimum(stays, 0.75 * bands)
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
             np.array([*map(graph.stored, inputs, others)]) * copies,
-            np.array([graph.rate(each) for each in inputs]),
-            selectivities,
+            rates,
+            independent * of_classes,
+            keys * of_classes,
             independent,
             by_class,
             belongs @ graph.links @ belongs.T > 0,
-            np.array([graph.width(each) for each in inputs]),
+            np.array([graph.stored_width(each) for each in inputs]),
+            copies,
+            np.array([graph.blocks_of(each) for each in inputs]),
+            np.array([*map(graph.runs, inputs, others)]),
+            sum(map(graph.width, inputs)) / PAIR_BYTES if graph.widths else 1.0,
+            near,
         )
 
     @property
@@ -116,9 +155,10 @@ class OperatorLoad:
 
     def cost(self, work: np.ndarray, units: JoinUnits) -> JoinCost:
         """What the operator takes, by the work of one row of each input."""
-        maintenance = float(self.rates.sum()) * (units.insert + units.delete)
+        maintenance = float(self.rates @ self.copies) * (units.insert + units.delete)
+        blocks = float(self.blocks.sum()) * (len(self.rates) - 1) * units.block
         return JoinCost(
-            maintenance + float(self.rates @ work),
+            maintenance + blocks + float(self.rates @ work),
             float(self.stored @ self.widths),
             float(self.stored.sum()),
         )
@@ -129,12 +169,31 @@ class OperatorLoad:
         matching = np.where(before, self.independent[pairs], 1.0).prod(axis=2)[:, 1:]
         for each in self.by_class:
             matching *= np.where(before, each[pairs], 1.0).min(axis=2)[:, 1:]
-        stored = self.sizes[sequences[:, 1:]]
+        asked = sequences[:, 1:]
+        stored = self.sizes[asked]
         found = matching * stored
         asking = np.ones_like(found)
         np.cumprod(found[:, :-1], axis=1, out=asking[:, 1:])
-        tried = stored if units.mode == "probe" else found
-        return np.asarray((asking * (units.lookup + units.pair * tried)).sum(axis=1))
+        if units.mode == "probe":
+            tried = stored
+        elif self.near is None:
+            tried = found
+        else:
+            tried = self._tried(sequences, pairs, before)
+        lookups = units.lookup * self.runs[asked]
+        return np.asarray((asking * (lookups + units.pair * self.pair_weight * tried)).sum(axis=1))
+
+    def _tried(
+        self, sequences: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], before: np.ndarray
+    ) -> np.ndarray:
+        """Partners by keys and one band: asked for by the input with which the least match."""
+        assert self.near is not None
+        matching = np.where(before, self.keys[pairs], np.inf)[:, 1:]
+        asker = np.take_along_axis(sequences, matching.argmin(axis=2), axis=1)
+        by_new, by_found = self.near
+        offered = by_found[asker, sequences[:, 1:]]
+        offered[:, 0] = by_new[sequences[:, 0], sequences[:, 1]]
+        return np.asarray(matching.min(axis=2) * offered)
 
     def smallest_first(self) -> Orders:
         """Orders of an operator that has none: it asks the smallest store first."""

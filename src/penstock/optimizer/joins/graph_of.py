@@ -17,20 +17,19 @@ from penstock.optimizer.joins.nearness import Nearness
 from penstock.plan.nodes import Join
 from penstock.windows import Band, TumblingBand
 
-#: Bytes that a stored row takes besides its columns: its code, and its share of the index.
-OVERHEAD = 8.0
 
-
-def graph_of(join: Join, figures: JoinFigures) -> JoinGraph:
-    """Rates, selectivities, windows and widths of a join's inputs."""
+def graph_of(join: Join, figures: JoinFigures, blocks: tuple[float, ...] = ()) -> JoinGraph:
+    """Rates, selectivities, windows and widths of a join's inputs, and in how many blocks a second
+    they come, if that is known."""
     pairs = {**figures.implied, **figures.selectivities}
     return JoinGraph(
         tuple(each.value for each in figures.rates),
         {pair: figure.value for pair, figure in pairs.items()},
         windows_of(join),
-        tuple(each.value + OVERHEAD for each in figures.widths),
+        tuple(each.value for each in figures.widths),
         classes_of(join),
         frozenset(pair for pair in pairs if _is_keyed(join, pair)),
+        blocks,
     )
 
 

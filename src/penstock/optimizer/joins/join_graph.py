@@ -22,19 +22,24 @@ from functools import cached_property
 
 import numpy as np
 
+from penstock.optimizer.cost.runs import runs_of, stored_for
 from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
 from penstock.optimizer.joins.join_windows import JoinWindows
 
 #: What nothing has matched so far may match one day.
 LEAST = 1e-12
+#: Bytes that a stored row takes besides its columns: its code, and its share of the index.
+OVERHEAD = 8.0
+#: Bytes of a key.
+KEY_BYTES = 8.0
 
 
 @dataclass(frozen=True)
 class JoinGraph:
     """Rates in rows a second of event time; selectivities of pairs (i, j), i < j, that have one.
 
-    `widths` are bytes that a stored row of each input takes; without, every stored row counts 1,
-    whatever it is made of.
+    `widths` are bytes of a row of each input; without, every stored row counts 1, whatever it is
+    made of.
     """
 
     rates: tuple[float, ...]
@@ -43,6 +48,7 @@ class JoinGraph:
     widths: tuple[float, ...] = ()
     classes: tuple[Inputs, ...] = ()  # inputs that are joined by one key
     keyed: frozenset[tuple[int, int]] = frozenset()  # pairs that are joined by keys
+    blocks: tuple[float, ...] = ()  # in how many blocks a second inputs come; none: not known
     _products: dict[Inputs, float] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -50,6 +56,7 @@ class JoinGraph:
     def __post_init__(self) -> None:
         assert self.windows.count == len(self.rates), "windows of another join"
         assert len(self.widths) in (0, len(self.rates)), "widths of another join"
+        assert len(self.blocks) in (0, len(self.rates)), "blocks of another join"
         assert all(i < j for i, j in self.selectivities), f"not pairs: {[*self.selectivities]}"
 
     @classmethod
@@ -71,6 +78,14 @@ class JoinGraph:
     def independent(self) -> np.ndarray:
         """By two inputs, selectivities of predicates of no class; 1 where there is none."""
         return self._matrix(None)
+
+    @cached_property
+    def independent_keys(self) -> np.ndarray:
+        """The same of predicates by which rows are looked up."""
+        keyed = np.zeros((self.count, self.count), dtype=bool)
+        for i, j in self.keyed:
+            keyed[i, j] = keyed[j, i] = True
+        return np.where(keyed, self.independent, 1.0)
 
     @cached_property
     def by_class(self) -> tuple[np.ndarray, ...]:
@@ -125,7 +140,24 @@ class JoinGraph:
 
     def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
         """Those, and what is still there although nobody needs it, by the operator's inputs."""
-        return self.product(inputs) * self.windows.stored(inputs, others)
+        if not self.windows.whole_runs:
+            return self.size(inputs, sum(others))
+        stays = self.windows.stays(inputs, others)
+        blocks = self.blocks_of(inputs)
+        if not blocks:
+            return self.rate(inputs) * stays
+        return self.rate(inputs) * stored_for(stays, blocks, inputs.bit_count())
+
+    def runs(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
+        """How many runs an operator keeps of an input; 1 where it is not known how rows come."""
+        blocks = self.blocks_of(inputs)
+        if not blocks or not self.windows.whole_runs:
+            return 1.0
+        return runs_of(self.windows.stays(inputs, others) * blocks)
+
+    def blocks_of(self, inputs: Inputs) -> float:
+        """In how many blocks a second results of joining these come: with every one of theirs."""
+        return sum(self.blocks[each] for each in members(inputs)) if self.blocks else 0.0
 
     def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:
         """How often a wide operator stores rows: once for each set of keys it is asked by."""
@@ -140,8 +172,17 @@ class JoinGraph:
         return next((each for each in self.classes if each & both == both), None)
 
     def width(self, inputs: Inputs) -> float:
-        """What a stored row of these takes."""
-        return sum(self.widths[each] for each in members(inputs)) if self.widths else 1.0
+        """Bytes of a result of joining these: of two keys that are equal one is read further on."""
+        if not self.widths:
+            return 1.0
+        own = members(inputs)
+        inside = sum(inputs >> i & inputs >> j & 1 for i, j in self.keyed)
+        dropped = KEY_BYTES * min(inside, len(own) - 1)
+        return max(KEY_BYTES, sum(self.widths[each] for each in own) - dropped)
+
+    def stored_width(self, inputs: Inputs) -> float:
+        """What a stored one takes."""
+        return self.width(inputs) + OVERHEAD if self.widths else 1.0
 
 
 def _are_between(i: int, j: int, one: Inputs, other: Inputs) -> bool:

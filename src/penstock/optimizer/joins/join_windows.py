@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
+from penstock.optimizer.joins.inputs import Inputs, members
 
 POINTS = 2048
 #: Of more inputs than these, volumes are estimated roughly.
@@ -93,20 +93,23 @@ class JoinWindows:
             return float(self.window**k)
         return self._volumes(inputs, others)[1]
 
-    def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
-        """Combinations that are there for other inputs of an operator, needed or not.
+    def stays(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
+        """Seconds for which what comes to one input of an operator stays, needed or not.
 
-        Where rows go in whole runs (`whole_runs`), as in our joins, results of joining several stay
-        until the latest of those that came together can go. And what waits for results of joining
-        others waits for the oldest row that can still be in one.
+        Rows go in whole runs (`whole_runs`): results of joining several stay until the latest of
+        those that came together can go. And what waits for results of joining others waits for the
+        oldest row that can still be in one.
         """
-        if not self.whole_runs or self.tumbling is not None:
-            return self.kept(inputs, inputs_of(n for each in others for n in members(each)))
         stays = min(
             max(self.reach[own, list(members(each))].max() + self._lag(each) for each in others)
             for own in members(inputs)
         )
-        return self.together(inputs) * max(0.0, float(stays))
+        return max(0.0, float(stays))
+
+    def band(self, one: Inputs, other: Inputs) -> float:
+        """The width of the narrowest band between inputs of two sets."""
+        between = np.ix_(members(one), members(other))
+        return float((self.reach[between] + self.reach.T[between]).min())
 
     def _lag(self, inputs: Inputs) -> float:
         """How far behind the newest row the oldest one can be in results of joining several."""

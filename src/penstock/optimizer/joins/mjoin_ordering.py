@@ -3,7 +3,7 @@
 The algorithm of Ibaraki and Kameda for acyclic join graphs, once for each input as the root. What a
 sequence costs to meet, and by how much it multiplies what was found before it:
 
-    one input R     T(R) = σ size(R)          C(R) = lookup + pair · (what R is tried with)
+    one input R     T(R) = σ size(R)          C(R) = lookups + pair · (what R is tried with)
     S1 then S2      T = T(S1) T(S2)           C = C(S1) + T(S1) C(S2)
     rank(S)         (T(S) - 1) / C(S)
 
@@ -94,12 +94,16 @@ def spanning_tree(weights: np.ndarray, links: np.ndarray | None = None) -> Neigh
 def ordered(load: OperatorLoad, tree: Neighbours, units: JoinUnits) -> list[tuple[int, ...]]:
     """By input the best sequence that it heads, each input behind its neighbour in the tree."""
     sizes, selectivities = load.sizes.tolist(), load.selectivities.tolist()
+    runs, pair, keys = load.runs.tolist(), units.pair * load.pair_weight, load.keys.tolist()
+    near = None if load.near is None else load.near[1].tolist()
     known: dict[tuple[int, int], list[Group]] = {}
 
     def single(parent: int, child: int) -> Group:
         factor = selectivities[parent][child] * sizes[child]
         tried = sizes[child] if units.mode == "probe" else factor
-        cost = units.lookup + units.pair * tried or 1e-300
+        if near is not None and units.mode == "match":
+            tried = keys[parent][child] * near[parent][child]
+        cost = units.lookup * runs[child] + pair * tried or 1e-300
         return Group((factor - 1) / cost, factor, cost, (child,))
 
     def below(parent: int, child: int) -> list[Group]:
