@@ -74,5 +74,12 @@ def test_alternatives_and_measurements_are_shown_by_sql() -> None:
     shown = str(engine.sql("EXPLAIN (ALTERNATIVES, ANALYZE) q"))
     assert "4 plans were compared" in shown
     assert "share of pairs" in shown
+    lines = [line.split("  ")[0] for line in shown.splitlines() if "runs, as written" in line]
+    assert lines == ["((a, b), c)"]
+    assert any(
+        line.startswith("(a, (b, c))") and "best by now" in line for line in shown.split("\n")
+    )
+    estimated = shown[shown.index("join         operator") :]
+    assert [line.split("  ")[0] for line in estimated.splitlines()[1:]] == ["(a, b)", "((a, b), c)"]
     with pytest.raises(NotExecutable, match="has not run"):
         engine.sql(f"EXPLAIN (ANALYZE) SELECT a.x AS x {JOIN}")

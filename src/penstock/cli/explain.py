@@ -94,7 +94,7 @@ def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice
         ShowStatement,
     )
 
-    engine = LocalEngine(max_results=1)
+    engine = LocalEngine()
     for statement in parse(text):
         if isinstance(statement, CreateQuery):
             statement = replace(statement, sink=None)
@@ -102,6 +102,8 @@ def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice
             statement = replace(statement, late=None)
         if not isinstance(statement, Explain | ShowStatement | DescribeStatement):
             engine.execute(statement)
+    for entry in engine.catalog.queries:
+        engine.query(entry.name).subscribe(lambda rows: None)
     for _ in engine.read_files():
         pass
     also = "ANALYZE, ALTERNATIVES" if alternatives else "ANALYZE"

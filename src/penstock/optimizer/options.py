@@ -149,8 +149,9 @@ class Options:
         "in which order the inputs of an inner join meet, and how many at once: `'((a, b), c, d)'` "
         "joins `a` and `b`, and their results, `c` and `d` at once. Names are those of FROM. "
         "`written`: two by two, in the order of FROM. `auto` is what is estimated to take least, "
-        "by rates and selectivities that were measured; `written` where nothing is known; or all "
-        "inputs at once with `join = mjoin` and where results are to come in order",
+        "by rates and selectivities that were measured, with left joins last where that takes "
+        "less; `written` where nothing is known; or all inputs at once with `join = mjoin` and "
+        "where results are to come in order",
         AUTO,
         WRITTEN,
         text="a tree of inputs such as '((a, b), c)'",

@@ -27,8 +27,13 @@ from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
 from penstock.optimizer.explain import explain
-from penstock.optimizer.joins.alternatives import choices_of, shown_alternatives
+from penstock.optimizer.joins.alternatives import (
+    choices_of,
+    left_joins_of,
+    shown_alternatives,
+)
 from penstock.optimizer.joins.choose_tree import TreeChoice
+from penstock.optimizer.joins.join_estimates import join_estimates, with_running
 from penstock.optimizer.joins.join_tree import JoinTree
 from penstock.optimizer.joins.shape_of import shapes_of
 from penstock.optimizer.optimize import optimize
@@ -131,7 +136,14 @@ class BaseEngine(Defining, Looking[Q]):
         return self._choices(entry.name, entry.plan)
 
     def _choices(self, name: str, plan: Node) -> list[TreeChoice]:
-        return choices_of(plan, self._options_of(name, plan), self._known())
+        found = choices_of(plan, self._options_of(name, plan), self._known())
+        if self._declared(name, plan) is None:
+            return found
+        return [with_running(choice, self._plan_of(name)) for choice in found]
+
+    def _plan_of(self, name: str) -> PhysicalPlan:
+        """The operators that a query runs by."""
+        return self._plans.get(name) or self._programs[name].plans[name]
 
     def _optimized(
         self, name: str, plan: Node, begin: Begin | None = None, *, anew: bool = False
@@ -429,13 +441,15 @@ class BaseEngine(Defining, Looking[Q]):
                 hint="give it a name by CREATE QUERY, and explain that when rows have come; or "
                 "./penstock explain --analyze FILE, which runs the queries of a file",
             )
-        return live_figures(self.query(name).status, self._operator_statuses())
+        estimates = dict(join_estimates(self._plan_of(name), self._choices(name, plan)))
+        return live_figures(self.query(name).status, self._operator_statuses(), estimates)
 
     def _explained(self, statement: Explain, name: str, plan: Node) -> str:
         """A plan, and what else was asked for."""
         shown = [self.explain(name, plan)]
         if statement.alternatives:
-            shown.append(shown_alternatives(self._choices(name, plan)))
+            lefts = left_joins_of(plan, self._options_of(name, plan), self._known())
+            shown.append(shown_alternatives(self._choices(name, plan), lefts))
         if statement.analyze:
             with positioned(statement.position):
                 shown.append(self._measured(name, plan))

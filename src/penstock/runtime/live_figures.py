@@ -11,17 +11,22 @@ operators         rows in  rows out  state  processor  lately a row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from penstock.model.text_table import text_table
+from penstock.optimizer.joins.join_estimates import JoinEstimate
 from penstock.runtime.status import InputStatus, OperatorStatus, PredicateStatus, QueryStatus
 
 #: Instead of what is not known yet.
 UNKNOWN = "not known yet"
 
 
-def live_figures(query: QueryStatus, operators: Iterable[OperatorStatus]) -> str:
-    """The figures of a query and of its operators, as tables."""
+def live_figures(
+    query: QueryStatus,
+    operators: Iterable[OperatorStatus],
+    estimates: Mapping[str, JoinEstimate] | None = None,
+) -> str:
+    """The figures of a query and of its operators, as tables; with what was estimated of joins."""
     tables: list[list[Sequence[str | int]]] = []
     if query.inputs:
         head: Sequence[str | int] = ("input of a join", "rows/s", "bytes a row", "rows seen")
@@ -33,6 +38,9 @@ def live_figures(query: QueryStatus, operators: Iterable[OperatorStatus]) -> str
     if mine:
         head = ("operator", "rows in", "rows out", "state rows", "bytes", "processor", "a row")
         tables.append([head, *map(_operator, mine)])
+    if estimates:
+        head = ("join", "operator", "state rows", "estimated", "a row", "estimated")
+        tables.append([head, *_compared(mine, estimates)])
     return "\n\n".join(map(text_table, tables))
 
 
@@ -48,10 +56,26 @@ def _predicate(of: PredicateStatus) -> Sequence[str | int]:
     return of.predicate, f"{of.selectivity:.3g}", f"± {of.error:.1g}", of.seen
 
 
+def _compared(
+    operators: Iterable[OperatorStatus], estimates: Mapping[str, JoinEstimate]
+) -> Iterator[Sequence[str | int]]:
+    """What joins keep and take, beside what was estimated."""
+    for each in operators:
+        if each.name in estimates:
+            known = estimates[each.name]
+            stored = each.state_rows, f"{known.rows:,.0f}"
+            per_row = each.processor_seconds / each.rows_in if each.rows_in else 0.0
+            yield known.title, each.name, *stored, _micros(per_row), _micros(known.seconds_per_row)
+
+
+def _micros(seconds: float) -> str:
+    return f"{seconds * 1e6:.2f} µs"
+
+
 def _operator(of: OperatorStatus) -> Sequence[str | int]:
     lately = of.seconds_per_row
     return (
         *(of.name, of.rows_in, of.rows_out, of.state_rows, of.state_bytes),
         f"{of.processor_seconds:.3f} s",
-        "-" if lately is None else f"{lately * 1e6:.2f} µs",
+        "-" if lately is None else _micros(lately),
     )

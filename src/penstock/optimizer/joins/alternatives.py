@@ -2,7 +2,7 @@
 
 EXPLAIN (ALTERNATIVES) shows, for every join of three inputs and more, the plan that is taken, the
 written order, all inputs at once, and the best of the others; then what each operator of the plan
-that is taken is to take.
+that is taken is to take. Of left joins below them that could come last it says whether they do.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from penstock.model.joins import JoinKind
 from penstock.model.sizes import size_text
 from penstock.model.text_table import text_table
 from penstock.optimizer.cost.joins import costs_by_operator
+from penstock.optimizer.joins.choose_outer_last import OuterLast, choose_outer_last
 from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
 from penstock.optimizer.joins.inputs import inputs_of
 from penstock.optimizer.joins.join_tree import JoinTree, leaves_of
@@ -29,22 +30,47 @@ SHOWN = 12
 
 def choices_of(plan: Node, options: Options, statistics: Statistics) -> list[TreeChoice]:
     """What there was to choose from, for each join of several inputs in a query."""
-    joins = [node for node in walk(plan) if isinstance(node, Join)]
-    inner = [join for join in joins if join.kind is JoinKind.INNER and len(join.inputs) > 2]
-    found = (choose_tree(join, options, statistics) for join in inner)
+    joins, _ = _inner_joins(plan, options, statistics)
+    several = (join for join in joins if len(join.inputs) > 2)
+    found = (choose_tree(join, options, statistics) for join in several)
     return [choice for choice in found if choice is not None]
+
+
+def left_joins_of(plan: Node, options: Options, statistics: Statistics) -> list[OuterLast]:
+    """The left joins of a query that could come last, and whether they do."""
+    return _inner_joins(plan, options, statistics)[1]
+
+
+def _inner_joins(
+    plan: Node, options: Options, statistics: Statistics
+) -> tuple[list[Join], list[OuterLast]]:
+    """The inner joins of a query, without left joins below that come last; and those."""
+    joins, lefts = [], []
+    for node in walk(plan):
+        if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
+            continue
+        join = node
+        while (found := choose_outer_last(join, options, statistics)) is not None:
+            lefts.append(found)
+            if not found.is_taken:
+                break
+            join = found.inner
+        joins.append(join)
+    return joins, lefts
 
 
 def explain_alternatives(plan: Node, options: Options, statistics: Statistics) -> str:
     """What there was to choose from in a query, as text."""
-    return shown_alternatives(choices_of(plan, options, statistics))
+    lefts = left_joins_of(plan, options, statistics)
+    return shown_alternatives(choices_of(plan, options, statistics), lefts)
 
 
-def shown_alternatives(choices: Sequence[TreeChoice]) -> str:
+def shown_alternatives(choices: Sequence[TreeChoice], lefts: Sequence[OuterLast] = ()) -> str:
     """What there was to choose from, as text."""
-    if not choices:
+    shown = [f"Left join of {each.left.titles[-1]}: {each.reason}" for each in lefts]
+    if not choices and not lefts:
         return "No alternatives: there is no inner join of three inputs and more."
-    return "\n\n".join(map(_said, choices))
+    return "\n\n".join([*shown, *map(_said, choices)])
 
 
 def _said(choice: TreeChoice) -> str:
@@ -83,13 +109,15 @@ def _share(processor: float) -> str:
 
 def marks_of(choice: TreeChoice) -> Mapping[Shape, tuple[str, ...]]:
     """The plans that have a name."""
+    runs = None if choice.running is None else choice.running.shape
     named = (
-        ("chosen", choice.taken.shape),
+        ("chosen" if runs in (None, choice.taken.shape) else "best by now", choice.taken.shape),
+        ("runs", choice.taken.shape if runs is None else runs),
         ("as written", choice.written.shape),
         ("all at once", choice.trees.at_once),
     )
     found: dict[Shape, tuple[str, ...]] = {}
-    for name, shape in named:
+    for name, shape in named if runs is not None else (named[0], *named[2:]):
         found[shape] = (*found.get(shape, ()), name)
     return found
 

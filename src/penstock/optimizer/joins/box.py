@@ -166,11 +166,13 @@ def _shape(box: PhysicalPlan) -> str:
     top = _below(box)
     if top is None:
         return ""
-    inputs = (
-        _shape(below) or side.column(side.on).rpartition(".")[0] or side.on
-        for side, below in zip(_sides(top), top.inputs, strict=True)
-    )
-    return f"{top.spec.name}({', '.join(inputs)})"
+    named = zip(input_names(top), top.inputs, strict=True)
+    return f"{top.spec.name}({', '.join(_shape(below) or name for name, below in named)})"
+
+
+def input_names(join: PhysicalPlan) -> list[str]:
+    """What the query calls the inputs of a join; those that are joins, by one of theirs."""
+    return [side.column(side.on).rpartition(".")[0] or side.on for side in _sides(join)]
 
 
 def _below(plan: PhysicalPlan) -> PhysicalPlan | None:

@@ -41,6 +41,7 @@ class TreeChoice:
     found: ChosenShape
     written: CostedShape
     taken: CostedShape
+    running: CostedShape | None = None  # what runs, where it does
 
     @property
     def trees(self) -> OrderedTrees:
@@ -83,7 +84,9 @@ class TreeChoice:
     @property
     def plans(self) -> list[CostedShape]:
         """All plans that were looked at, the one that is taken first, each once."""
-        return [*dict.fromkeys((self.taken, self.written, *self.found.looked_at))]
+        named = (self.taken, *filter(None, [self.running]), self.written)
+        shapes = {plan.shape: plan for plan in (*self.found.looked_at, *reversed(named))}
+        return [*dict.fromkeys((*named, *shapes.values()))]
 
     def named(self, shape: Shape) -> str:
         """A shape with the names of the inputs."""
@@ -104,14 +107,14 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
     units = JoinUnits.of(statistics.costs)
     trees = OrderedTrees(graph_of(join, figures), units)
     limits = limits_of(options, statistics)
-    found = _found(trees, limits)
+    found = best_shape(trees, limits)
     shape = written_shape(len(join.inputs))
     written = CostedShape(shape, trees.cost(shape))
     source = source_of(figures)
     gain = GUESSED_GAIN if source == GUESSED else MEASURED_GAIN
     is_kept = source == GUESSED and meets_what_matches(join, figures)
-    is_better = not is_kept and _is_better(found.plan, written, limits, gain)
-    taken = found.plan if is_better else written
+    leaves = not is_kept and is_better(found.plan, written, limits, gain)
+    taken = found.plan if leaves else written
     return TreeChoice(join.titles, trees.graph, units, limits, source, found, written, taken)
 
 
@@ -119,10 +122,12 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
 _KNOWN: OrderedDict[object, ChosenShape] = OrderedDict()
 
 
-def _found(trees: OrderedTrees, limits: Limits) -> ChosenShape:
+def best_shape(trees: OrderedTrees, limits: Limits) -> ChosenShape:
+    """The plan to run within limits; what was looked for once is known."""
     graph = trees.graph
     counts = (
         (graph.rates, graph.widths, graph.classes, tuple(graph.selectivities.items())),
+        (graph.keyed, graph.blocks, graph.windows.whole_runs),
         (tuple(graph.windows.bands.items()), graph.windows.tumbling, trees.units, limits),
     )
     if counts not in _KNOWN:
@@ -153,7 +158,8 @@ def ordered_tree(tree: JoinTree, join: Join, statistics: Statistics) -> JoinTree
     return trees.with_orders(tree)
 
 
-def _is_better(plan: CostedShape, written: CostedShape, limits: Limits, gain: float) -> bool:
+def is_better(plan: CostedShape, written: CostedShape, limits: Limits, gain: float) -> bool:
+    """Whether a plan takes so clearly less than another that it is preferred."""
     if limits.allow(plan.cost) != limits.allow(written.cost):
         return limits.allow(plan.cost)
     if dominates(written.cost, plan.cost):

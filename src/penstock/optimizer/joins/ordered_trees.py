@@ -76,7 +76,7 @@ class OrderedTrees:
 
     def with_orders(self, tree: JoinTree) -> JoinTree:
         """A tree with the best orders in its wide operators."""
-        return self.tree(_shape(tree))
+        return self.tree(shape_of_tree(tree))
 
     @property
     def at_once(self) -> tuple[Shape, ...]:
@@ -84,8 +84,9 @@ class OrderedTrees:
         return tuple(range(self.graph.count))
 
 
-def _shape(tree: JoinTree) -> Shape:
-    return tree if isinstance(tree, int) else tuple(map(_shape, tree.inputs))
+def shape_of_tree(tree: JoinTree) -> Shape:
+    """A tree without its orders."""
+    return tree if isinstance(tree, int) else tuple(map(shape_of_tree, tree.inputs))
 
 
 def joining(*parts: Shape) -> tuple[Shape, ...]:

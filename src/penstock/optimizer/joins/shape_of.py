@@ -4,7 +4,8 @@
     a tree            that; a left join below the inner one may come last (`outer_last.py`)
     written           two by two, in the order in which the inputs are written
     auto              all inputs at once, where MJoin is set or results are to come in order;
-                      else what is estimated to take least (`choose_tree.py`)
+                      else what is estimated to take least (`choose_tree.py`), with left joins
+                      last where that does (`choose_outer_last.py`)
 
 Results in the order of their latest time come from one operator over all inputs, for those of a
 join below come in another order than that of the one time by which they are joined.
@@ -12,10 +13,12 @@ join below come in another order than that of the one time by which they are joi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
+from penstock.optimizer.joins.choose_outer_last import choose_outer_last
 from penstock.optimizer.joins.choose_tree import (
     TreeChoice,
     choose_tree,
@@ -47,6 +50,9 @@ def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Q
 def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
         return node
+    waiting = _left_last(node, options, statistics)
+    if waiting is not None:
+        return waiting
     if _is_free(node, options) and keeps_written(node, statistics):
         return _as_known(node, statistics) or shaped(node, *_written(node))
     choice = _choice(node, options, statistics)
@@ -55,6 +61,17 @@ def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
         waiting = None if tree is None else _with_outer_last(node, tree)
         return waiting or shaped(node, shape_of(node, options, statistics))
     return _as_known(node, statistics, choice.tree) or shaped(node, choice.tree, choice.notes)
+
+
+def _left_last(join: Join, options: Options, statistics: Statistics) -> Node | None:
+    """A join with a left join below it as the last, where that takes less."""
+    if not may_choose(join, options):
+        return None
+    found = choose_outer_last(join, options, statistics)
+    if found is None or not found.is_taken:
+        return None
+    below = _shaped(options, statistics, found.inner)
+    return with_columns_of(join, over(below, replace(found.left, note=found.reason)))
 
 
 def _as_known(join: Join, statistics: Statistics, wanted: JoinTree | None = None) -> Node | None:
@@ -72,9 +89,14 @@ def _written(join: Join) -> tuple[JoinTree, dict[Branch, str]]:
 
 
 def _is_free(join: Join, options: Options) -> bool:
+    """Whether the shape of a join is for us to choose, and there are several."""
+    return len(join.inputs) > 2 and may_choose(join, options)
+
+
+def may_choose(join: Join, options: Options) -> bool:
     """Whether the shape of a join is for us to choose."""
     is_free = options.join_order == AUTO and options.join in (AUTO, "oa")
-    return is_free and len(join.inputs) > 2 and not will_be_in_order(join, options)
+    return is_free and not will_be_in_order(join, options)
 
 
 def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:

@@ -1,0 +1,77 @@
+"""Join estimates: what the joins of a plan are estimated to take, by operator.
+
+EXPLAIN (ANALYZE) puts it beside what they took; EXPLAIN (ALTERNATIVES) marks the shape that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from penstock.kernel.joins.mjoin import MJoinSpec
+from penstock.optimizer.cost.joins import costs_by_operator
+from penstock.optimizer.joins.box import input_names, joins_of
+from penstock.optimizer.joins.choose_tree import TreeChoice
+from penstock.optimizer.joins.inputs import inputs_of
+from penstock.optimizer.joins.join_tree import Branch, JoinTree, leaves_of
+from penstock.optimizer.joins.ordered_trees import shape_of_tree
+from penstock.optimizer.joins.pareto import CostedShape
+from penstock.optimizer.physical import PhysicalPlan
+from penstock.optimizer.specs import WindowJoinSpec
+
+
+@dataclass(frozen=True)
+class JoinEstimate:
+    """Of an operator: the inputs that it joins, seconds that a row of any input takes, and rows
+    that are stored."""
+
+    title: str
+    seconds_per_row: float
+    rows: float
+
+
+def join_estimates(
+    plan: PhysicalPlan, choices: Iterable[TreeChoice]
+) -> Iterator[tuple[str, JoinEstimate]]:
+    """By operators of a plan; joins of two inputs alone are not estimated."""
+    for choice in choices:
+        for top, tree in _running(plan, choice):
+            costs = costs_by_operator(choice.graph, tree, choice.units)
+            for join, (branch, cost) in zip(joins_of(top), costs, strict=True):
+                inputs = [inputs_of(leaves_of(each)) for each in branch.inputs]
+                rate = sum(map(choice.graph.rate, inputs))
+                title = choice.named(shape_of_tree(branch))
+                yield join.id, JoinEstimate(title, cost.processor / rate, cost.rows)
+
+
+def with_running(choice: TreeChoice, plan: PhysicalPlan) -> TreeChoice:
+    """A choice that knows in which shape its join runs."""
+    for _, tree in _running(plan, choice):
+        return replace(choice, running=CostedShape(shape_of_tree(tree), choice.cost_of(tree)))
+    return choice
+
+
+def _running(plan: PhysicalPlan, choice: TreeChoice) -> Iterator[tuple[PhysicalPlan, JoinTree]]:
+    """The last operator of a join in a plan, and its shape."""
+    for each in reversed(plan.walk()):
+        tree = _tree(each, choice.names) if isinstance(each.spec, WindowJoinSpec) else None
+        if tree is not None and sorted(leaves_of(tree)) == [*range(len(choice.names))]:
+            yield each, tree
+            return
+
+
+def _tree(plan: PhysicalPlan, titles: tuple[str, ...]) -> JoinTree | None:
+    """The shape of joins over inputs of these titles; None: it has others."""
+    joins = joins_of(plan)
+    if not joins:
+        return None
+    top, parts = joins[-1], []
+    for name, below in zip(input_names(top), top.inputs, strict=True):
+        known = (n for n, title in enumerate(titles) if name in title.split(", "))
+        part = _tree(below, titles) if joins_of(below) else next(known, None)
+        if part is None:
+            return None
+        parts.append(part)
+    assert isinstance(top.spec, WindowJoinSpec)
+    join = top.spec.join
+    return Branch(tuple(parts), join.orders if isinstance(join, MJoinSpec) else ())
