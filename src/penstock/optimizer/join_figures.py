@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.kernel.statistics.measured_join import MeasuredInput, MeasuredJoin
 from penstock.optimizer.join_statistics import PairFigures
-from penstock.optimizer.joins.flat_join import flat_join
-from penstock.optimizer.measured_joins import measured_join
+from penstock.optimizer.measured_joins import measured_of
 from penstock.plan import nodes
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class JoinFigures:
 
 def join_figures(join: nodes.Join, statistics: Statistics) -> JoinFigures:
     """What is known of a join; its inputs in the order in which they stand in the query."""
-    of = measured_join(flat_join(join))
+    of = measured_of(join)
     selectivities: dict[tuple[int, int], Figure] = {}
     implied: dict[tuple[int, int], Figure] = {}
     for pair in of.pairs:

@@ -44,7 +44,7 @@ def measured_joins(queries: Queries, plans: Plans) -> dict[MeasuredJoin, tuple[P
         inputs = [known.get(_told(each.node)) for each in flat.inputs]
         there = tuple(each for each in inputs if each is not None)
         if len(there) == len(inputs):
-            measured = measured_join(flat)
+            measured = measured_of(join)
             found.setdefault(measured.key, (measured, there))
     return dict(found.values())
 
@@ -54,6 +54,20 @@ def joins_of(queries: Iterable[Node]) -> list[Join]:
     joins = [node for node in graph.walk(*queries) if isinstance(node, Join)]
     parts = {part for join in joins for part in merged(join) if part is not None}
     return [join for join in joins if join not in parts]
+
+
+#: Where a join keeps what is to be measured of it: whenever a query comes, all joins are asked.
+_KNOWN = "_measured"
+
+
+def measured_of(join: Join) -> MeasuredJoin:
+    """What is to be measured of a join as it is asked for."""
+    known = vars(join)
+    if _KNOWN not in known:
+        known[_KNOWN] = measured_join(flat_join(join))
+    found = known[_KNOWN]
+    assert isinstance(found, MeasuredJoin)
+    return found
 
 
 def measured_join(flat: FlatJoin) -> MeasuredJoin:

@@ -25,13 +25,12 @@ from penstock.optimizer.joins.choose_tree import (
     keeps_written,
     ordered_tree,
 )
-from penstock.optimizer.joins.flat_join import flat_join
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
 from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
 from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
 from penstock.optimizer.joins.shape import shaped
 from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
-from penstock.optimizer.measured_joins import measured_join
+from penstock.optimizer.measured_joins import measured_of
 from penstock.optimizer.options import AUTO, WRITTEN, Options
 from penstock.optimizer.physical import Queries
 from penstock.optimizer.statistics import Statistics
@@ -146,7 +145,7 @@ def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str,
 
 def join_key(join: Join) -> str:
     """Names a join as it is asked for."""
-    return measured_join(flat_join(join)).key
+    return measured_of(join).key
 
 
 def _set_tree(options: Options) -> NamedTree | None:
