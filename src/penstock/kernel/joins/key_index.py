@@ -40,7 +40,7 @@ class KeyIndex:
         times = rows.get_column(self.on).cast(pl.Int64).to_numpy()
         codes = encode(hashes, times, self.shift)
         order = np.argsort(codes)
-        rows = rows[order].with_columns(pl.Series(CODE, codes[order]))
+        rows = rows[order].hstack([pl.Series(CODE, codes[order])])
         return rows, times[order], hashes[order]
 
     def keep(self, state: JoinState, rows: pl.DataFrame) -> None:

@@ -94,7 +94,6 @@ class MJoin(Inputs):
         self._hops = list(self._build_hops())
         self._ways = [self._in_order(port, order) for port, order in enumerate(spec.orders)]
         self.indexes = list(self._indexes.values())
-        self._columns = [each.renamed() for each in spec.inputs]
         self._needed = [self._never_null(port) for port in range(self.ports)]
         self._conditions = [(c.refs, compile_expression(c)) for c in spec.conditions]
 
@@ -158,12 +157,15 @@ class MJoin(Inputs):
             return
         found = self._meet_all(port, rows)
         if found is not None:
-            yield found.select(self._found)
+            yield found[self._found]
         self._store(port, rows)
 
     def _named(self, port: int, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that can be in a result, under the join's names."""
-        return rows.select(self._columns[port]).drop_nulls(self._needed[port])
+        rows = self._spec.inputs[port].named(rows)
+        needed = self._needed[port]
+        has_null = any(rows.get_column(name).null_count() for name in needed)
+        return rows.drop_nulls(needed) if has_null else rows
 
     def put_in(self, port: int, rows: pl.DataFrame) -> None:
         self._store(port, self._named(port, rows))
@@ -211,13 +213,15 @@ class MJoin(Inputs):
         if not found:
             return None
         mine: pl.DataFrame = rows[order[np.concatenate([mine for _, mine, _ in found])]]
-        theirs = [run.rows.drop(CODE)[old] for run, _, old in found]
+        names = self.columns(hop.goal)
+        theirs = [run.only(names)[old] for run, _, old in found]
         return mine.hstack(pl.concat(theirs))
 
     def _store(self, port: int, rows: pl.DataFrame) -> None:
         """Keep the rows that can still be in a result."""
-        on = self.times[port]
-        rows = rows.filter(pl.col(on) >= self.keep_from(port))
+        times = rows.get_column(self.times[port]).cast(pl.Int64).to_numpy()
+        needed = times >= self.keep_from(port)
+        rows = rows if needed.all() else rows.filter(needed)
         for index in self.indexes:
             if index.port == port:
                 index.keep(self.state, rows)

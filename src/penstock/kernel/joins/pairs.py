@@ -44,8 +44,8 @@ class Pairing:
         if not found:
             return None
         new = np.concatenate([mine for _, mine, _ in found])
-        theirs = pl.concat([run.rows.select(other.names)[old] for run, _, old in found])
-        mine = arrived.rows.select(self._sides[port].names)[new]
+        theirs = pl.concat([run.only(other.names)[old] for run, _, old in found])
+        mine = arrived.rows[self._sides[port].names][new]
         rows = theirs.hstack(mine) if port else mine.hstack(theirs)
         numbers = np.full(0, NOBODY)
         if self._told_apart[1 - port]:

@@ -83,6 +83,17 @@ class Run:
         return self.rows.get_column(CODE).to_numpy()
 
     @cached_property
+    def _only(self) -> dict[tuple[str, ...], pl.DataFrame]:
+        return {}
+
+    def only(self, names: Sequence[str]) -> pl.DataFrame:
+        """Some columns of the rows; every block that looks in asks for the same."""
+        asked = tuple(names)
+        if asked not in self._only:
+            self._only[asked] = self.rows[list(asked)]
+        return self._only[asked]
+
+    @cached_property
     def times(self) -> Times:
         times: Times = self.rows.get_column(self.on).cast(pl.Int64).to_numpy()
         return times

@@ -40,12 +40,12 @@ class Side(KeyIndex):
         )
         self.names = side.names
         self._own = [(column.name, side.column(column.name)) for column in side.columns]
-        self._renamed = side.renamed()
+        self._spec = side
         self._band = spec.band
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under the join's names."""
-        return rows.select(self._renamed)
+        return self._spec.named(rows)
 
     def as_they_came(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under the names of the input."""

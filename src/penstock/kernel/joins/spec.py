@@ -44,14 +44,15 @@ class SideSpec:
         """What a column is called in the join."""
         return qualified(self.name, name)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """What its columns are called in the join."""
         return [self.column(column.name) for column in self.columns]
 
-    def renamed(self) -> list[pl.Expr]:
-        """Its columns as they come, under these names."""
-        return [pl.col(column.name).alias(self.column(column.name)) for column in self.columns]
+    def named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as they come, under these names; one by one, which costs less than to ask Polars."""
+        pairs = zip(self.columns, self.names, strict=True)
+        return pl.DataFrame([rows.get_column(column.name).alias(name) for column, name in pairs])
 
     def qualified(self, part: Expression) -> Expression:
         """A part of an expression over its columns as they come, over the join's own."""

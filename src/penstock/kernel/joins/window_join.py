@@ -73,6 +73,7 @@ class WindowJoin(Operator):
             self._further.append(Latest(sides, self.inputs, self.tactic))
         tables = self.inputs.tables() | self.tactic.tables(self.inputs)
         self.inputs.state = self.state = join_state(self.ports, tables)
+        self._output = list(self.inputs.output or ())
 
     @property
     def name(self) -> str:
@@ -103,7 +104,7 @@ class WindowJoin(Operator):
             elif self.inputs.output is None:
                 out.batch(Block(each))
             else:
-                out.batch(Block(each.select(self.inputs.output)))
+                out.batch(Block(each[self._output]))
 
     # -- punctuation --------------------------------------------------------------------------
 

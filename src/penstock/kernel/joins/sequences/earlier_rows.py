@@ -83,7 +83,7 @@ class EarlierRows:
         self._keys = spec.keys[0]
         self._on, self._first = spec.times[-2], spec.times[0]
         self._ties = spec.tie_break(0)
-        self._named = spec.sides[0].renamed()
+        self._named = spec.sides[0].named
         self._runs: dict[int, _Run] = {}
         self._used = UsedRows()
         self._uses_up = spec.mode.in_turn
@@ -95,7 +95,7 @@ class EarlierRows:
 
     def add(self, state: SequenceState, rows: pl.DataFrame) -> None:
         """Store rows as they come."""
-        rows = self._keys.without_null(rows.select(self._named)).drop_nulls(self._on)
+        rows = self._keys.without_null(self._named(rows)).drop_nulls(self._on)
         keep_from = self._keep_from(state)
         if keep_from > BEGINNING:
             rows = rows.filter(pl.col(self._first).to_physical() >= keep_from)

@@ -62,7 +62,7 @@ class SequenceJoin(Operator):
         self._keys = spec.keys[1]
         self._on = [side.on for side in spec.sides]
         self._time = spec.times[-1]
-        self._named = spec.sides[1].renamed()
+        self._named = spec.sides[1].named
         self._names = [side.names for side in spec.sides]
         self._in_turn = spec.mode.in_turn
         self._ties = spec.tie_break(1)
@@ -80,7 +80,7 @@ class SequenceJoin(Operator):
         if port == 0:
             self._earlier.add(self.state, block.rows)
             return
-        rows = self._keys.without_null(block.rows.select(self._named)).drop_nulls(self._time)
+        rows = self._keys.without_null(self._named(block.rows)).drop_nulls(self._time)
         if not self._in_turn and self.state.bounds[0] > BEGINNING:
             over = pl.col(self._time).to_physical() < self.state.bounds[0]
             self._put(rows.filter(over).sort(self._time, maintain_order=True), out)
