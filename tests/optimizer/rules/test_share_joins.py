@@ -60,6 +60,16 @@ def test_outer_joins_stay_as_they_are() -> None:
     assert len(joins(planned("a.v > 5", "a.v = 1", kind="LEFT JOIN"))) == 2
 
 
+def test_joins_that_other_joins_read_stay_as_they_are() -> None:
+    three = (
+        "SELECT a.v AS v FROM a JOIN b ON a.k = b.k WITHIN 3 SECONDS "
+        "JOIN wide ON a.k = wide.k WITHIN 3 SECONDS WHERE a.v = {}"
+    )
+    queries = {f"q{n}": plan(three.format(n)) for n in (1, 2)}
+    plans = optimize(queries, Options(join="oa", join_order="((a, b), wide)")).plans
+    assert len(joins(plans)) == 4
+
+
 def test_a_query_that_comes_later_uses_a_join_that_has_its_rows() -> None:
     program = optimize({"p": plan(text("a.v > 5")), "q": plan(text("a.v = 1"))})
     later = {"same": plan(text("a.v = 1")), "other": plan(text("a.v = 2"))}

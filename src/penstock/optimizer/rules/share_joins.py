@@ -20,8 +20,9 @@ all of its rows and columns, or gets its own: what runs does not change. If it i
 algorithm than the join that it has shared, it gets one over the same inputs, which can take over
 from that (`optimizer/alter.py`).
 
-Joins of two streams only, and only inner ones: conditions on both inputs would have rows meet that
-are in no query's result.
+Inner joins of two streams only that no other join reads, for those change their shape together while
+they run; and of one condition only: with conditions on both inputs rows would meet that are in no
+query's result.
 """
 
 from __future__ import annotations
@@ -200,7 +201,21 @@ class _Join:
 
 def _joins_in(plans: Iterable[PhysicalPlan]) -> list[_Join]:
     """All inner joins of two streams that can be shared."""
-    return [found for plan in walk(plans) if (found := _join_of(plan)) is not None]
+    parts = walk(plans)
+    read = {
+        _below_projects(each)
+        for plan in parts
+        if isinstance(plan.spec, WindowJoinSpec)
+        for each in plan.inputs
+    }
+    found = (_join_of(plan) for plan in parts if plan not in read)
+    return [each for each in found if each is not None]
+
+
+def _below_projects(plan: PhysicalPlan) -> PhysicalPlan:
+    while isinstance(plan.spec, ProjectSpec):
+        [plan] = plan.inputs
+    return plan
 
 
 def _by_what_they_ask(joins: Iterable[_Join]) -> dict[Hashable, list[_Join]]:
