@@ -20,9 +20,9 @@ all of its rows and columns, or gets its own: what runs does not change. If it i
 algorithm than the join that it has shared, it gets one over the same inputs, which can take over
 from that (`optimizer/alter.py`).
 
-Inner joins of two streams only that no other join reads, for those change their shape together while
-they run; and of one condition only: with conditions on both inputs rows would meet that are in no
-query's result.
+Only inner joins of two streams that no other join reads: those change their shape together while
+they run. And only such that differ in conditions on one input: of both, rows would meet that are in
+no query's result.
 """
 
 from __future__ import annotations
