@@ -117,6 +117,8 @@ def alternatives(planned: Sequence[Planned]) -> list[dict[str, str]]:
         ]
     if nodes.Join in kinds:
         found += [{"join": name} for name in SETTINGS["join"].words]
+    if {nodes.Join, nodes.WindowAggregate} <= kinds:
+        found.append({"group_by": "below"})
     if nodes.Union in kinds:
         found += [{"union": name} for name in ("meld", "merge")]
     return [*found, {"mode": "iop"}]

@@ -88,67 +88,68 @@ class _Asked:
     def _qualifies(self) -> bool:
         """Whether rows meet in windows, and nothing else is asked of when they came."""
         bands = {edge.band for edge in self.join.edges}
-        times = {*self.join.times}
-        conditions = (each.refs for each in self.join.conditions)
-        looked_at = {*self._group_columns(), *_all(conditions), *_all(self.join.equalities)}
-        looked_at |= {
-            self._name(r.aggregate.argument) for r in self.node.results if r.aggregate.argument
-        }
+        arguments = _all(result.aggregate.refs for result in self.node.results)
+        looked_at = self._looked_at().union(map(self._name_of, arguments))
         only = len(bands) == 1 and all(isinstance(band, TumblingBand) for band in bands)
-        return only and times.isdisjoint(looked_at) and ROW_NUM not in self.join.on
+        return only and looked_at.isdisjoint(self.join.times) and ROW_NUM not in self.join.on
 
     def over(self, number: int) -> nodes.Node:
         """The same results of groups of one input's rows."""
         join, name = self.join, self.join.names[number]
-        own = {qualified(name, each): each for each in join.inputs[number].schema.names}
-        conditions = _all(each.refs for each in join.conditions)
-        read = {*self._group_columns(), *conditions, *_all(join.equalities)}
-        keys = [column for column in own if column in read]
         parts: dict[str, Aggregate] = {}
         above: list[Result] = []
         passed: dict[str, Expression] = {}
         for result in self.node.results:
-            aggregate = result.aggregate
-            column = "" if aggregate.argument is None else self._name(aggregate.argument)
-            if column and column not in own:  # an extreme of another input, whatever it meets
+            part = self._part(number, result.aggregate)
+            if part is None:  # an extreme of another input's, however many rows it meets
                 above.append(result)
-                argument = aggregate.argument
-                assert isinstance(argument, Ref)
-                passed[argument.name] = self.columns[argument.name]
+                for column in result.aggregate.refs:
+                    passed[column] = self.columns[column]
                 continue
-            part = aggregate
-            if column:
-                assert aggregate.argument is not None
-                part = replace(aggregate, argument=Ref(own[column], aggregate.argument.type))
-            called = f"{part.function}({own[column] if column else '*'})"
+            called = str(part)
             parts[called] = part
             of_parts = Aggregate(_OF_PARTS[part.function], Ref(called, part.type))
             above.append(replace(result, aggregate=of_parts))
             passed[called] = Ref(qualified(name, called), part.type)
-        band = join.edges[0].band
+        inputs = list(join.inputs)
+        inputs[number] = self._groups(number, parts)
+        kept = {each: self.columns[each] for each in (*self.node.groups, self.node.window.on)}
+        columns = (Named(each, value) for each, value in {**kept, **passed}.items())
+        joined = replace(join, inputs=tuple(inputs), orders=())
+        project = nodes.Project(joined, tuple(columns))
+        return replace(self.node, input=project, results=tuple(above))
+
+    def _part(self, number: int, aggregate: Aggregate) -> Aggregate | None:
+        """What is computed of it from one input's rows; None: nothing."""
+        if aggregate.argument is None:
+            return aggregate
+        owner, own = self.join.origin(self._name(aggregate.argument))
+        if owner != number:
+            return None
+        return replace(aggregate, argument=Ref(own, aggregate.argument.type))
+
+    def _groups(self, number: int, parts: Mapping[str, Aggregate]) -> nodes.Node:
+        """One input's rows as one for each window and all that others look at."""
+        join, on, band = self.join, self.join.on[number], self.join.edges[0].band
         assert isinstance(band, TumblingBand)
-        below = join.inputs[number]
-        on = join.on[number]
-        window = Sliding(on, band.width, band.width, band.origin)
+        looked_at = {join.origin(column) for column in self._looked_at()}
+        names = join.inputs[number].schema.names
+        groups = tuple(each for each in names if nodes.ChildColumn(number, each) in looked_at)
         results = tuple(Result(called, part) for called, part in parts.items())
-        groups = tuple(own[key] for key in keys)
-        grouped = nodes.WindowAggregate(below, window, groups, results)
+        window = Sliding(on, band.width, band.width, band.origin)
+        grouped = nodes.WindowAggregate(join.inputs[number], window, groups, results)
         of = grouped.schema
         columns = [Named(each, Ref(each, of[each].type)) for each in (*groups, *parts)]
         columns.append(Named(on, Ref(WINDOW_START, of[WINDOW_START].type)))
-        inputs = list(join.inputs)
-        inputs[number] = nodes.Project(grouped, tuple(columns))
-        joined = replace(join, inputs=tuple(inputs), orders=())
-        kept = {each: self.columns[each] for each in (*self.node.groups, self.node.window.on)}
-        project = nodes.Project(
-            joined, tuple(Named(each, value) for each, value in {**kept, **passed}.items())
-        )
-        return replace(self.node, input=project, results=tuple(above))
+        return nodes.Project(grouped, tuple(columns))
+
+    def _looked_at(self) -> set[str]:
+        """The columns that decide which rows meet, and to which group they belong."""
+        conditions = (each.refs for each in self.join.conditions)
+        groups = map(self._name_of, self.node.groups)
+        return {*groups, *_all(conditions), *_all(self.join.equalities)}
 
     # -- columns ------------------------------------------------------------------------------
-
-    def _group_columns(self) -> list[str]:
-        return [self._name_of(each) for each in self.node.groups]
 
     def _name(self, argument: Expression | None) -> str:
         assert isinstance(argument, Ref)
