@@ -17,7 +17,7 @@ from dataclasses import replace
 from penstock.kernel.joins.mjoin import MJoinSpec
 from penstock.kernel.joins.spec import SideSpec
 from penstock.kernel.migration.box import bands_of
-from penstock.model.expressions import Ref, conjuncts
+from penstock.model.expressions import Expression, Ref, conjuncts, disjuncts
 from penstock.model.joins import JoinKind
 from penstock.optimizer.physical import PhysicalPlan
 from penstock.optimizer.specs import PLAIN, ProjectSpec, SelectSpec, WindowJoinSpec
@@ -88,7 +88,9 @@ def tested_before(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
     assert boxes[0] is not None and boxes[1] is not None
     before, after = leaves_of(boxes[0]), leaves_of(boxes[1])
     assert before is not None and after is not None
-    return [name for name, leaf in before.items() if _tests(leaf) - _tests(after[name])]
+    return [
+        name for name, leaf in before.items() if not _implied(_tests(leaf), _tests(after[name]))
+    ]
 
 
 def _base(leaf: PhysicalPlan) -> PhysicalPlan:
@@ -104,14 +106,24 @@ def _rebased(leaf: PhysicalPlan, base: PhysicalPlan) -> PhysicalPlan:
     return replace(leaf, inputs=(_rebased(below, base),))
 
 
-def _tests(leaf: PhysicalPlan) -> set[str]:
+def _tests(leaf: PhysicalPlan) -> list[Expression]:
     """The conditions that are tested between a leaf and its base."""
-    found: set[str] = set()
+    found: list[Expression] = []
     while _passes_on(leaf):
         if isinstance(leaf.spec, SelectSpec):
-            found.update(map(str, conjuncts(leaf.spec.predicate)))
+            found += conjuncts(leaf.spec.predicate)
         [leaf] = leaf.inputs
     return found
+
+
+def _implied(conditions: list[Expression], others: list[Expression]) -> bool:
+    """Whether rows that meet the others meet the first, too; where several share joins, one of
+    theirs is enough."""
+    met = set(map(str, others))
+    return all(
+        any(met.issuperset(map(str, conjuncts(way))) for way in disjuncts(each))
+        for each in conditions
+    )
 
 
 def _passes_on(plan: PhysicalPlan) -> bool:
