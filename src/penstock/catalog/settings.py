@@ -27,7 +27,7 @@ from penstock.errors import BadSetting, DuplicateName
 from penstock.model.ets import NO_ETS, ON_DEMAND, Ets
 from penstock.model.timestamps import END, format_duration
 from penstock.model.zones import UTC, zone_named
-from penstock.optimizer.joins.named_tree import named_tree, written
+from penstock.optimizer.joins.named_tree import named_tree, tree_text
 from penstock.optimizer.options import UNLIMITED, Options, setting
 
 
@@ -123,7 +123,7 @@ class Setting:
         elif isinstance(value, str) and value.lower() in self.words:
             return None if value.lower() == UNLIMITED else value.lower()
         elif self.name == "join_order" and isinstance(value, str):
-            return written(named_tree(value.strip("'\"")))
+            return tree_text(named_tree(value.strip("'\"")))
         elif self.number is int and isinstance(value, int) and 1 <= value <= MOST:
             return value
         elif self.number is float and isinstance(value, int | float) and 0 <= value < 1:

@@ -50,6 +50,7 @@ from penstock.optimizer.rules.late_rows import late_rows
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
+from penstock.runtime.adapting import Progress, Why
 from penstock.runtime.altering import alter
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.clock import Clock
@@ -223,7 +224,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 program = self._program_of[name]
                 self._program_of[name] = program.by({name: plan})
             self._measure()
-        self._note_cells()
+        if self._note_cells():
+            self._adapt()
 
     def _follow_plans(self) -> None:
         """Watch the operators that run now."""
@@ -234,10 +236,29 @@ class LocalEngine(BaseEngine[LocalQuery]):
         queries = {name: program.queries[name] for name, program in self._program_of.items()}
         self._host.measuring.follow(queries, self._plans)
 
-    def _note_cells(self) -> None:
-        """Take over what has been measured of joins."""
-        joins = self._host.measuring.noted(self._statistics.joins)
+    def _note_cells(self) -> bool:
+        """Take over what has been measured of joins; whether that is anything."""
+        before = self._statistics.joins
+        joins = self._host.measuring.noted(before)
         self._statistics = replace(self._statistics, joins=joins)
+        return joins is not before
+
+    def _adapt(self) -> None:
+        """Let joins have other shapes, or say that they should, by what is known now."""
+        queries = [
+            (entry, options)
+            for entry in self.catalog.queries
+            if (options := self._options_of(entry.name, entry.plan)).adapts
+        ]
+        self._adapting.look(queries, self._statistics, self._progress)
+
+    def _progress(self) -> Progress:
+        inputs, operators = self._host.inputs, self._host.operators()
+
+        def bound(entry: QueryEntry) -> int:
+            return min(inputs[name].bound for name in streams_of(entry.plan))
+
+        return Progress(self._plans, bound, operators, self._host.graph.queued_rows())
 
     def _known(self) -> Statistics:
         joins = self._host.measuring.so_far(self._statistics.joins)
@@ -361,7 +382,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._follow_plans()
         self._host.subscribe(name, self._queries[name].receive)
 
-    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+    def _query_altered(self, entry: QueryEntry, program: Program, why: Why) -> None:
         self._check_host(entry.options)
         query = self._queries[entry.name]
         if not query.isActive:
@@ -375,9 +396,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
             self._host.remove_query(entry.name)
             self._begin(entry.name, program)
             return
-        wanted, how = program.plans[entry.name], entry.options.migration
+        wanted, how = program.plans[entry.name], why.how or entry.options.migration
         self._host.retain()
-        plans = alter(self._host, self._plans, entry.name, wanted, how, "ALTER QUERY")
+        plans = alter(self._host, self._plans, entry.name, wanted, how, why.reason)
         self._program_of[entry.name] = replace(program, plans={entry.name: plans[entry.name]})
         self._follow_plans()
 

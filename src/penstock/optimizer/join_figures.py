@@ -34,6 +34,7 @@ class Figure:
     source: str
     seen: int = 0
     error: float = 0.0  # its standard error
+    in_doubt: bool = False  # what came last says something else
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class JoinFigures:
     widths: tuple[Figure, ...]
     selectivities: Mapping[tuple[int, int], Figure]
     implied: Mapping[tuple[int, int], Figure]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether some of them may be about to change."""
+        return any(each.in_doubt for each in (*self.rates, *self.selectivities.values()))
 
     @property
     def source(self) -> str:
@@ -83,7 +89,7 @@ def _rate(of: MeasuredInput, statistics: Statistics) -> Figure:
     for joins, source in statistics.by_source:
         known = joins.inputs.get(of.key)
         if known is not None and known.rate is not None:
-            return Figure(known.rate, source, known.seen)
+            return Figure(known.rate, source, known.seen, in_doubt=bool(known.odd))
     return Figure(RATE, GUESSED)
 
 
@@ -99,7 +105,8 @@ def _share(of: MeasuredJoin, key: str, guess: float, statistics: Statistics) -> 
     for joins, source in statistics.by_source:
         known = joins.pair(key, of.width)
         if known is not None:
-            return Figure(likely(known), source, known.seen, known.error or 0.0)
+            error = known.error or 0.0
+            return Figure(likely(known), source, known.seen, error, in_doubt=bool(known.odd))
     return Figure(guess, GUESSED)
 
 
@@ -114,4 +121,5 @@ def _both(one: Figure, other: Figure) -> Figure:
     """Two conditions that have nothing to do with each other."""
     source = max(one.source, other.source, key=(MEASURED, REMEMBERED, GUESSED).index)
     seen = min(one.seen, other.seen)
-    return Figure(one.value * other.value, source, seen, one.error * other.value)
+    in_doubt = one.in_doubt or other.in_doubt
+    return Figure(one.value * other.value, source, seen, one.error * other.value, in_doubt)

@@ -199,11 +199,7 @@ def _found(join: MeasuredJoin, cell: Cell) -> Iterator[tuple[str, PairFigures]]:
         variance = error**2 + drawn
         yield pair.key, PairFigures(pair.title, matches, one * other, variance, one + other)
     for condition in join.conditions:
-        tried, held = cell.tried[condition.key]
-        share = held / tried if tried else 0.0
-        # Combinations of a few rows are not independent: they tell little more than the rows do.
-        rows = tried ** (1 / len(condition.inputs))
-        variance = tried**2 * share * (1 - share) / rows if tried else 0.0
+        tried, held, variance = cell.tried[condition.key]
         yield condition.key, PairFigures(condition.title, held, tried, variance, tried)
 
 

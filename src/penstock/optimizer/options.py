@@ -190,8 +190,10 @@ class Options:
         "whether joins of three and more inputs can give way to others while they run. With "
         "`advise` and `on` they keep rows for as long as any of the inputs may need them, so that "
         "every other shape finds what it needs. With `off` a join of two forgets rows when its "
-        "own partner needs them no more, which takes less memory while an input lags behind. They "
-        "change when the query is altered, and never by themselves: `on` is as `advise`",
+        "own partner needs them no more, which takes less memory while an input lags behind. `on`: "
+        "they change by themselves when another shape pays by what is measured. `advise`: EXPLAIN "
+        "LIVE and the log say which, and why. On Spark they change when the query is altered, and "
+        "nobody looks",
         "off",
         "advise",
         "on",

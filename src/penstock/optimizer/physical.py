@@ -129,9 +129,9 @@ class Program:
     `reason`: why Spark SQL computes them alone or the kernel does, where that is a choice. `own`
     are the options of queries that have others than the rest. `altered` are the plans, oldest
     first, that a query was computed by before: what runs by one of these hands over to the query's
-    plan. `on_results` is what Spark computes on the rows that queries put out, where it does.
-    `catching_up` are the changes (`SourceSpec.since`) whose queries still read what came before
-    them.
+    plan; `why` says for what reason, and how joins are to (`runtime/migrating.py`). `on_results` is
+    what Spark computes on the rows that queries put out, where it does. `catching_up` are the
+    changes (`SourceSpec.since`) whose queries still read what came before them.
     """
 
     streams: tuple[Stream, ...]
@@ -144,6 +144,7 @@ class Program:
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)
     on_results: Mapping[str, OnResults] = field(default_factory=dict)
     catching_up: tuple[int, ...] = ()
+    why: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def options_of(self, query: str) -> Options:
         """What one of the queries runs by."""
@@ -182,6 +183,7 @@ class Program:
             {**self.altered, **later.altered},
             {**self.on_results, **later.on_results},
             tuple(dict.fromkeys((*self.catching_up, *later.catching_up))),
+            {**self.why, **later.why},
         )
 
     def without(self, names: Collection[str]) -> Program:
@@ -197,6 +199,7 @@ class Program:
             asked=left(self.asked),
             own=left(self.own),
             altered=left(self.altered),
+            why=left(self.why),
             on_results=left(self.on_results),
         )
 

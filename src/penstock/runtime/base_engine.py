@@ -26,6 +26,7 @@ from penstock.model.punctuation import Where, where_of
 from penstock.model.schema import Column, Schema
 from penstock.model.streams import Origin, Stream, TimestampKind
 from penstock.model.timestamps import to_ticks
+from penstock.optimizer.adaptation.watching import Advice
 from penstock.optimizer.explain import explain
 from penstock.optimizer.joins.alternatives import (
     choices_of,
@@ -42,6 +43,7 @@ from penstock.optimizer.statistics import Statistics
 from penstock.plan.explain import explain as explain_logical
 from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
+from penstock.runtime.adapting import Adapting, Why
 from penstock.runtime.check_places import check_place
 from penstock.runtime.defining import Defining
 from penstock.runtime.description import describe, describe_function
@@ -88,6 +90,7 @@ class BaseEngine(Defining, Looking[Q]):
         self._statistics = Statistics()
         #: By query, the shapes of its joins: who asks for the same gets the same, with its state.
         self._shapes: dict[str, dict[str, JoinTree]] = {}
+        self._adapting = Adapting(self._reshape)
         self._max_results = max_results
         self._queries: dict[str, Q] = {}
         self._rejected = RejectedBuffers(max_rejected)
@@ -172,6 +175,11 @@ class BaseEngine(Defining, Looking[Q]):
         options = self._options_of(entry.name, entry.plan)
         self._shapes[entry.name] = shapes_of(entry.plan, options, self._with_shapes())
 
+    def _forget_shapes(self, name: str) -> None:
+        """A query is gone."""
+        self._shapes.pop(name, None)
+        self._adapting.forget(name)
+
     def _known(self) -> Statistics:
         """What is known now of streams and of the machine."""
         return self._statistics
@@ -251,7 +259,7 @@ class BaseEngine(Defining, Looking[Q]):
         """A query is in the catalog; gives its handle. An older one of that name is gone."""
 
     @abstractmethod
-    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+    def _query_altered(self, entry: QueryEntry, program: Program, why: Why) -> None:
         """A query has other options in the catalog: follow, or refuse before following any."""
 
     @abstractmethod
@@ -260,7 +268,7 @@ class BaseEngine(Defining, Looking[Q]):
     def _query_replaced(self, name: str, entry: QueryEntry, program: Program) -> Q:
         """A query is in the catalog instead of the one that was called so; gives its handle."""
         self._query_dropped(name)
-        self._shapes.pop(name, None)
+        self._forget_shapes(name)
         return self._query_declared(entry, program)
 
     @abstractmethod
@@ -351,7 +359,7 @@ class BaseEngine(Defining, Looking[Q]):
                     self._stream_dropped(dropped.name)
                 elif isinstance(statement, Drop) and isinstance(dropped, QueryEntry):
                     self._query_dropped(dropped.name)
-                    self._shapes.pop(dropped.name, None)
+                    self._forget_shapes(dropped.name)
         return None
 
     def _set(self, statement: SetStatement) -> None:
@@ -373,10 +381,22 @@ class BaseEngine(Defining, Looking[Q]):
             with positioned(statement.position):
                 program = self._optimized(entry.name, entry.plan, anew=True)
                 self._check(entry, program)
-                self._query_altered(entry, program)
+                self._query_altered(entry, program, Why())
                 self._note_shapes(entry)
         except QueryError:
             self.catalog.alter(before)
+            raise
+
+    def _reshape(self, entry: QueryEntry, advice: Advice, why: Why) -> None:
+        """Have a join of a query run in another shape; NotExecutable if it cannot just now."""
+        before = self._shapes.pop(entry.name, {})
+        # Of queries that have the same join the last one counts.
+        self._shapes[entry.name] = {**before, advice.key: advice.proposal.tree}
+        try:
+            program = self._optimized(entry.name, entry.plan, anew=True)
+            self._query_altered(entry, program, why)
+        except QueryError:
+            self._shapes[entry.name] = before
             raise
 
     def _declare(self, statement: CreateQuery) -> Q:
@@ -419,6 +439,8 @@ class BaseEngine(Defining, Looking[Q]):
         told = [str(query.blockers), live_figures(query, self._operator_statuses())]
         changes = "".join(f"\n  {each}" for each in self.migrations_of(query.name))
         told += [f"operators that have changed:{changes}"] if changes else []
+        better = "".join(f"\n  {each}" for each in self._adapting.advice_of(query.name))
+        told += [f"joins that would be better:{better}"] if better else []
         return "\n\n".join(filter(None, told))
 
     def _explain(self, statement: Explain) -> str:

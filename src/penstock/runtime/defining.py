@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.catalog.catalog import Catalog
@@ -15,7 +15,7 @@ class Defining:
     """The part of an engine that takes code of users."""
 
     catalog: Catalog
-    _turn: AbstractContextManager[bool]
+    _turn: threading.RLock
 
     def aggregate(
         self,

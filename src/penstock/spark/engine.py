@@ -50,6 +50,7 @@ from penstock.optimizer.physical import Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import StreamProgress
 from penstock.plan.nodes import Node
+from penstock.runtime.adapting import Why
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
@@ -430,12 +431,12 @@ class Engine(BaseEngine[SparkQuery]):
         self._queries[entry.name] = query
         return query
 
-    def _query_altered(self, entry: QueryEntry, program: Program) -> None:
+    def _query_altered(self, entry: QueryEntry, program: Program, why: Why) -> None:
         """A query that waits starts with its new options; one that runs changes with a batch."""
         running, query = self._running_of(entry.name), self._queries[entry.name]
         if running is None:
             return
-        self._following.alter(running, query, self.catalog.options_of(entry))
+        self._following.alter(running, query, self.catalog.options_of(entry), why)
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.optimizer.options import Options
+from penstock.runtime.adapting import Why
 from penstock.spark.changing import change, is_other
 from penstock.spark.next_program import Altered, Coming
 from penstock.spark.placement.joining import Joining, joining
@@ -28,7 +29,7 @@ class Following:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._dropped: dict[RunningPipeline, list[SparkQuery]] = {}
-        self._altered: dict[SparkQuery, Options] = {}
+        self._altered: dict[SparkQuery, Altered] = {}
         #: Why queries have a pipeline of their own.
         self.apart: dict[str, str] = {}
 
@@ -36,10 +37,12 @@ class Following:
         """A query is to leave its pipeline."""
         self._dropped.setdefault(running, []).append(query)
 
-    def alter(self, running: RunningPipeline, query: SparkQuery, options: Options) -> None:
+    def alter(
+        self, running: RunningPipeline, query: SparkQuery, options: Options, why: Why
+    ) -> None:
         """A query is to run by other options; NotExecutable if it cannot."""
         if is_other(running, query, options):
-            self._altered[query] = options
+            self._altered[query] = Altered(query.plan, options, why)
         else:
             self._altered.pop(query, None)
 
@@ -85,8 +88,8 @@ class Following:
             self.apart[entry.name] = found.apart
             if found.pipeline is not None and found.coming is not None:
                 changes.setdefault(found.pipeline, {})[engine._queries[entry.name]] = found.coming
-        for query, options in self._altered.items():
+        for query, altered in self._altered.items():
             running = engine._running_of(query.name)
             if running is not None and engine._queries[query.name] is query:  # it was not dropped
-                changes.setdefault(running, {})[query] = Altered(query.plan, options)
+                changes.setdefault(running, {})[query] = altered
         return changes

@@ -31,6 +31,7 @@ from penstock.optimizer.optimize import with_tables
 from penstock.optimizer.physical import PhysicalPlan, Plans, Program, from_json, to_json, walk
 from penstock.optimizer.rechoose import stand_ins, with_stand_ins
 from penstock.optimizer.rules.late_rows import can_reopen
+from penstock.runtime.adapting import Why
 from penstock.runtime.altering import alter
 from penstock.runtime.arrivals import Arrivals, Folded
 from penstock.runtime.counts import Tally
@@ -145,8 +146,9 @@ class GroupHost:
         for query in list(self._altering):
             with suppress(NotExecutable):
                 wanted, plans = self.program.plans[query], self._rechoosing.plans
-                how = self.program.options_of(query).migration
-                changed = alter(self._host, plans, query, wanted, how, "ALTER QUERY")
+                reason, how = self.program.why.get(query, ("", ""))
+                how = how or self.program.options_of(query).migration
+                changed = alter(self._host, plans, query, wanted, how, reason or Why().reason)
                 self._rechoosing.follow(changed)
                 del self._altering[query]
         self._note_changed()

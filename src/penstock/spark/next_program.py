@@ -12,7 +12,7 @@ would use such operators see rows from this change on only.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from penstock.optimizer.alter import with_earlier
 from penstock.optimizer.optimize import beside
@@ -20,6 +20,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program, since_of, walk
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
+from penstock.runtime.adapting import Why
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class Coming:
 
 @dataclass(frozen=True)
 class Altered:
-    """A query that stays, and runs by other options."""
+    """A query that stays, and runs by other options, or in another shape."""
 
     plan: Node
     options: Options
+    why: Why = field(default_factory=Why)
 
 
 def next_program(
@@ -73,6 +75,8 @@ def next_program(
         since |= dict.fromkeys(partial, number)
         found = beside(left, plans, since, own, statistics, leaving)
         program = _with_earlier(found, before, altered)
+    why = {n: (c.why.reason, c.why.how) for n, c in changes.items() if isinstance(c, Altered)}
+    program = replace(program, why={**before.without({*dropped, *plans}).why, **why})
     again = {c.since for c in changes.values() if isinstance(c, Coming) and c.again}
     return program.with_catching_up(again.union(before.catching_up))
 

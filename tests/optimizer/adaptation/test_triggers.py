@@ -35,4 +35,4 @@ def test_queues_that_rise_steadily_are_a_reason_and_a_burst_is_none():
 
 def test_rows_between_operators_are_a_reason_of_their_own():
     inside = [JoinLoad(n, 1.0, waiting=7, inside=50 * n) for n in range(5)]
-    assert reason(inside).text == "more and more rows wait between its operators"
+    assert reason(inside).text == "more and more rows pass between its operators"

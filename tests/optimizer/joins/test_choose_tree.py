@@ -13,6 +13,7 @@ from penstock.optimizer.join_statistics import InputFigures, JoinStatistics, Pai
 from penstock.optimizer.joins.alternatives import choices_of, explain_alternatives
 from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
 from penstock.optimizer.joins.flat_join import flat_join
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.optimizer.joins.scatter import scatter_svg
 from penstock.optimizer.measured_joins import measured_join
 from penstock.optimizer.options import Options
@@ -90,7 +91,7 @@ def test_but_not_if_it_pairs_rows_that_have_nothing_in_common() -> None:
 def test_measured_selectivities_decide() -> None:
     rates = dict.fromkeys("abc", 100.0)
     choice = chosen(join_of(CHAIN), rates, {(0, 1): 0.5, (1, 2): 1e-5})
-    assert choice.named(choice.taken.shape) == "(a, (b, c))"
+    assert tree_text(choice.taken.shape, choice.names) == "(a, (b, c))"
     assert "measured; the written order takes" in choice.reason
     as_written = chosen(join_of(CHAIN), rates, {(0, 1): 1e-5, (1, 2): 0.5})
     assert as_written.is_written
@@ -98,7 +99,7 @@ def test_measured_selectivities_decide() -> None:
 
 def test_measured_rates_decide() -> None:
     choice = chosen(join_of(CHAIN), {"a": 1000.0, "b": 1.0, "c": 1.0}, {(0, 1): 0.1, (1, 2): 0.1})
-    assert choice.named(choice.taken.shape) == "(a, (b, c))"
+    assert tree_text(choice.taken.shape, choice.names) == "(a, (b, c))"
 
 
 def test_a_limit_of_memory_makes_all_inputs_meet_at_once() -> None:
@@ -107,7 +108,7 @@ def test_a_limit_of_memory_makes_all_inputs_meet_at_once() -> None:
     ample = chosen(join, rates, shares, Options(memory_limit="100 GB", cpu_limit=1e6))
     scarce = chosen(join, rates, shares, Options(memory_limit="2 MB", cpu_limit=1e6))
     assert ample.taken.cost.memory > 2 << 20
-    assert scarce.named(scarce.taken.shape) == "(a, b, c)"
+    assert tree_text(scarce.taken.shape, scarce.names) == "(a, b, c)"
     assert "memory is scarcer" in scarce.reason
 
 

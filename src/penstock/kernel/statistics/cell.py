@@ -25,8 +25,9 @@ class Cell:
     bytes: list[int]  # of each input
     looked_at: list[int]  # rows of each input by which the others were judged
     sketches: dict[KeyOf, KeySketch] = field(default_factory=dict)
-    #: By condition, how many combinations of sampled rows were tried, and how many satisfy it.
-    tried: dict[str, tuple[int, int]] = field(default_factory=dict)
+    #: By condition, how many combinations of sampled rows were tried, how many satisfy it, and the
+    #: variance of that.
+    tried: dict[str, tuple[int, int, float]] = field(default_factory=dict)
 
     def __add__(self, other: Cell) -> Cell:
         """The cell of the rows of both."""
@@ -36,11 +37,9 @@ class Cell:
             else self.sketches.get(of) or other.sketches[of]
             for of in {**self.sketches, **other.sketches}
         }
+        nothing = 0, 0, 0.0
         tried = {
-            key: (
-                self.tried.get(key, (0, 0))[0] + other.tried.get(key, (0, 0))[0],
-                self.tried.get(key, (0, 0))[1] + other.tried.get(key, (0, 0))[1],
-            )
+            key: _sum(self.tried.get(key, nothing), other.tried.get(key, nothing))
             for key in {**self.tried, **other.tried}
         }
         return Cell(
@@ -67,6 +66,10 @@ class Cell:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Cell:
         sketches = {(port, of): KeySketch.from_text(text) for port, of, text in data["sketches"]}
-        tried = {key: (all_, some) for key, (all_, some) in data["tried"].items()}
+        tried = {key: (all_, some, var) for key, (all_, some, var) in data["tried"].items()}
         counts = data["rows"], data["bytes"], data["looked_at"]
         return cls(data["number"], data["span"], *counts, sketches, tried)
+
+
+def _sum(one: tuple[int, int, float], other: tuple[int, int, float]) -> tuple[int, int, float]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]

@@ -48,12 +48,14 @@ TOGETHER = 32_768
 #: What comes between two cells that are looked at, so that these cost little beside it: so many
 #: rows; a block takes a join as long as some rows do.
 BETWEEN, BLOCK = 49_152, 8_192
+#: At least one cell in so many is looked at.
+MOST = 1 << 20
 #: Cells that are looked for one by one in rows that are in order.
 NEAR = 64
 #: Cells that are reported at once.
 TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
-COMBINATIONS = 4_096
+COMBINATIONS = 8_192
 
 
 class JoinMeter:
@@ -81,7 +83,8 @@ class JoinMeter:
         self._bounds = [BEGINNING] * len(spec.inputs)
         self._reached = BEGINNING  # cells that end here are over
         self._first, self._last = END, BEGINNING  # the times that have been seen
-        self._came = 0  # since a cell was over, in rows
+        self._came = 0  # since a cell was over, in rows …
+        self._adapted: int | None = None  # … which was this one
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
@@ -239,8 +242,8 @@ class JoinMeter:
     def _sample(self, number: int, port: int) -> RowSample:
         if (number, port) not in self._samples:
             of = self.spec.inputs[port]
-            names = [(column.name, qualified(of.name, column.name)) for column in of.columns]
-            columns = [pl.col(own).alias(name) for own, name in names if name in self._tested]
+            names = {column.name: qualified(of.name, column.name) for column in of.columns}
+            columns = {own: name for own, name in names.items() if name in self._tested}
             self._samples[number, port] = RowSample(columns, seed=port)
         return self._samples[number, port]
 
@@ -261,14 +264,19 @@ class JoinMeter:
         if over:
             self._usual = list(self.closed[-1].rows)
             self._forget_samples()
-            self._adapt(len(over))
+            self._adapt()
 
-    def _adapt(self, over: int) -> None:
-        """Look at more cells or at fewer, by what came since some were over."""
-        came, self._came = self._came, 0
-        if came < over * BETWEEN:
+    def _adapt(self) -> None:
+        """Look at more cells or at fewer, by what came in a cell since some were over."""
+        if self._reached == END:
+            return
+        now = self._reached // self.spec.width
+        before = self._first // self.spec.width if self._adapted is None else self._adapted
+        each = self._came / max(1, now - before)
+        self._came, self._adapted = 0, now
+        while each * self._stride < BETWEEN and self._stride < MOST:
             self._look_at_fewer()
-        elif self._stride > 1 and came > over * 4 * BETWEEN:
+        if self._stride > 1 and each * self._stride > 3 * BETWEEN:
             # Of cells that have begun already only a part would be seen.
             self._before = max(self._before, self._stride)
             self._fresh = self._last // self.spec.width + 1
@@ -295,17 +303,27 @@ class JoinMeter:
         cell.tried = {each.key: self._tried(cell, each) for each in self.spec.conditions}
         return cell
 
-    def _tried(self, cell: Cell, of: MeasuredCondition) -> tuple[int, int]:
-        """How many combinations of sampled rows there are, and how many satisfy a condition."""
+    def _tried(self, cell: Cell, of: MeasuredCondition) -> tuple[int, int, float]:
+        """How many combinations of sampled rows there are, how many satisfy a condition, and the
+        variance of that."""
         most = max(1, int(COMBINATIONS ** (1 / len(of.inputs))))
-        rows = pl.DataFrame({"": [0]})
-        for port in of.inputs:
-            sample = self._samples.get((cell.number, port))
-            if sample is None or sample.rows is None:
-                return 0, 0
-            rows = rows.join(sample.rows.head(most), how="cross")
-        holds = rows.select(compile_expression(of.condition)).to_series()
-        return rows.height, int(holds.fill_null(False).sum())
+        samples = [self._samples.get((cell.number, port)) for port in of.inputs]
+        drawn = [each.rows.head(most) for each in samples if each and each.rows is not None]
+        if len(drawn) < len(of.inputs):
+            return 0, 0, 0.0
+        counts = [each.height for each in drawn]
+        places = np.indices(counts).reshape(len(counts), -1)
+        parts = (each[place] for each, place in zip(drawn, places, strict=True))
+        rows = pl.DataFrame([column for part in parts for column in part])
+        holds = rows.select(compile_expression(of.condition)).to_series().fill_null(False)
+        held = holds.to_numpy().reshape(counts).astype(np.float64)
+        # Combinations that have a row in common are not independent: rows differ in how many of
+        # theirs satisfy it, and those were drawn.
+        axes = range(len(counts))
+        shares = (held.mean(axis=tuple(n for n in axes if n != axis)) for axis in axes)
+        variance = sum(float(each.var()) / len(each) for each in shares)
+        # Where none does, one might have.
+        return rows.height, int(held.sum()), max(1.0, variance * rows.height**2)
 
 
 def _is_whole(pair: MeasuredPair) -> bool:

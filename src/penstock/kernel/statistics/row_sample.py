@@ -6,6 +6,8 @@ too high is not looked at: how many of a block are below, and which, is drawn in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
@@ -14,9 +16,9 @@ SIZE = 128
 
 
 class RowSample:
-    """Of some columns of rows; the same rows give the same sample."""
+    """Of some columns of rows, by other names; the same rows give the same sample."""
 
-    def __init__(self, columns: list[pl.Expr], seed: int) -> None:
+    def __init__(self, columns: Mapping[str, str], seed: int) -> None:
         self._columns = columns
         self._random = np.random.default_rng(seed)
         self._drawn = np.empty(0)
@@ -28,7 +30,8 @@ class RowSample:
         if not count:
             return
         which = self._random.choice(rows.height, count, replace=False, shuffle=False)
-        new = rows[which].select(self._columns)
+        named = self._columns.items()
+        new = pl.DataFrame([rows.get_column(own).alias(name) for own, name in named])[which]
         self.rows = new if self.rows is None else pl.concat([self.rows, new])
         self._drawn = np.concatenate([self._drawn, self._random.random(count) * self._below])
         if len(self._drawn) > SIZE:

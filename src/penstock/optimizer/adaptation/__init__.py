@@ -4,6 +4,7 @@
     migration_cost   what Moving State and Parallel Track would take
     plan_history     plans that served before, by what was measured then
     controller       looks, weighs, and says what to do and why
+    watching         the joins of a query, each with its controller
 
 Nothing here runs a plan or reads a clock: hosts tell what they have measured and when.
 Spec: dynamic-optimization 3.4, 6.2.

@@ -6,8 +6,8 @@ plan is looked for, in the history of plans first. It is proposed if
     it is cheaper by enough    estimates are not exact, and a plan must not go to and fro
     it pays                    what it saves until the load changes again, which is guessed by how
                                long loads have lasted so far, is more than what the migration takes
-    it was so before           the look before found the same plan better, unless resources are
-                               short already
+    it is certain              no figure is in doubt, or the look before found the same plan better,
+                               or resources are short already
 
 What is proposed is carried out or only told, as `SET adapt` says; the host tells what came of it.
 Spec: dynamic-optimization 6.2.
@@ -18,12 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from penstock.model.sizes import size_text
 from penstock.optimizer.adaptation.migration_cost import MigrationCost, cheapest
 from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
 from penstock.optimizer.adaptation.triggers import JoinLoad, Triggers
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.joins.named_tree import tree_text
 
 Search = Callable[[JoinGraph], JoinTree]
 """Finds the plan for a load."""
@@ -38,13 +40,17 @@ WINDOWS = 10.0
 
 @dataclass(frozen=True)
 class Look:
-    """What is measured; `at` in seconds of the host's clock."""
+    """What is measured; `at` in seconds of the time by which rates count.
+
+    `in_doubt`: some figure may be about to change.
+    """
 
     at: float
     graph: JoinGraph
     memory: float = 0.0
     waiting: float = 0.0
     inside: float = 0.0
+    in_doubt: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Controller:
     history: PlanHistory = field(default_factory=PlanHistory)
     longest_pause: float = float("inf")
     is_chosen: bool = True  # by measurement; else it was guessed, and any load is news
+    #: What was found by the last search; None: there is no better plan.
+    standing: Proposal | None = None
     _seen: list[JoinLoad] = field(default_factory=list)
     _looked_at: float = float("-inf")
     _changes: list[float] = field(default_factory=list)  # when loads have changed
@@ -90,18 +98,16 @@ class Controller:
             return None
         self._looked_at = look.at
         tree = self.history.nearest(look.graph) or self.search(look.graph)
-        if tree == self.tree:
-            self._keep(look)
-            return None
         text = reason.text if self.is_chosen else "it was chosen before anything was measured"
-        found = self._weighed(look, tree, text)
+        found = None if tree == self.tree else self._weighed(look, tree, text)
         if found is None:
-            self._found = None
+            self._stay(look, is_best=tree == self.tree)
             return None
-        if not reason.is_urgent and self._found != tree:
+        if look.in_doubt and not reason.is_urgent and self._found != tree:
             # Once more before anything is done; at the next look, not an interval later.
             self._found, self._looked_at = tree, float("-inf")
             return None
+        self.standing = found
         return found
 
     def changed(self, proposal: Proposal, look: Look) -> None:
@@ -109,7 +115,12 @@ class Controller:
         self.tree, self.chosen_for, self.is_chosen = proposal.tree, look.graph, True
         self.history.note(look.graph, proposal.tree)
         self._changes = [*self._changes, look.at][-8:]
-        self._found, self._seen = None, []
+        self._found, self._seen, self.standing = None, [], None
+
+    def runs(self, tree: JoinTree) -> None:
+        """Somebody else has changed the plan."""
+        if tree != self.tree:
+            self.tree, self.is_chosen, self._found, self.standing = tree, False, None, None
 
     def lasts(self, graph: JoinGraph) -> float:
         """Seconds that a load is expected to last."""
@@ -117,10 +128,14 @@ class Controller:
             return WINDOWS * float(graph.windows.reach.max())
         return (self._changes[-1] - self._changes[0]) / (len(self._changes) - 1)
 
-    def _keep(self, look: Look) -> None:
-        """The plan that runs is the best for this load, too."""
-        self.chosen_for, self.is_chosen, self._found = look.graph, True, None
-        self.history.note(look.graph, self.tree)
+    def _stay(self, look: Look, *, is_best: bool) -> None:
+        """No other plan is worth a migration under this load."""
+        self._found, self.standing = None, None
+        if look.in_doubt:
+            return
+        self.chosen_for, self.is_chosen = look.graph, True
+        if is_best:
+            self.history.note(look.graph, self.tree)
 
     def _weighed(self, look: Look, tree: JoinTree, reason: str) -> Proposal | None:
         now, then = (tree_cost(look.graph, each, self.units) for each in (self.tree, tree))
@@ -131,25 +146,13 @@ class Controller:
         return Proposal(tree, reason, now, then, migration) if pays or relieves else None
 
 
-def shown(proposal: Proposal, names: Sequence[str], unit: str = "s") -> str:
-    """A proposal in words."""
-    tree = spelled(proposal.tree, names)
-    method = {"ms": "Moving State", "pt": "Parallel Track"}[proposal.migration.method]
+def shown(proposal: Proposal, names: Sequence[str]) -> str:
+    """A proposal in words; costs are in seconds of a core, and bytes."""
+    now, then, migration = proposal.now, proposal.then, proposal.migration
+    method = {"ms": "Moving State", "pt": "Parallel Track"}[migration.method]
     return (
-        f"{tree}: {proposal.reason}; estimated {proposal.then.processor:,.3g} {unit} of processor "
-        f"time a second instead of {proposal.now.processor:,.3g}, {proposal.then.rows:,.0f} rows "
-        f"stored instead of {proposal.now.rows:,.0f}; by {method}, "
-        f"{proposal.migration.processor:,.3g} {unit}"
+        f"{tree_text(proposal.tree, names)}: {proposal.reason}; estimated "
+        f"{100 * then.processor:.3g} % of a core instead of {100 * now.processor:.3g} %, "
+        f"{size_text(then.memory)} instead of {size_text(now.memory)}; by {method}, which takes "
+        f"{migration.processor:.2g} s of a core"
     )
-
-
-def spelled(tree: JoinTree, names: Sequence[str]) -> str:
-    """A tree with the names of its inputs, as `SET join_order` takes it.
-
-    >>> from penstock.optimizer.joins.join_tree import left_deep
-    >>> spelled(left_deep(3), ["a", "b", "c"])
-    '((a, b), c)'
-    """
-    if isinstance(tree, int):
-        return names[tree]
-    return f"({', '.join(spelled(part, names) for part in tree.inputs)})"

@@ -5,7 +5,7 @@
                the plan was chosen
     memory     what is stored comes near the limit
     queues     the rows that wait in front of the join rise from look to look
-    inside     the rows that wait between its operators do: a bad order high up in a tree shows in
+    inside     the rows that pass between its operators do: a bad order high up in a tree shows in
                front of it very late
 
 A queue that has jumped once is a burst, not a trend, and no plan helps against it.
@@ -38,7 +38,7 @@ class JoinLoad:
     drift: float
     memory: float = 0.0
     waiting: float = 0.0  # rows in front of the join
-    inside: float = 0.0  # rows between its operators
+    inside: float = 0.0  # rows between its operators, a second
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Triggers:
         if is_rising([load.waiting for load in seen]):
             return TriggerReason("more and more rows wait in front of the join", is_urgent=True)
         if is_rising([load.inside for load in seen]):
-            return TriggerReason("more and more rows wait between its operators", is_urgent=True)
+            return TriggerReason("more and more rows pass between its operators", is_urgent=True)
         if now.at - since >= self.interval and now.drift >= self.drift:
             return TriggerReason(
                 f"rates or selectivities have changed by a factor of {now.drift:.3g}"

@@ -16,7 +16,8 @@ from penstock.optimizer.cost.joins import costs_by_operator
 from penstock.optimizer.joins.choose_outer_last import OuterLast, choose_outer_last
 from penstock.optimizer.joins.choose_tree import TreeChoice, choose_tree
 from penstock.optimizer.joins.inputs import inputs_of
-from penstock.optimizer.joins.join_tree import JoinTree, leaves_of
+from penstock.optimizer.joins.join_tree import leaves_of
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.optimizer.joins.ordered_trees import Shape
 from penstock.optimizer.joins.pareto import CostedShape, pareto_front
 from penstock.optimizer.options import Options
@@ -92,7 +93,7 @@ def _rows(choice: TreeChoice) -> list[tuple[str, ...]]:
         notes = [*marks.get(plan.shape, ()), *(["Pareto front"] if plan.shape in front else [])]
         if not choice.limits.allow(plan.cost):
             notes.append("above the limits")
-        rows.append((choice.named(plan.shape), *_figures(plan), ", ".join(notes)))
+        rows.append((tree_text(plan.shape, choice.names), *_figures(plan), ", ".join(notes)))
     if len(shown) > SHOWN:
         rows.append((f"and {len(shown) - SHOWN} more", "", "", "", ""))
     return rows
@@ -128,10 +129,4 @@ def _operators(choice: TreeChoice) -> Iterator[tuple[str, ...]]:
     for branch, cost in costs_by_operator(choice.graph, choice.tree, choice.units):
         results = choice.graph.rate(inputs_of(leaves_of(branch)))
         figures = _share(cost.processor), size_text(cost.memory), f"{cost.rows:,.0f}"
-        yield (_titled(choice, branch), *figures, f"{results:,.3g}")
-
-
-def _titled(choice: TreeChoice, tree: JoinTree) -> str:
-    if isinstance(tree, int):
-        return choice.names[tree]
-    return f"({', '.join(_titled(choice, each) for each in tree.inputs)})"
+        yield (tree_text(branch, choice.names), *figures, f"{results:,.3g}")

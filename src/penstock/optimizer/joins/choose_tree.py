@@ -18,6 +18,7 @@ from penstock.optimizer.join_figures import GUESSED, JoinFigures, join_figures
 from penstock.optimizer.joins.graph_of import graph_of
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import Branch, JoinTree
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
 from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates
 from penstock.optimizer.joins.strategy import ChosenShape, choose_shape
@@ -78,7 +79,7 @@ class TreeChoice:
         costs = costs_by_operator(self.graph, self.tree, self.units)
         notes = {branch: f"estimated {said(cost)}" for branch, cost in costs}
         last, _ = costs[-1]
-        notes[last] += f"; {self.named(self.taken.shape)}: {self.reason}"
+        notes[last] += f"; {tree_text(self.taken.shape, self.names)}: {self.reason}"
         return notes
 
     @property
@@ -87,12 +88,6 @@ class TreeChoice:
         named = (self.taken, *filter(None, [self.running]), self.written)
         shapes = {plan.shape: plan for plan in (*self.found.looked_at, *reversed(named))}
         return [*dict.fromkeys((*named, *shapes.values()))]
-
-    def named(self, shape: Shape) -> str:
-        """A shape with the names of the inputs."""
-        if isinstance(shape, int):
-            return self.names[shape]
-        return f"({', '.join(map(self.named, shape))})"
 
     def cost_of(self, tree: JoinTree) -> JoinCost:
         """What another tree of the same join is estimated to take."""

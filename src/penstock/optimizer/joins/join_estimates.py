@@ -14,6 +14,7 @@ from penstock.optimizer.joins.box import input_names, joins_of
 from penstock.optimizer.joins.choose_tree import TreeChoice
 from penstock.optimizer.joins.inputs import inputs_of
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, leaves_of
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.optimizer.joins.ordered_trees import shape_of_tree
 from penstock.optimizer.joins.pareto import CostedShape
 from penstock.optimizer.physical import PhysicalPlan
@@ -35,29 +36,36 @@ def join_estimates(
 ) -> Iterator[tuple[str, JoinEstimate]]:
     """By operators of a plan; joins of two inputs alone are not estimated."""
     for choice in choices:
-        for top, tree in _running(plan, choice):
-            costs = costs_by_operator(choice.graph, tree, choice.units)
-            for join, (branch, cost) in zip(joins_of(top), costs, strict=True):
-                inputs = [inputs_of(leaves_of(each)) for each in branch.inputs]
-                rate = sum(map(choice.graph.rate, inputs))
-                title = choice.named(shape_of_tree(branch))
-                yield join.id, JoinEstimate(title, cost.processor / rate, cost.rows)
+        found = running_join(plan, choice.names)
+        if found is None:
+            continue
+        top, tree = found
+        costs = costs_by_operator(choice.graph, tree, choice.units)
+        for join, (branch, cost) in zip(joins_of(top), costs, strict=True):
+            inputs = [inputs_of(leaves_of(each)) for each in branch.inputs]
+            rate = sum(map(choice.graph.rate, inputs))
+            title = tree_text(branch, choice.names)
+            yield join.id, JoinEstimate(title, cost.processor / rate, cost.rows)
 
 
 def with_running(choice: TreeChoice, plan: PhysicalPlan) -> TreeChoice:
     """A choice that knows in which shape its join runs."""
-    for _, tree in _running(plan, choice):
-        return replace(choice, running=CostedShape(shape_of_tree(tree), choice.cost_of(tree)))
-    return choice
+    found = running_join(plan, choice.names)
+    if found is None:
+        return choice
+    _, tree = found
+    return replace(choice, running=CostedShape(shape_of_tree(tree), choice.cost_of(tree)))
 
 
-def _running(plan: PhysicalPlan, choice: TreeChoice) -> Iterator[tuple[PhysicalPlan, JoinTree]]:
-    """The last operator of a join in a plan, and its shape."""
+def running_join(
+    plan: PhysicalPlan, titles: tuple[str, ...]
+) -> tuple[PhysicalPlan, JoinTree] | None:
+    """The last operator of a join of these inputs in a plan, and its shape; None: there is none."""
     for each in reversed(plan.walk()):
-        tree = _tree(each, choice.names) if isinstance(each.spec, WindowJoinSpec) else None
-        if tree is not None and sorted(leaves_of(tree)) == [*range(len(choice.names))]:
-            yield each, tree
-            return
+        tree = _tree(each, titles) if isinstance(each.spec, WindowJoinSpec) else None
+        if tree is not None and sorted(leaves_of(tree)) == [*range(len(titles))]:
+            return each, tree
+    return None
 
 
 def _tree(plan: PhysicalPlan, titles: tuple[str, ...]) -> JoinTree | None:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from penstock.errors import BadSetting, NotExecutable
 from penstock.optimizer.joins.join_tree import Branch, JoinTree
+from penstock.optimizer.joins.ordered_trees import Shape
 from penstock.plan.nodes import Join
 
 NamedTree: TypeAlias = "str | tuple[NamedTree, ...]"
@@ -72,13 +73,18 @@ class _Reader:
         )
 
 
-def written(tree: NamedTree) -> str:
-    """A tree as text.
+def tree_text(tree: NamedTree | JoinTree | Shape, names: Sequence[str] = ()) -> str:
+    """A tree as text; where it is one of numbers, with the names of the inputs.
 
-    >>> written((("a", "b"), "c"))
-    '((a, b), c)'
+    >>> tree_text((("a", "b"), "c")), tree_text(Branch((Branch((2, 0)), 1)), "abc")
+    ('((a, b), c)', '((c, a), b)')
     """
-    return tree if isinstance(tree, str) else f"({', '.join(map(written, tree))})"
+    if isinstance(tree, str):
+        return tree
+    if isinstance(tree, int):
+        return names[tree]
+    parts = tree.inputs if isinstance(tree, Branch) else tree
+    return f"({', '.join(tree_text(part, names) for part in parts)})"
 
 
 def is_over(tree: NamedTree, join: Join) -> bool:
@@ -108,7 +114,7 @@ def not_over(tree: NamedTree, join: Join) -> NotExecutable:
     else:
         reason = "it names an input twice"
     return NotExecutable(
-        f"cannot join in the order {written(tree)}: {reason}",
+        f"cannot join in the order {tree_text(tree)}: {reason}",
         hint="SET join_order = auto, or name every input as FROM does",
     )
 

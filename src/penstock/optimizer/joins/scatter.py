@@ -12,6 +12,7 @@ from html import escape
 from penstock.model.sizes import size_text
 from penstock.optimizer.joins.alternatives import marks_of
 from penstock.optimizer.joins.choose_tree import TreeChoice
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.optimizer.joins.pareto import CostedShape, pareto_front
 
 _WIDTH, _HEIGHT = 760, 480
@@ -108,7 +109,7 @@ def _front(plans: list[CostedShape], x: _Axis, y: _Axis) -> str:
 def _point(plan: CostedShape, choice: TreeChoice, x: _Axis, y: _Axis) -> str:
     at = x.at(plan.cost.memory), y.at(plan.cost.processor)
     marks = marks_of(choice).get(plan.shape, ())
-    name = escape(choice.named(plan.shape))
+    name = escape(tree_text(plan.shape, choice.names))
     chosen = ' class="chosen"' if plan.shape == choice.taken.shape else ""
     beside = f"{', '.join(marks)}: {name}" if marks else ""
     side = "end" if at[0] > _WIDTH / 2 else "start"

@@ -52,7 +52,7 @@ def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     waiting = _left_last(node, options, statistics)
     if waiting is not None:
         return waiting
-    if _is_free(node, options) and keeps_written(node, statistics):
+    if is_free(node, options) and keeps_written(node, statistics):
         return _as_known(node, statistics) or shaped(node, *_written(node))
     choice = _choice(node, options, statistics)
     if choice is None:
@@ -87,7 +87,7 @@ def _written(join: Join) -> tuple[JoinTree, dict[Branch, str]]:
     return tree, {tree: "as written: nothing is known yet of rates and selectivities"}
 
 
-def _is_free(join: Join, options: Options) -> bool:
+def is_free(join: Join, options: Options) -> bool:
     """Whether the shape of a join is for us to choose, and there are several."""
     return len(join.inputs) > 2 and may_choose(join, options)
 
@@ -100,7 +100,7 @@ def may_choose(join: Join, options: Options) -> bool:
 
 def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
     """What is estimated to be best, where that is asked for."""
-    return choose_tree(join, options, statistics) if _is_free(join, options) else None
+    return choose_tree(join, options, statistics) if is_free(join, options) else None
 
 
 def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
@@ -122,7 +122,7 @@ def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     tree = _set_tree(options)
     if tree is not None and is_over(tree, join):
         return ordered_tree(numbered(tree, join), join, statistics)
-    if _is_free(join, options):
+    if is_free(join, options):
         running = statistics.shapes.get(join_key(join)) if statistics.shapes else None
         if running is not None or keeps_written(join, statistics):
             return running or left_deep(count)
@@ -139,7 +139,7 @@ def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str,
     return {
         join_key(join): shape_of(join, options, statistics)
         for join in joins
-        if _is_free(join, options)
+        if is_free(join, options)
     }
 
 

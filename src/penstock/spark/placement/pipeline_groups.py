@@ -148,7 +148,8 @@ class PipelineGroup:
         for name in same:
             if not is_native(plans[name]):
                 program = with_earlier(program, earlier, name)
-        return program
+        why = {name: each for name, each in before.why.items() if name in program.altered}
+        return replace(program, why=why)
 
     def _options_of(self, query: str) -> Options:
         return self.own.get(query, self.options)

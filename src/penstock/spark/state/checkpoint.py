@@ -88,6 +88,7 @@ class Continued:
     described: Mapping[str, Any]  # all that, as `describe` has it
     own: Mapping[str, Options] = field(default_factory=dict)  # of queries that have others
     altered: Mapping[str, tuple[PhysicalPlan, ...]] = field(default_factory=dict)  # see `Program`
+    why: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # see `Program`
     change: int = 0  # the number that the next change will have
     computed: Mapping[str, tuple[ComputedColumn, ...]] = field(default_factory=dict)  # by stream
     #: Its queries as they are declared now: the settings of each.
@@ -110,7 +111,8 @@ class Continued:
             name: tuple(from_json(each)[name] for each in plans)
             for name, plans in program.get("altered", {}).items()
         }
-        known = (streams, options, form, keys, program, own, altered)
+        why = {name: (reason, how) for name, (reason, how) in program.get("why", {}).items()}
+        known = (streams, options, form, keys, program, own, altered, why)
         read = {name: decode(stream) for name, stream in program["stream"].items()}
         computed = {name: stream.computed for name, stream in read.items()}
         return cls(folder, plans, asked, *known, log.next, computed)
@@ -320,6 +322,9 @@ def describe(
         "operator": form,  # Spark refuses what another one has left
         "keys": spread,
         **({"catching_up": list(program.catching_up)} if program.catching_up else {}),
+        **(
+            {"why": {name: list(each) for name, each in program.why.items()}} if program.why else {}
+        ),
     }
 
 
