@@ -9,12 +9,13 @@ Spec: dynamic-optimization 5.2.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
+from penstock.lab.experimenting import Plot
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
 from penstock.runtime.clock import VirtualClock
@@ -84,6 +85,12 @@ def run(runs: Sequence[AdaptingRun], rate: float, shares: Shares, seconds: int, 
             each.busy.append(time.process_time() - start)
             each.results.append(results)
             each.stored.append(sum(rows for _, _, rows, _ in each.engine.state()))
+
+
+def rows_stored(runs: Mapping[str, AdaptingRun]) -> Plot:
+    """What runs have stored at the end of each second, by their names."""
+    stored = {name: [*enumerate(each.stored)] for name, each in runs.items()}
+    return Plot("Rows stored", "s", "rows", stored)
 
 
 def _rows(

@@ -10,10 +10,10 @@ Spec: dynamic-optimization 5.2, E14.
 
 from __future__ import annotations
 
-from _adapting_joins import WINDOW, AdaptingRun, begun, swapping
+from _adapting_joins import WINDOW, AdaptingRun, begun, rows_stored, swapping
 from _adapting_joins import run as run_all
 
-from penstock.lab.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Table
 
 ALIAS = "E14"
 
@@ -46,14 +46,7 @@ def run(quick: bool, seed: int) -> Outcome:
                 tuple((name, throughput[name], memory[name]) for name in runs),
             ),
         ),
-        plots=(
-            Plot(
-                "Rows stored",
-                "s",
-                "rows",
-                {name: [*enumerate(each.stored)] for name, each in runs.items()},
-            ),
-        ),
+        plots=(rows_stored(runs),),
         checks=(
             Check("the join changes once", len(changes) == 1, "; ".join(map(str, changes))),
             Check("throughput is at least 40 % higher after it", gain >= 0.4, f"by {gain:.0%}"),

@@ -13,10 +13,10 @@ from __future__ import annotations
 import random
 
 import one_adaptation
-from _adapting_joins import WINDOW, begun, swapping
+from _adapting_joins import WINDOW, begun, rows_stored, swapping
 from _adapting_joins import run as run_all
 
-from penstock.lab.experimenting import Check, Outcome, Plot, Table
+from penstock.lab.experimenting import Check, Outcome, Table
 
 ALIAS = "E15"
 
@@ -54,14 +54,7 @@ def run(quick: bool, seed: int) -> Outcome:
                 tuple(rows),
             ),
         ),
-        plots=(
-            Plot(
-                "Rows stored",
-                "s",
-                "rows",
-                {name: [*enumerate(each.stored)] for name, each in runs.items()},
-            ),
-        ),
+        plots=(rows_stored(runs),),
         checks=(
             Check(
                 f"there are {SWAPS} migrations, one for each swap",
