@@ -1,7 +1,7 @@
 """Four streams in a chain, for benchmarks of joins of many: rows, SQL, Spark's way, and the answer.
 
-Every row joins those of the next stream within 10 s that are of the same shop and have one more key
-in common:
+Every row joins those of the next stream within 10 s, or another band, that are of the same shop and
+have one more key in common:
 
     a ── x ── b ── y ── c ── z ── d
 
@@ -24,8 +24,6 @@ from pyspark.sql import functions as F
 
 RATE, DISORDER, BAND, SHOPS = 10_000, 5, 10, 1_000
 FILE_SECONDS, FILES_PER_TRIGGER = 10, 2
-#: Rows of one shop that lie in the band of a row.
-NEAR = RATE * 2 * BAND / SHOPS
 
 STREAMS = {"a": ("x",), "b": ("x", "y"), "c": ("y", "z"), "d": ("z",)}
 LINKS = ("x", "y", "z")
@@ -43,9 +41,9 @@ class Fans:
     y: float
     z: float
 
-    def values(self, key: str) -> int:
-        """So many values of a key leave a row so many partners."""
-        return round(NEAR / float(getattr(self, key)))
+    def values(self, key: str, near: float) -> int:
+        """So many values of a key leave a row so many partners, of those of its shop near it."""
+        return round(near / float(getattr(self, key)))
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,9 @@ class Chain:
 
     seconds: int
     phases: tuple[tuple[int, Fans], ...]  # (from second, fans)
+    band: int = BAND
+    disorder: int = DISORDER
+    file_seconds: int = FILE_SECONDS
 
     @property
     def rows(self) -> int:
@@ -63,7 +64,7 @@ class Chain:
     def write(self, folder: Path) -> list[Path]:
         """The files of all streams, all but the first of which wait."""
         for name, rows in self.made().items():
-            files = self.seconds // FILE_SECONDS
+            files = self.seconds // self.file_seconds
             write_files(folder / name, rows, files, keys=NOBODY[name])
         return [folder / name for name in STREAMS]
 
@@ -71,7 +72,7 @@ class Chain:
         found = {}
         for seed, (name, keys) in enumerate(STREAMS.items()):
             rng = np.random.default_rng(seed)
-            times = arrivals(self.rows, RATE, DISORDER, rng)
+            times = arrivals(self.rows, RATE, self.disorder, rng)
             columns = {"shop": rng.integers(0, SHOPS, self.rows), "id": np.arange(self.rows)}
             for key in keys:
                 columns[key] = self._drawn(key, times, rng)
@@ -81,7 +82,8 @@ class Chain:
     def _drawn(self, key: str, times: Times, rng: np.random.Generator) -> Times:
         """Values of a key, as many as the phase of each time has."""
         begins = np.array([START + begin * SECOND for begin, _ in self.phases])
-        values = np.array([fans.values(key) for _, fans in self.phases])
+        near = RATE * 2 * self.band / SHOPS
+        values = np.array([fans.values(key, near) for _, fans in self.phases])
         phase = np.searchsorted(begins, times, side="right") - 1
         drawn: Times = (rng.random(len(times)) * values[phase]).astype(np.int64)
         return drawn
@@ -94,7 +96,7 @@ class Chain:
         parts = []
         for (_, fans), low, high in zip(self.phases, bounds, bounds[1:], strict=False):
             # Every result belongs to the phase of its row of b.
-            near = BAND * SECOND
+            near = self.band * SECOND
             within = {
                 name: rows.filter(
                     pl.col("ts").is_between(low - 2 * near, high + 2 * near)
@@ -103,11 +105,11 @@ class Chain:
                 )
                 for name, rows in made.items()
             }
-            parts.append(_joined(within, "abcd" if fans.x < fans.z else "dcba"))
+            parts.append(_joined(within, "abcd" if fans.x < fans.z else "dcba", self.band))
         return pl.concat(parts)
 
 
-def _joined(rows: dict[str, pl.DataFrame], order: str) -> pl.DataFrame:
+def _joined(rows: dict[str, pl.DataFrame], order: str, band: int) -> pl.DataFrame:
     """All four streams joined in this order, along the chain."""
     found = _named(rows[order[0]], order[0])
     for before, name in pairwise(order):
@@ -117,7 +119,7 @@ def _joined(rows: dict[str, pl.DataFrame], order: str) -> pl.DataFrame:
             left_on=[f"{before}_shop", f"{before}_{link}"],
             right_on=[f"{name}_shop", f"{name}_{link}"],
             coalesce=False,
-        ).filter((pl.col(f"{before}_ts") - pl.col(f"{name}_ts")).abs() <= BAND * SECOND)
+        ).filter((pl.col(f"{before}_ts") - pl.col(f"{name}_ts")).abs() <= band * SECOND)
     return found.select(pl.col(f"{name}_id").alias(name) for name in STREAMS)
 
 
@@ -125,12 +127,14 @@ def _named(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     return rows.select(pl.all().name.prefix(f"{name}_"))
 
 
-def declared(folder: Path) -> str:
+def declared(
+    folder: Path, files_per_trigger: int = FILES_PER_TRIGGER, disorder: int = DISORDER
+) -> str:
     """The streams, in our SQL."""
     return "".join(
         f"CREATE STREAM {name} ({schema(name)}) FROM parquet '{folder}/{name}' "
-        f"OPTIONS (maxFilesPerTrigger '{FILES_PER_TRIGGER}') TIMESTAMP BY ts "
-        f"SLACK {DISORDER} SECONDS;"
+        f"OPTIONS (maxFilesPerTrigger '{files_per_trigger}') TIMESTAMP BY ts "
+        f"SLACK {disorder} SECONDS;"
         for name in STREAMS
     )
 
@@ -140,12 +144,12 @@ def schema(name: str) -> str:
     return f"shop BIGINT, id BIGINT{keys}, ts TIMESTAMP"
 
 
-def query(folder: Path) -> str:
+def query(folder: Path, band: int = BAND) -> str:
     """The join, written from left to right."""
     joins = "".join(
         f" JOIN {right} ON {left}.shop = {right}.shop AND {left}.{link} = {right}.{link} "
-        f"AND {right}.ts BETWEEN {left}.ts - INTERVAL {BAND} SECONDS "
-        f"AND {left}.ts + INTERVAL {BAND} SECONDS"
+        f"AND {right}.ts BETWEEN {left}.ts - INTERVAL {band} SECONDS "
+        f"AND {left}.ts + INTERVAL {band} SECONDS"
         for left, right, link in zip("abc", "bcd", LINKS, strict=True)
     )
     ids = ", ".join(f"{name}.id AS {name}" for name in STREAMS)

@@ -14,7 +14,6 @@ from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
 from penstock.plan.nodes import Node
-from penstock.spark.delivery.join_cells import cells_of
 from penstock.spark.engine import Engine
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.measured import Measured
@@ -28,21 +27,35 @@ KEYED = f"""
     WHERE a.k = b.k AND b.k = c.k AND a.v < c.v"""
 
 
-def in_groups(found: LocalEngine, streams: dict[str, pl.DataFrame], place: Path) -> Measured:
-    """What a pipeline of four groups measures of the same rows, a batch for every ten seconds."""
+def in_groups(
+    found: LocalEngine,
+    streams: dict[str, pl.DataFrame],
+    place: Path,
+    seconds: int = 10,
+    workers: int = 1,
+    begins: int = 0,
+) -> Measured:
+    """What a pipeline of four groups measures of the same rows, a batch for so many seconds.
+
+    Groups go from worker to worker, and batches before the first of a driver are not heard of.
+    """
     plan = found.catalog.entry("query_1").plan
     queries: dict[str, Node] = {"query_1": plan}
     program = optimize(queries, Options())
     pipeline = FakePipeline(Exchange(program, partitioning(plan), range(4)))
-    worker, measured = Worker(None), Measured(place)
-    for batch in range(11):
-        now = (pl.col("ts") // 10_000_000) == batch
+    there, measured = [Worker(None) for _ in range(workers)], Measured(place)
+    for batch in range(110 // seconds):
+        now = (pl.col("ts") // (seconds * 1_000_000)) == batch
         tasks = {name: [[each.filter(now).to_dicts()]] for name, each in streams.items()}
-        pipeline.process(MicroBatch(tasks, {"a": 0}), lambda group: worker)
+        turned = there[batch // 2 % workers :] + there[: batch // 2 % workers]
+        at = dict(zip(range(4), turned * 4, strict=False))
+        pipeline.process(MicroBatch(tasks, {"a": 0}), at.__getitem__)
+        if batch < begins:
+            continue
         said = [output.progress()["joins"] for output in pipeline.outputs[-1].values()]
         assert len(json.dumps(said)) < 4 * 30_000
-        measured.note(batch, cells_of(said), program)
-        measured.note(batch, cells_of(said), program)  # a batch that is repeated
+        measured.note(batch, said, program)
+        assert not measured.note(batch, said, program)  # a batch that is repeated
     return measured
 
 
@@ -51,10 +64,16 @@ def streams() -> dict[str, pl.DataFrame]:
 
 
 @pytest.mark.parametrize("query", [CHAIN, KEYED])
-def test_groups_add_up_to_what_one_process_measures(query: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "workers", "begins"), [(10, 1, 0), (10, 3, 0), (5, 3, 0), (5, 2, 5)]
+)
+def test_groups_add_up_to_what_one_process_measures(
+    query: str, seconds: int, workers: int, begins: int, tmp_path: Path
+) -> None:
     found, brought = engine(query), streams()
     run(found, brought, ends=False)
-    here, there = found._statistics.joins, in_groups(found, brought, tmp_path).joins
+    here = found._statistics.joins
+    there = in_groups(found, brought, tmp_path, seconds, workers, begins).joins
     assert there.inputs.keys() == here.inputs.keys() and there.pairs.keys() == here.pairs.keys()
     for key, figures in here.inputs.items():
         assert there.inputs[key].rate == pytest.approx(figures.rate, rel=0.1)

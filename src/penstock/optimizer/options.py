@@ -192,8 +192,7 @@ class Options:
         "every other shape finds what it needs. With `off` a join of two forgets rows when its "
         "own partner needs them no more, which takes less memory while an input lags behind. `on`: "
         "they change by themselves when another shape pays by what is measured. `advise`: EXPLAIN "
-        "LIVE and the log say which, and why. On Spark they change when the query is altered, and "
-        "nobody looks",
+        "LIVE and the log say which, and why",
         "off",
         "advise",
         "on",

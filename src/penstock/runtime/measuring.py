@@ -67,9 +67,22 @@ class Measuring:
         return {key: cells for key, cells in found.items() if cells}
 
     def report(self) -> dict[str, Any]:
-        """The same as JSON, for whoever adds up those of several graphs."""
+        """What has come to cells since this was asked, as JSON, for whoever adds up several hosts'.
+
+        Meters that look at every cell and have seen nothing say nothing.
+        """
         found = {key: meter.report() for key, meter in self._meters.items()}
-        return {key: said for key, said in found.items() if said["cells"] or said["one_in"] > 1}
+        return {key: said for key, said in found.items() if said["parts"] or said["looks"][0] > 1}
+
+    def facts(self) -> dict[str, Any]:
+        """What meters go on by that have just reported, as JSON."""
+        return {key: meter.facts() for key, meter in self._meters.items()}
+
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Go on where other meters were."""
+        for key, meter in self._meters.items():
+            if key in facts:
+                meter.restore(facts[key])
 
     def noted(self, known: JoinStatistics) -> JoinStatistics:
         """What is known, with what the cells say that are over since this was asked."""

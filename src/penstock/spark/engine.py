@@ -42,6 +42,7 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
+from penstock.model.timestamps import BEGINNING
 from penstock.model.user_defined import UserDefined
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.optimize import optimize
@@ -49,8 +50,9 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import StreamProgress
+from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.runtime.adapting import Why
+from penstock.runtime.adapting import Progress, Why
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
@@ -58,6 +60,7 @@ from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.catching_up.standing import how_they_came
+from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
@@ -437,6 +440,30 @@ class Engine(BaseEngine[SparkQuery]):
         if running is None:
             return
         self._following.alter(running, query, self.catalog.options_of(entry), why)
+
+    def _adapt(self, running: RunningPipeline, report: BatchReport) -> None:
+        """Let joins of a pipeline have other shapes from its next batch on, as `adapt` says."""
+        changing = {each.query for each in running.migrations if not each.is_over}
+        entries = (self.catalog.get(name) for name in running.group.queries if name not in changing)
+        queries = [
+            (entry, options)
+            for entry in entries
+            if isinstance(entry, QueryEntry) and self._running_of(entry.name) is running
+            if (options := self._options_of(entry.name, entry.plan)).adapts
+        ]
+        measured = running.measured
+        known = replace(self._statistics, joins=measured.joins, remembered=measured.remembered)
+
+        def bound(entry: QueryEntry) -> int:
+            return min(report.bounds.get(name, BEGINNING) for name in streams_of(entry.plan))
+
+        def progress() -> Progress:
+            plans, operators = running.program.plans, running.operators.statuses()
+            return Progress(plans, bound, operators, sum(report.rows.values()))
+
+        self._adapting.look(queries, known, progress)
+        if self._following.has_altered:
+            self._following.follow()
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

@@ -46,6 +46,11 @@ class Following:
         else:
             self._altered.pop(query, None)
 
+    @property
+    def has_altered(self) -> bool:
+        """Whether queries are to run in other ways."""
+        return bool(self._altered)
+
     def joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
         """Which running pipeline a query joins."""
         engine = self._engine

@@ -60,8 +60,9 @@ class GroupHost:
         changed: Mapping[str, Any] | None = None,
         handed: Mapping[str, str] | None = None,
         migrating: Sequence[Mapping[str, Any]] = (),
+        measured: Mapping[str, Any] | None = None,
     ) -> None:
-        """`changed`, `handed`, `migrating` are what a group has kept; None: it begins."""
+        """All but the program is what a group has kept; None: it begins."""
         self.program = program
         options = program.options
         # What comes between the end of a run and of the last window that it has answered.
@@ -88,6 +89,8 @@ class GroupHost:
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
         self._host.measuring.follow(program.queries, plans)
+        self._host.measuring.restore(measured or {})
+        self._joins: dict[str, Any] = {}  # what was measured of them in the last batch
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
         self.changed = dict(changed or {})
         #: By operator, rows that were counted, and seconds.
@@ -117,6 +120,7 @@ class GroupHost:
             self._end_run()
         self._rechoose()
         self.hand_over()
+        self._joins = self._host.measuring.report()
         return self._answers({name: each.rows for name, each in arrived.items()})
 
     def _absorb(self, stream: str, folded: Sequence[Folded]) -> None:
@@ -163,6 +167,11 @@ class GroupHost:
     def migrating(self) -> list[dict[str, Any]]:
         """Changes of joins that have not ended, as JSON."""
         return [each.as_json() for each in self._host.migrations if not each.is_over]
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What the meters of joins go on by, as JSON."""
+        return self._host.measuring.facts()
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
@@ -284,7 +293,7 @@ class GroupHost:
             "awaited": self._host.enabling.awaited(),
             "releases": {n: each.as_json() for n, each in self._host.releases_by_query().items()},
             "operators": self._figures(),
-            "joins": self._host.measuring.report(),
+            "joins": self._joins,
             "changed": self.changed,
             "handed": self.handed,
             "migrations": [each.as_json() for each in self._migrations_since_told()],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from penstock.io.storage.storage_path import StoragePath
-from penstock.kernel.statistics.cell import Cell
 from penstock.kernel.statistics.measured_join import MeasuredJoin
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.measured_joins import measured_joins
 from penstock.optimizer.physical import Program
+from penstock.spark.delivery.join_cells import JoinCells
 from penstock.spark.state.remembered import remember, remembered
 
 #: Batches after which what is known is written down.
@@ -23,15 +24,20 @@ class Measured:
         self._place = place
         self.joins = JoinStatistics()
         self.remembered = JoinStatistics() if place is None else remembered([place])
+        self._cells = JoinCells()
         self._program: Program | None = None
         self._known: dict[str, MeasuredJoin] = {}
         self._last = self._written = -1
 
-    def note(self, batch: int, cells: Mapping[str, Sequence[Cell]], program: Program) -> None:
-        """Take what a batch says; one that is repeated has said it already."""
+    def note(self, batch: int, groups: Sequence[Mapping[str, Any]], program: Program) -> bool:
+        """Take what groups say of a batch; one that is repeated has said it already.
+
+        Gives whether more is known by it.
+        """
         if batch <= self._last:
-            return
+            return False
         self._last = batch
+        cells = self._cells.note(groups)
         if cells and program is not self._program:
             self._program = program
             joins = measured_joins(program.queries, program.plans)
@@ -41,6 +47,7 @@ class Measured:
                 self.joins = self.joins.plus(self._known[key], found)
         if cells and batch >= self._written + EVERY:
             self.write(batch)
+        return bool(cells)
 
     def write(self, batch: int | None = None) -> None:
         """Write down what is known."""

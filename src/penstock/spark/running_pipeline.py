@@ -419,6 +419,19 @@ class RunningPipeline:
             self.migrations.note(each)
         if report.operators:
             self.changed = report.changed
-        self.measured.note(report.batch, report.cells, self.program)
+        is_news = self.measured.note(report.batch, report.joins, self.program)
         self._reported = report
+        if is_news:
+            self._adapt(report)
         self.batches.over(report.batch)
+
+    def _adapt(self, report: BatchReport) -> None:
+        """Let joins have other shapes from the next batch on, or say that they should."""
+        engine = self._engine
+        # Whoever carries out a statement may be waiting for this batch.
+        if self._has_ended or not engine._turn.acquire(blocking=False):
+            return
+        try:
+            engine._adapt(self, report)
+        finally:
+            engine._turn.release()

@@ -13,11 +13,16 @@ counts for those that are left out. What that loses is little: of a row's partne
 rows tells about 0.1, whatever their number. Rows are collected until there are some to look at
 together. Where so little comes that this would still cost much beside the join, one cell in 2, 4, …
 is looked at: by all groups of a pipeline the same, for its number tells.
+
+A meter that may be gone with the next batch, as on Spark, tells after every batch what has come to
+its cells since the last one (`report`), and whoever hears all groups adds it up. What it goes on by
+are a few numbers, which are kept with the state (`facts`): cells may take many batches, and on
+Spark a group is with one Python worker now and with another then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -52,8 +57,6 @@ BETWEEN, BLOCK = 49_152, 8_192
 MOST = 1 << 20
 #: Cells that are looked for one by one in rows that are in order.
 NEAR = 64
-#: Cells that are reported at once.
-TOLD = 2
 #: Combinations of rows by which a condition is tried in a cell.
 COMBINATIONS = 8_192
 
@@ -80,6 +83,7 @@ class JoinMeter:
         self._usual = [0] * len(spec.inputs)  # rows of a cell
         self._random = np.random.default_rng(len(spec.inputs))
         self._open: dict[int, Cell] = {}
+        self._reported: dict[int, list[int]] = {}  # of open cells, the rows that were reported
         self._bounds = [BEGINNING] * len(spec.inputs)
         self._reached = BEGINNING  # cells that end here are over
         self._first, self._last = END, BEGINNING  # the times that have been seen
@@ -88,7 +92,6 @@ class JoinMeter:
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
-        self._told = 1  # the greatest of these since cells were reported
 
     @property
     def taps(self) -> list[Callable[[Item], None]]:
@@ -111,14 +114,59 @@ class JoinMeter:
         return closed
 
     def report(self) -> dict[str, Any]:
-        """The same as JSON, with how many are looked at: those whose numbers are multiples.
+        """What has come to cells since this was asked, as JSON; cells begin anew with it.
 
-        Few are told at once, the ones that others that look at fewer will tell, too.
+        looks    which cells are looked at (`is_looked_at`)
+        parts    cells, with what has come since
+        over     by cell that is over, the rows of each input in all of its parts
         """
-        one_in, self._told = self._told, max(self._stride, self._before)
-        cells = sorted(self.take_closed(), key=lambda cell: -(cell.number & -cell.number))
-        told = [cell for cell in cells if cell.number % one_in == 0][:TOLD]
-        return {"one_in": one_in, "cells": [cell.as_json() for cell in told]}
+        self._look_at_all()
+        closed = self.take_closed()
+        for cell in self._open.values():
+            self._try_conditions(cell)
+        parts = [*closed, *(cell for cell in self._open.values() if any(cell.looked_at))]
+        said = {
+            "looks": [self._stride, self._before, self._fresh],
+            "parts": [cell.as_json() for cell in parts],
+            "over": {cell.number: self._all_rows(cell) for cell in closed},
+        }
+        self._reported = {number: self._all_rows(cell) for number, cell in self._open.items()}
+        self._open = {number: self._nothing(number) for number in self._open}
+        if self._fresh * self.spec.width <= self._reached:
+            self._before = self._stride  # all cells that were looked at otherwise are over
+        return said
+
+    def facts(self) -> dict[str, Any]:
+        """What a meter goes on by that has just reported, as JSON."""
+        return {
+            "looks": [self._stride, self._before, self._fresh],
+            "bounds": self._bounds,
+            "times": [self._first, self._last],
+            "usual": self._usual,
+            "came": self._came,
+            "adapted": self._adapted,
+            "reported": self._reported,
+        }
+
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Go on where another meter was."""
+        self._stride, self._before, self._fresh = facts["looks"]
+        self._bounds, self._usual = list(facts["bounds"]), list(facts["usual"])
+        self._reached = min(self._bounds)
+        self._first, self._last = facts["times"]
+        self._came, self._adapted = facts["came"], facts["adapted"]
+        self._reported = {int(number): rows for number, rows in facts["reported"].items()}
+        self._open = {number: self._nothing(number) for number in self._reported}
+
+    def _all_rows(self, cell: Cell) -> list[int]:
+        """The rows of each input in a cell, with those that were reported."""
+        before = self._reported.get(cell.number, [0] * len(cell.rows))
+        return [a + b for a, b in zip(before, cell.rows, strict=True)]
+
+    def _nothing(self, number: int) -> Cell:
+        """A cell without rows."""
+        rows, bytes_, looked_at = ([0] * len(self.spec.inputs) for _ in range(3))
+        return Cell(number, 0, rows, bytes_, looked_at, {of: KeySketch() for of in self._keys})
 
     def open_cells(self) -> list[Cell]:
         """The cells that rows still come to, as they are."""
@@ -203,17 +251,14 @@ class JoinMeter:
         return begin + self._random.integers(0, one_in, len(begin), dtype=np.uint32)
 
     def _is_looked_at(self, number: int) -> bool:
-        return (
-            number % (self._stride if number >= self._fresh else self._before) == 0
-            and (number + 1) * self.spec.width > self._reached
-        )
+        looks = self._stride, self._before, self._fresh
+        return is_looked_at(number, looks) and (number + 1) * self.spec.width > self._reached
 
     def _looked_at(self, numbers: Iterable[int]) -> list[int]:
         """The cells among these to look at."""
         found = [number for number in numbers if self._is_looked_at(number)]
         while len(self._open.keys() | found) > OPEN:
             self._look_at_fewer()
-            self._told = max(self._told, self._stride, self._before)
             found = [number for number in found if self._is_looked_at(number)]
         return found
 
@@ -221,9 +266,7 @@ class JoinMeter:
         """Look at rows of a cell, each of which was drawn from so many, of this size in bytes."""
         cell = self._open.get(number)
         if cell is None:
-            nothing = [0] * len(self.spec.inputs)
-            cell = self._open[number] = Cell(number, 0, nothing[:], nothing[:], nothing[:])
-            cell.sketches = {of: KeySketch() for of in self._keys}
+            cell = self._open[number] = self._nothing(number)
         cell.rows[port] += rows.height * times
         cell.bytes[port] += round(rows.height * times * size)
         cell.looked_at[port] += rows.height
@@ -262,7 +305,7 @@ class JoinMeter:
         for number in over:
             self.closed.append(self._finished(self._open.pop(number)))
         if over:
-            self._usual = list(self.closed[-1].rows)
+            self._usual = self._all_rows(self.closed[-1])
             self._forget_samples()
             self._adapt()
 
@@ -300,8 +343,19 @@ class JoinMeter:
         end = min((cell.number + 1) * width, self._last + 1)
         is_whole = self._reached < END and (cell.number + 1) * width <= self._reached
         cell.span = ((cell.number + 1) * width if is_whole else end) - begin
-        cell.tried = {each.key: self._tried(cell, each) for each in self.spec.conditions}
+        self._try_conditions(cell, is_over=True)
         return cell
+
+    def _try_conditions(self, cell: Cell, *, is_over: bool = False) -> None:
+        """Try conditions on the rows that were sampled; a cell that goes on samples others then.
+
+        Rows wait for those of inputs that lag behind.
+        """
+        cell.tried = {each.key: self._tried(cell, each) for each in self.spec.conditions}
+        if not is_over:
+            tried = [each for each in self.spec.conditions if cell.tried[each.key][0]]
+            for port in {port for each in tried for port in each.inputs}:
+                del self._samples[cell.number, port]
 
     def _tried(self, cell: Cell, of: MeasuredCondition) -> tuple[int, int, float]:
         """How many combinations of sampled rows there are, how many satisfy a condition, and the
@@ -324,6 +378,17 @@ class JoinMeter:
         variance = sum(float(each.var()) / len(each) for each in shares)
         # Where none does, one might have.
         return rows.height, int(held.sum()), max(1.0, variance * rows.height**2)
+
+
+def is_looked_at(number: int, looks: Sequence[int]) -> bool:
+    """Whether a cell is one of those that a meter looks at: one in `stride`, and of cells before
+    `fresh` one in `before`.
+
+    >>> [number for number in range(12) if is_looked_at(number, (2, 4, 7))]
+    [0, 4, 8, 10]
+    """
+    stride, before, fresh = looks
+    return number % (stride if number >= fresh else before) == 0
 
 
 def _is_whole(pair: MeasuredPair) -> bool:

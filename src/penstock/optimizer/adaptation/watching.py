@@ -6,7 +6,7 @@ does, too; and a run over old rows adapts as it would have when they came. What 
 rates and selectivities:
 
     memory     what the operators of the join store
-    waiting    rows in front of the join
+    waiting    rows in front of the join: on Spark, what has come for a batch
     inside     rows that its operators have handed to each other since the look before, a second
 """
 

@@ -3,8 +3,8 @@
 One is that of the queries that read what comes (`Program.live`); each change whose queries catch up
 has another, fed with slices of the past. State is kept apart in the same way:
 
-    states, buffers, changed, handed, migrating    of the first
-    behind                                         the same of each other, by change
+    states, buffers, changed, handed, migrating, measured    of the first
+    behind                                                   the same of each other, by change
 
 When queries have caught up, the program does not have their change among those any more. Then the
 first graph is built with their operators in it, and finds what they have kept (`together`): state
@@ -106,8 +106,8 @@ def _of_operators(states: Mapping[str, Any]) -> dict[str, Any]:
 def _host(program: Program, kept: Mapping[str, Any] | None) -> GroupHost:
     if kept is None:
         return GroupHost(program)
-    migrating = kept.get("migrating", ())
-    return GroupHost(program, kept["changed"], kept.get("handed", {}), migrating)
+    migrating, measured = kept.get("migrating", ()), kept.get("measured")
+    return GroupHost(program, kept["changed"], kept.get("handed", {}), migrating, measured)
 
 
 def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

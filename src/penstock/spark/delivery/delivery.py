@@ -11,7 +11,6 @@ import polars as pl
 
 from penstock.kernel.stacks import stacked, stacks, unstacked
 from penstock.kernel.state import from_ipc
-from penstock.kernel.statistics.cell import Cell
 from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
 from penstock.runtime.migrations import Migration
@@ -66,5 +65,5 @@ class BatchReport:
     migrations: tuple[Migration, ...] = ()
     #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)
-    #: by join, what its inputs were like in stretches of time that are over
-    cells: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    #: what each group says of its joins, as JSON (`join_cells`)
+    joins: Sequence[Mapping[str, Any]] = ()

@@ -9,7 +9,6 @@ from penstock.model.releases import Releases
 from penstock.runtime.counts import Tally
 from penstock.runtime.migrations import Migration, in_all_groups
 from penstock.spark.delivery.delivery import BatchReport
-from penstock.spark.delivery.join_cells import cells_of
 from penstock.spark.delivery.operator_figures import operators_of
 
 
@@ -31,7 +30,7 @@ def report_of(batch: int, groups: Sequence[Mapping[str, Any]]) -> BatchReport:
             Migration.from_json(each) for group in groups for each in group.get("migrations", ())
         ),
         own=whole["own"],
-        cells=cells_of(group["joins"] for group in groups),
+        joins=[group["joins"] for group in groups if group["joins"]],
     )
 
 

@@ -1,34 +1,62 @@
-"""What the groups of a pipeline say of its joins, as one: cells of all groups add up.
+"""JoinCells: what the groups of a pipeline say of its joins, as one.
 
-A cell that some group does not look at is left out: of its rows only a part would be known. A group
-that looks at it and has no rows in it says nothing of it.
+A cell takes many batches. After each, every group tells what has come to it since, and all of it
+adds up here. A cell that some group does not look at is left out, for of its rows only a part would
+be known; so is one of which reports are missing, as when the driver was started again in its midst:
+groups know how many rows they have told of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
-from operator import add
 from typing import Any
 
 from penstock.kernel.statistics.cell import Cell
+from penstock.kernel.statistics.join_meter import is_looked_at
+
+#: Cells of a join that are kept at most until they are over.
+MOST = 32
 
 
-def cells_of(groups: Iterable[Mapping[str, Any]]) -> dict[str, list[Cell]]:
-    """By join, the cells that are over, of all groups; each says it in JSON."""
-    found: dict[str, dict[int, list[Cell]]] = {}
-    one_in: dict[str, int] = {}
-    for group in groups:
-        for key, said in group.items():
-            one_in[key] = max(one_in.get(key, 1), said["one_in"])
-            for each in said["cells"]:
-                cell = Cell.from_json(each)
-                found.setdefault(key, {}).setdefault(cell.number, []).append(cell)
-    return {
-        key: [
-            reduce(add, parts)
-            for number, parts in sorted(cells.items())
-            if number % one_in[key] == 0
+class JoinCells:
+    """The cells of all joins of a pipeline that are not over."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, dict[int, Cell]] = {}
+        self._last: dict[str, int] = {}  # by join, the last cell that was over
+
+    def note(self, groups: Iterable[Mapping[str, Any]]) -> dict[str, list[Cell]]:
+        """By join, the cells that are over with a batch; each group says in JSON what came."""
+        said: dict[str, list[Mapping[str, Any]]] = {}
+        for group in groups:
+            for key, each in group.items():
+                said.setdefault(key, []).append(each)
+        found = {key: self._noted(key, parts) for key, parts in said.items()}
+        return {key: cells for key, cells in found.items() if cells}
+
+    def _noted(self, key: str, groups: list[Mapping[str, Any]]) -> list[Cell]:
+        cells = self._open.setdefault(key, {})
+        for part in (Cell.from_json(each) for group in groups for each in group["parts"]):
+            if part.number > self._last.get(key, part.number - 1):
+                cells[part.number] = cells[part.number] + part if part.number in cells else part
+        over: dict[int, list[int]] = {}
+        for number, rows in ((int(n), r) for group in groups for n, r in group["over"].items()):
+            known = over.get(number, [0] * len(rows))
+            over[number] = [a + b for a, b in zip(known, rows, strict=True)]
+        whole = [
+            cells[number]
+            for number, rows in sorted(over.items())
+            if number in cells
+            and cells[number].rows == rows
+            and all(is_looked_at(number, group["looks"]) for group in groups)
         ]
-        for key, cells in found.items()
-    }
+        if over:
+            self._last[key] = max(*over, self._last.get(key, max(over)))
+        looked_at = [
+            number
+            for number in sorted(cells)
+            if number > self._last.get(key, number - 1)
+            and all(is_looked_at(number, group["looks"]) for group in groups)
+        ]
+        self._open[key] = {number: cells[number] for number in looked_at[-MOST:]}
+        return whole

@@ -103,7 +103,7 @@ class SparkStateStore:
         for change, host in hosts.hosts():
             found, more = describe(host.states(), host.graph)
             found |= {"changed": host.changed, "handed": host.handed}
-            found |= {"migrating": host.migrating}
+            found |= {"migrating": host.migrating, "measured": host.measured}
             segments |= more
             if change:
                 directory[BEHIND][change] = found
