@@ -14,8 +14,8 @@ for some time make more of all pairs match in a narrow window than in a wide one
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from penstock.kernel.statistics.cell import Cell
@@ -130,19 +130,26 @@ class JoinStatistics:
 
     def plus(self, join: MeasuredJoin, cells: Iterable[Cell]) -> JoinStatistics:
         """These, and what cells of a join say."""
-        inputs = dict(self.inputs)
-        pairs = {key: dict(by_width) for key, by_width in self.pairs.items()}
+        cells, inputs = list(cells), dict(self.inputs)
+        own = {each.key: n for n, each in enumerate(join.inputs)}  # one stream may be both
         for cell in cells:
-            own = {each.key: n for n, each in enumerate(join.inputs)}  # one stream may be both
             for key, number in own.items():
                 of = join.inputs[number]
                 known = inputs.get(key, InputFigures(of.title, is_time=join.is_time))
                 inputs[key] = known.plus(cell.rows[number], cell.span, cell.bytes[number])
+        return replace(self.plus_pairs(join, cells), inputs=inputs)
+
+    def plus_pairs(self, join: MeasuredJoin, cells: Sequence[Cell]) -> JoinStatistics:
+        """These, and what cells of a join say of pairs and conditions."""
+        if not cells:
+            return self
+        pairs = {key: dict(by_width) for key, by_width in self.pairs.items()}
+        for cell in cells:
             for key, new in _found(join, cell):
                 by_width = pairs.setdefault(key, {})
                 known_pair = by_width.get(_class(join.width), PairFigures(new.title))
                 by_width[_class(join.width)] = known_pair.plus(new)
-        return JoinStatistics(inputs, pairs)
+        return replace(self, pairs=pairs)
 
     def pair(self, key: str, width: int) -> PairFigures | None:
         """Figures of a pair or condition, from windows as wide as these, or nearly so."""
@@ -199,7 +206,7 @@ def _found(join: MeasuredJoin, cell: Cell) -> Iterator[tuple[str, PairFigures]]:
         variance = error**2 + drawn
         yield pair.key, PairFigures(pair.title, matches, one * other, variance, one + other)
     for condition in join.conditions:
-        tried, held, variance = cell.tried[condition.key]
+        tried, held, variance = cell.tried.get(condition.key, (0, 0, 0.0))
         yield condition.key, PairFigures(condition.title, held, tried, variance, tried)
 
 

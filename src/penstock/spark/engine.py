@@ -452,7 +452,7 @@ class Engine(BaseEngine[SparkQuery]):
             if (options := self._options_of(entry.name, entry.plan)).adapts
         ]
         measured = running.measured
-        known = replace(self._statistics, joins=measured.joins, remembered=measured.remembered)
+        known = replace(self._statistics, joins=measured.so_far, remembered=measured.remembered)
 
         def bound(entry: QueryEntry) -> int:
             return min(report.bounds.get(name, BEGINNING) for name in streams_of(entry.plan))

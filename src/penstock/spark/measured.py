@@ -23,8 +23,11 @@ class Measured:
     def __init__(self, place: StoragePath | None) -> None:
         self._place = place
         self.joins = JoinStatistics()
+        #: The same, and what cells say of pairs that are not over.
+        self.so_far = self.joins
         self.remembered = JoinStatistics() if place is None else remembered([place])
         self._cells = JoinCells()
+        self._halves: set[tuple[str, int]] = set()  # cells that are not over and were looked at
         self._program: Program | None = None
         self._known: dict[str, MeasuredJoin] = {}
         self._last = self._written = -1
@@ -34,20 +37,26 @@ class Measured:
 
         Gives whether more is known by it.
         """
-        if batch <= self._last:
+        if batch <= self._last or not groups:
             return False
         self._last = batch
-        cells = self._cells.note(groups)
-        if cells and program is not self._program:
+        if program is not self._program:
             self._program = program
             joins = measured_joins(program.queries, program.plans)
             self._known = {join.key: join for join in joins}
+            self._cells.forget(self._known)
+        cells = self._cells.note(groups)
         for key, found in cells.items():
             if key in self._known:  # else its query is gone
                 self.joins = self.joins.plus(self._known[key], found)
         if cells and batch >= self._written + EVERY:
             self.write(batch)
-        return bool(cells)
+        before, self.so_far = self._halves, self.joins
+        halves = {key: self._cells.halves(join) for key, join in self._known.items()}
+        for key, open_cells in halves.items():
+            self.so_far = self.so_far.plus_pairs(self._known[key], open_cells)
+        self._halves = {(key, cell.number) for key, some in halves.items() for cell in some}
+        return bool(cells or self._halves - before)
 
     def write(self, batch: int | None = None) -> None:
         """Write down what is known."""

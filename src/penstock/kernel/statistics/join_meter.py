@@ -116,9 +116,10 @@ class JoinMeter:
     def report(self) -> dict[str, Any]:
         """What has come to cells since this was asked, as JSON; cells begin anew with it.
 
-        looks    which cells are looked at (`is_looked_at`)
-        parts    cells, with what has come since
-        over     by cell that is over, the rows of each input in all of its parts
+        looks      which cells are looked at (`is_looked_at`)
+        reached    up to where all inputs have come
+        parts      cells, with what has come since
+        over       by cell that is over, the rows of each input in all of its parts
         """
         self._look_at_all()
         closed = self.take_closed()
@@ -127,6 +128,7 @@ class JoinMeter:
         parts = [*closed, *(cell for cell in self._open.values() if any(cell.looked_at))]
         said = {
             "looks": [self._stride, self._before, self._fresh],
+            "reached": self._reached,
             "parts": [cell.as_json() for cell in parts],
             "over": {cell.number: self._all_rows(cell) for cell in closed},
         }

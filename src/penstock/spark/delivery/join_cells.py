@@ -4,15 +4,21 @@ A cell takes many batches. After each, every group tells what has come to it sin
 adds up here. A cell that some group does not look at is left out, for of its rows only a part would
 be known; so is one of which reports are missing, as when the driver was started again in its midst:
 groups know how many rows they have told of.
+
+Bounds rise with batches, so a cell is often over a batch after its last row. What more than half
+of one says of pairs counts before that, for whoever decides what to do next; not what it says of
+rates, for inputs may have come to different times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from penstock.kernel.statistics.cell import Cell
 from penstock.kernel.statistics.join_meter import is_looked_at
+from penstock.kernel.statistics.measured_join import MeasuredJoin
+from penstock.model.timestamps import BEGINNING
 
 #: Cells of a join that are kept at most until they are over.
 MOST = 32
@@ -24,6 +30,7 @@ class JoinCells:
     def __init__(self) -> None:
         self._open: dict[str, dict[int, Cell]] = {}
         self._last: dict[str, int] = {}  # by join, the last cell that was over
+        self._reached: dict[str, int] = {}  # by join, up to where all inputs have come
 
     def note(self, groups: Iterable[Mapping[str, Any]]) -> dict[str, list[Cell]]:
         """By join, the cells that are over with a batch; each group says in JSON what came."""
@@ -34,7 +41,21 @@ class JoinCells:
         found = {key: self._noted(key, parts) for key, parts in said.items()}
         return {key: cells for key, cells in found.items() if cells}
 
+    def halves(self, join: MeasuredJoin) -> list[Cell]:
+        """The cells of a join that are not over, and more than half of which has come."""
+        reached, half = self._reached.get(join.key, BEGINNING), join.width // 2
+        cells = self._open.get(join.key, {}).values()
+        return [cell for cell in cells if cell.number * join.width + half <= reached]
+
+    def forget(self, joins: Collection[str]) -> None:
+        """Joins other than these are gone."""
+        known: tuple[dict[str, Any], ...] = self._open, self._last, self._reached
+        for each in known:
+            for key in each.keys() - joins:
+                del each[key]
+
     def _noted(self, key: str, groups: list[Mapping[str, Any]]) -> list[Cell]:
+        self._reached[key] = min(group["reached"] for group in groups)
         cells = self._open.setdefault(key, {})
         for part in (Cell.from_json(each) for group in groups for each in group["parts"]):
             if part.number > self._last.get(key, part.number - 1):
