@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,9 @@ import pytest
 
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
+from penstock.optimizer.adaptation import watching
+from penstock.optimizer.adaptation.plan_memory import plans_as_json, plans_from_json
+from penstock.optimizer.joins.join_tree import left_deep
 from penstock.runtime.clock import VirtualClock
 
 STREAMS = "".join(
@@ -101,6 +106,40 @@ def test_a_load_that_comes_back_gets_its_plan_back() -> None:
     engine = run("on", 240, (60, 120, 180))
     changes = engine.status().migrations
     assert [each.after for each in changes] == [OTHER, WRITTEN, OTHER]
+
+
+def test_an_engine_that_begins_later_finds_no_plan_but_that_of_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = run("on")
+    plans = before._adapting.plans_of(["q", "gone"], {})
+    text = json.dumps(plans_as_json(plans, 64))
+    assert len(text) < 4000
+    later = LocalEngine(clock=VirtualClock())
+    later.sql(f"{STREAMS} SET adapt = on; {QUERY}")
+    look = partial(later._adapting.look, remembered=plans_from_json(json.loads(text)))
+    monkeypatch.setattr(later._adapting, "look", look)
+    # A search, which there is while figures change, finds that nothing is better.
+    monkeypatch.setattr(watching, "_search", lambda units, limits: lambda of: left_deep(3))
+    for name, rows in load(120, (60,)):
+        later.push(name, rows)
+    assert [each.after for each in later.status().migrations] == [OTHER]
+
+
+def test_a_query_that_is_altered_keeps_the_plans_that_served_it() -> None:
+    engine = run("on", 100)
+    [before] = engine._adapting.plans_of(["q"], {})["q"].values()
+    engine.sql("ALTER QUERY q SET (migration = pt)")
+    for name, rows in load(140, (60,)):
+        engine.push(name, rows.filter(pl.col("ts") >= 100 * SECOND))
+    [after] = engine._adapting.plans_of(["q"], {})["q"].values()
+    assert after == before and len(after.plans) == 2
+    engine.sql("ALTER QUERY q SET (memory_limit = '1 GB')")  # other plans may be better now
+    for name, rows in load(180, (60,)):
+        engine.push(name, rows.filter(pl.col("ts") >= 140 * SECOND))
+    [limited] = engine._adapting.plans_of(["q"], {})["q"].values()
+    assert limited.limits != after.limits
+    assert not any(each in after.plans for each in limited.plans)
 
 
 def test_a_load_that_stays_changes_nothing() -> None:

@@ -9,7 +9,9 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from penstock.optimizer.joins.box import shape_of
+from penstock.optimizer.joins.named_tree import tree_text
 from penstock.spark.engine import Engine
+from penstock.spark.state.remembered import remembered_plans
 from tests.runtime.test_adapting import OTHER, QUERY, WRITTEN, load, meaning
 
 STREAMS = "".join(
@@ -17,8 +19,8 @@ STREAMS = "".join(
     f"'{{0}}/{name}' OPTIONS (maxFilesPerTrigger '1') TIMESTAMP BY ts;"
     for name in "abc"
 )
-#: Of time in each file, so in each batch; and how many files there are before a restart.
-SECONDS, FILES, LATER = 10, 12, 1
+#: Of time in each file, so in each batch; and how many files there are before a restart and after.
+SECONDS, FILES, LATER = 10, 12, 2
 
 
 def write(folder: Path, files: range, rows: dict[str, pl.DataFrame]) -> None:
@@ -54,6 +56,11 @@ def test_selectivities_that_swap_bring_another_plan_and_a_restart_keeps_it(
     assert "operators that have changed" in str(engine.sql("EXPLAIN LIVE q"))
     better = "joins that would be better:\n  (a, (b, c)): "
     assert better in str(engine.sql("EXPLAIN LIVE told"))
+    running = engine._running_of("q")
+    assert running is not None
+    # It is written at once: this process may end before its 64th batch.
+    [kept] = remembered_plans(running.checkpoint.folder)["q"].values()
+    assert tree_text(kept.tree, "abc") == "(a, (b, c))" and kept.plans
     engine.stop()
 
     write(tmp_path, range(FILES, FILES + LATER), rows)
@@ -63,6 +70,8 @@ def test_selectivities_that_swap_bring_another_plan_and_a_restart_keeps_it(
     later.process_available()
     shapes = {n: shape_of(p) for each in later._running for n, p in each.program.plans.items()}
     assert shapes == {"q": OTHER, "told": WRITTEN}
+    [controller] = later._adapting._watching["q"][2]._controllers.values()
+    assert controller.is_chosen and controller.history.plans
     later.finish()
     assert later.status().migrations == ()
     files = sorted((tmp_path / "out").glob("*.parquet"))

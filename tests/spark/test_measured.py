@@ -9,16 +9,22 @@ import polars as pl
 import pytest
 
 from penstock.local.engine import LocalEngine
+from penstock.optimizer.adaptation.plan_memory import PlanMemory
 from penstock.optimizer.join_figures import GUESSED, REMEMBERED, join_figures
 from penstock.optimizer.join_statistics import JoinStatistics
+from penstock.optimizer.joins.graph_of import graph_of
+from penstock.optimizer.joins.join_tree import left_deep
+from penstock.optimizer.joins.pareto import Limits
+from penstock.optimizer.joins.shape_of import join_key
 from penstock.optimizer.optimize import optimize
 from penstock.optimizer.options import Options
+from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
 from penstock.spark.engine import Engine
 from penstock.spark.in_memory.micro_batches import Exchange, FakePipeline, MicroBatch, Worker
 from penstock.spark.measured import Measured
 from penstock.spark.placement.partitioning import partitioning
-from penstock.spark.state.remembered import FILE, remembered
+from penstock.spark.state.remembered import FILE, remembered, remembered_plans
 from tests.runtime.test_measuring import CHAIN, STREAMS, R, engine, join_of, rows, run
 
 #: Rows of all groups meet by one key.
@@ -92,7 +98,35 @@ def test_is_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
     assert remembered([tmp_path]) == measured.joins == Measured(tmp_path).remembered
     for damaged in ("", "{}", "[1]", '{"format": 1, "inputs": 3, "pairs": {}}'):
         (tmp_path / FILE).write_text(damaged)
-        assert remembered([tmp_path]) == JoinStatistics()
+        assert remembered([tmp_path]) == JoinStatistics() and remembered_plans(tmp_path) == {}
+
+
+def test_plans_are_remembered_and_forgotten_if_damaged(tmp_path: Path) -> None:
+    found = engine(KEYED)
+    measured = in_groups(found, streams(), tmp_path)
+    join = join_of(found, "query_1")
+    graph = graph_of(join, join_figures(join, Statistics(joins=measured.joins)))
+    memory = PlanMemory(left_deep(3), graph, ((graph, left_deep(3)),), (1.0,), Limits(2, 1000))
+    measured.plans = {"query_1": {join_key(join): memory}}
+    measured.write()
+    assert Measured(tmp_path).plans == measured.plans
+    written = (tmp_path / FILE).read_text()
+    for right, damaged in (
+        ('"rates": [', '"rates": [NaN, '),
+        ('"rates": [', '"rates": ["many", '),
+        ('"rates": [', '"rates": [[], '),
+        ('"tree": {', '"tree": {"inputs": [0, 1], "was": {}, "then": {'),
+        ('"inputs": [{', '"inputs": [1, {'),
+        ('"limits"', '"limit"'),
+        ('"plans": {', '"plan": {'),
+        ('"plans": [', '"plans": [' + "[" * 5000),
+        ('"format": 1', '"format": 2'),
+    ):
+        assert right in written, right
+        (tmp_path / FILE).write_text(written.replace(right, damaged, 1))
+        assert remembered_plans(tmp_path) == {}, damaged
+    (tmp_path / FILE).write_text(written.replace('"windows"', '"window"'))
+    assert remembered([tmp_path]) == measured.joins  # which is whole
 
 
 def test_a_declaration_knows_what_its_checkpoint_remembers(tmp_path: Path) -> None:

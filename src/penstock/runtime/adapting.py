@@ -11,12 +11,13 @@ is on its way. When and what is decided in `optimizer/adaptation/`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.errors import NotExecutable
 from penstock.optimizer.adaptation.controller import shown
+from penstock.optimizer.adaptation.plan_memory import PlanMemory, Plans
 from penstock.optimizer.adaptation.watching import Advice, OperatorLoads, Running, Watching
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan
@@ -69,6 +70,13 @@ class Adapting:
         found = [] if watching is None else watching.standing
         return [shown(proposal, names) for names, proposal in found]
 
+    def plans_of(self, queries: Collection[str], before: Plans) -> Plans:
+        """What is worth knowing of their plans after a restart: of queries that nobody has looked
+        at, what was known before."""
+        known = {name: before[name] for name in queries if name in before}
+        watched = {name: self._watching[name][2] for name in queries if name in self._watching}
+        return {**known, **{name: watching.memory for name, watching in watched.items()}}
+
     def forget(self, query: str) -> None:
         """A query is gone."""
         self._watching.pop(query, None)
@@ -79,12 +87,13 @@ class Adapting:
         queries: Iterable[tuple[QueryEntry, Options]],
         known: Statistics,
         progress: Callable[[], Progress],
+        remembered: Plans | None = None,
     ) -> None:
         """Look at queries of which more is known now; those that are just changing are not among
-        them."""
+        them. `remembered` is what was known of their plans before a restart."""
         seen: Progress | None = None
         for entry, options in queries:
-            watching = self._of(entry, options)
+            watching = self._of(entry, options, (remembered or {}).get(entry.name))
             if not watching.is_news(known.joins):
                 continue
             seen = seen or progress()
@@ -92,10 +101,13 @@ class Adapting:
             for advice in watching.look(running, known):
                 self._take(entry, options, advice)
 
-    def _of(self, entry: QueryEntry, options: Options) -> Watching:
+    def _of(
+        self, entry: QueryEntry, options: Options, remembered: Mapping[str, PlanMemory] | None
+    ) -> Watching:
         was, by, watching = self._watching.get(entry.name, (None, None, None))
         if watching is None or was is None or was.plan is not entry.plan or by != options:
-            watching = Watching(entry.plan, options)
+            known = remembered if watching is None else watching.memory
+            watching = Watching(entry.plan, options, known)
             self._watching[entry.name] = entry, options, watching
         return watching
 

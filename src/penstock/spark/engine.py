@@ -461,9 +461,11 @@ class Engine(BaseEngine[SparkQuery]):
             plans, operators = running.program.plans, running.operators.statuses()
             return Progress(plans, bound, operators, sum(report.rows.values()))
 
-        self._adapting.look(queries, known, progress)
+        self._adapting.look(queries, known, progress, measured.plans)
+        measured.plans = self._adapting.plans_of(running.group.queries, measured.plans)
         if self._following.has_altered:
             self._following.follow()
+            measured.write()  # the plan stays if this process does not
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

@@ -1,4 +1,5 @@
-"""Measured: what a running pipeline knows of its joins, from the reports of its batches."""
+"""Measured: what a running pipeline knows of its joins, from the reports of its batches, and of the
+plans that served them."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from typing import Any
 
 from penstock.io.storage.storage_path import StoragePath
 from penstock.kernel.statistics.measured_join import MeasuredJoin
+from penstock.optimizer.adaptation.plan_memory import Plans
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.measured_joins import measured_joins
 from penstock.optimizer.physical import Program
 from penstock.spark.delivery.join_cells import JoinCells
-from penstock.spark.state.remembered import remember, remembered
+from penstock.spark.state.remembered import remember, remembered, remembered_plans
 
 #: Batches after which what is known is written down.
 EVERY = 64
@@ -26,6 +28,8 @@ class Measured:
         #: The same, and what cells say of pairs that are not over.
         self.so_far = self.joins
         self.remembered = JoinStatistics() if place is None else remembered([place])
+        #: Of its queries; whoever looks for better ones says what is known by then.
+        self.plans: Plans = {} if place is None else remembered_plans(place)
         self._cells = JoinCells()
         self._halves: set[tuple[str, int]] = set()  # cells that are not over and were looked at
         self._program: Program | None = None
@@ -62,4 +66,4 @@ class Measured:
         """Write down what is known."""
         self._written = self._last if batch is None else batch
         if self._place is not None and self.joins.inputs:
-            remember(self._place, self.remembered | self.joins)
+            remember(self._place, self.remembered | self.joins, self.plans)

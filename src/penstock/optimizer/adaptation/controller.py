@@ -21,11 +21,13 @@ from dataclasses import dataclass, field
 from penstock.model.sizes import size_text
 from penstock.optimizer.adaptation.migration_cost import MigrationCost, cheapest
 from penstock.optimizer.adaptation.plan_history import PlanHistory, drift
+from penstock.optimizer.adaptation.plan_memory import PlanMemory
 from penstock.optimizer.adaptation.triggers import JoinLoad, Triggers
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits, tree_cost
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import JoinTree
 from penstock.optimizer.joins.named_tree import tree_text
+from penstock.optimizer.joins.pareto import Limits
 
 Search = Callable[[JoinGraph], JoinTree]
 """Finds the plan for a load."""
@@ -79,6 +81,7 @@ class Controller:
     units: JoinUnits
     triggers: Triggers = field(default_factory=Triggers)
     history: PlanHistory = field(default_factory=PlanHistory)
+    limits: Limits = field(default_factory=Limits)  # within which plans are searched
     longest_pause: float = float("inf")
     is_chosen: bool = True  # by measurement; else it was guessed, and any load is news
     #: What was found by the last search; None: there is no better plan.
@@ -114,13 +117,37 @@ class Controller:
         """The proposal is carried out."""
         self.tree, self.chosen_for, self.is_chosen = proposal.tree, look.graph, True
         self.history.note(look.graph, proposal.tree)
-        self._changes = [*self._changes, look.at][-8:]
+        # A query that reads its streams again has seen some of the loads to come.
+        earlier = (each for each in self._changes if each < look.at)
+        self._changes = [*earlier, look.at][-8:]
         self._found, self._seen, self.standing = None, [], None
 
     def runs(self, tree: JoinTree) -> None:
         """Somebody else has changed the plan."""
         if tree != self.tree:
             self.tree, self.is_chosen, self._found, self.standing = tree, False, None, None
+
+    @property
+    def memory(self) -> PlanMemory:
+        """What is worth knowing after a restart."""
+        return PlanMemory(
+            self.tree,
+            self.chosen_for if self.is_chosen else None,
+            tuple(self.history.plans),
+            tuple(self._changes),
+            self.limits,
+        )
+
+    def recall(self, memory: PlanMemory) -> None:
+        """Go on with what was known before, as far as it is about the join as it is now."""
+        if memory.limits != self.limits:
+            return
+        now, before = self.chosen_for, memory.chosen_for
+        alike = [each for each in memory.plans if each[0].is_of_same_join(now)]
+        if alike:
+            self.history, self._changes = PlanHistory(alike), [*memory.changes]
+        if memory.tree == self.tree and before is not None and before.is_of_same_join(now):
+            self.chosen_for, self.is_chosen = before, True
 
     def lasts(self, graph: JoinGraph) -> float:
         """Seconds that a load is expected to last."""

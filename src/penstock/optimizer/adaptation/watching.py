@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from penstock.model.timestamps import BEGINNING, END, SECOND
 from penstock.optimizer.adaptation.controller import Controller, Look, Proposal, Search
+from penstock.optimizer.adaptation.plan_memory import PlanMemory
 from penstock.optimizer.adaptation.triggers import Triggers
 from penstock.optimizer.cost.joins import JoinUnits
 from penstock.optimizer.join_figures import GUESSED, join_figures
@@ -76,11 +77,19 @@ class Advice:
 
 
 class Watching:
-    """Watches the joins of one query, as it was declared."""
+    """Watches the joins of one query, as it was declared.
 
-    def __init__(self, plan: Node, options: Options) -> None:
-        joins = (node for node in walk(plan) if isinstance(node, Join) and is_free(node, options))
-        self._joins = {join_key(join): join for join in joins}
+    `remembered` is what was known of them before, by their keys.
+    """
+
+    def __init__(
+        self, plan: Node, options: Options, remembered: Mapping[str, PlanMemory] | None = None
+    ) -> None:
+        several = (node for node in walk(plan) if isinstance(node, Join) and len(node.inputs) > 2)
+        joins = {join_key(join): join for join in several}
+        self._joins = {key: join for key, join in joins.items() if is_free(join, options)}
+        #: Also of those that are not free now: `join_order` may be auto again.
+        self._remembered = {k: each for k, each in (remembered or {}).items() if k in joins}
         self._options = options
         self._controllers: dict[str, Controller] = {}
         self._known: JoinStatistics | None = None
@@ -93,6 +102,13 @@ class Watching:
         """What would be better by the last look, with the names of inputs."""
         found = ((self._joins[key].titles, c.standing) for key, c in self._controllers.items())
         return [(names, proposal) for names, proposal in found if proposal is not None]
+
+    @property
+    def memory(self) -> dict[str, PlanMemory]:
+        """What is worth knowing of joins after a restart, by their keys."""
+        known = {key: controller.memory for key, controller in self._controllers.items()}
+        found = {**self._remembered, **known}
+        return {key: memory for key, memory in found.items() if not memory.is_empty}
 
     def is_news(self, known: JoinStatistics) -> bool:
         """Whether more is known than at the last look."""
@@ -118,11 +134,16 @@ class Watching:
         limits = limits_of(self._options, statistics)
         controller = self._controllers.get(key)
         if controller is None:
-            controller = Controller(tree, graph, _search(units, limits), units, is_chosen=False)
+            controller = Controller(
+                tree, graph, _search(units, limits), units, limits=limits, is_chosen=False
+            )
+            if key in self._remembered:
+                controller.recall(self._remembered[key])
             self._controllers[key] = controller
         controller.runs(tree)
         window = float(graph.windows.reach.max())
         controller.search, controller.units = _search(units, limits), units
+        controller.limits = limits
         controller.triggers = Triggers(interval=window, memory=limits.memory)
         controller.longest_pause = _longest_pause(self._options, window)
         unit = SECOND if join.schema[join.times[0]].type.is_time else 1

@@ -16,9 +16,11 @@ Spec: dynamic-optimization 2.2, 2.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +67,42 @@ class JoinGraph:
     ) -> JoinGraph:
         """All pairs of rows at most `window` seconds apart."""
         return cls(rates, selectivities, JoinWindows.everywhere(len(rates), window))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rates": [*map(float, self.rates)],
+            "selectivities": [[*pair, float(each)] for pair, each in self.selectivities.items()],
+            "windows": self.windows.as_json(),
+            "widths": [*map(float, self.widths)],
+            "classes": [*self.classes],
+            "keyed": sorted(self.keyed),
+            "blocks": [*map(float, self.blocks)],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> JoinGraph:
+        """The graph that was written so; ValueError if a figure is none."""
+        rates = _finite(data["rates"])
+        pairs = [(i, j) for i, j, _ in data["selectivities"]]
+        shares = _finite(share for _, _, share in data["selectivities"])
+        return cls(
+            rates,
+            dict(zip(pairs, shares, strict=True)),
+            JoinWindows.from_json(data["windows"], len(rates)),
+            _finite(data["widths"]),
+            tuple(data["classes"]),
+            frozenset((i, j) for i, j in data["keyed"]),
+            _finite(data["blocks"]),
+        )
+
+    def is_of_same_join(self, other: JoinGraph) -> bool:
+        """Whether two differ by nothing but figures: inputs, predicates and windows are alike."""
+        return (
+            self.windows == other.windows
+            and self.selectivities.keys() == other.selectivities.keys()
+            and self.classes == other.classes
+            and self.keyed == other.keyed
+        )
 
     @property
     def count(self) -> int:
@@ -183,6 +221,13 @@ class JoinGraph:
     def stored_width(self, inputs: Inputs) -> float:
         """What a stored one takes."""
         return self.width(inputs) + OVERHEAD if self.widths else 1.0
+
+
+def _finite(figures: Iterable[Any]) -> tuple[float, ...]:
+    found = tuple(map(float, figures))
+    if not all(map(math.isfinite, found)):
+        raise ValueError(f"not all of these are figures: {found}")
+    return found
 
 
 def _are_between(i: int, j: int, one: Inputs, other: Inputs) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 JoinTree: TypeAlias = "int | Branch"
 
@@ -82,3 +82,30 @@ def at_once(count: int) -> Branch:
     (0, 1, 2)
     """
     return Branch(tuple(range(count)))
+
+
+def tree_as_json(tree: JoinTree) -> Any:
+    """A tree of numbers, lists and names.
+
+    >>> tree_as_json(Branch((0, Branch((1, 2)))))
+    {'inputs': [0, {'inputs': [1, 2]}]}
+    """
+    if isinstance(tree, int):
+        return tree
+    found: dict[str, Any] = {"inputs": [tree_as_json(each) for each in tree.inputs]}
+    return {**found, "orders": [[*order] for order in tree.orders]} if tree.orders else found
+
+
+def tree_from_json(data: Any, count: int) -> JoinTree:
+    """The tree that was written so; ValueError if it is not one over so many inputs."""
+    tree = _read(data)
+    if sorted(leaves_of(tree)) != [*range(count)]:
+        raise ValueError(f"{tree} is not a join of {count} inputs")
+    return tree
+
+
+def _read(data: Any) -> JoinTree:
+    if isinstance(data, int):
+        return data
+    orders = (tuple(order) for order in data.get("orders", ()))
+    return Branch(tuple(map(_read, data["inputs"])), tuple(orders))

@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,16 @@ class JoinWindows:
         """All rows in the same tumbling window."""
         pairs = itertools.combinations(range(count), 2)
         return cls(count, dict.fromkeys(pairs, (-width, width)), width)
+
+    def as_json(self) -> dict[str, Any]:
+        bands = [[*pair, *map(float, band)] for pair, band in self.bands.items()]
+        return {"bands": bands, "tumbling": self.tumbling, "whole_runs": self.whole_runs}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], count: int) -> JoinWindows:
+        """The windows of so many inputs that were written so."""
+        bands = {(i, j): (float(low), float(high)) for i, j, low, high in data["bands"]}
+        return cls(count, bands, data["tumbling"], data["whole_runs"])
 
     @cached_property
     def reach(self) -> np.ndarray:
