@@ -17,6 +17,7 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.statistics import Statistics
 from penstock.spark.changing import is_other
 from penstock.spark.engine import Engine
+from penstock.spark.next_program import Altered
 
 STREAM = "CREATE STREAM packets (src STRING, len INT, ts TIMESTAMP) FROM {} TIMESTAMP BY ts;"
 SLIDING = "SELECT src, count(*) AS n FROM packets [RANGE 9 SECONDS, SLIDE 3 SECONDS] GROUP BY src"
@@ -162,9 +163,10 @@ def test_where_a_query_runs_is_not_changed_while_it_runs(there: str, wanted: str
     engine = engine_with(f"CREATE QUERY a AS {TUMBLING}")
     program = replace(engine._programs["a"], options=Options(lowering=there))
     running: Any = SimpleNamespace(program=program, next_change=1, known=Statistics())
-    assert not is_other(running, engine.query("a"), Options(lowering=there))
+    query = engine.query("a")
+    assert not is_other(running, query, Altered(query.plan, Options(lowering=there)))
     with pytest.raises(NotExecutable) as refused:
-        is_other(running, engine.query("a"), Options(lowering=wanted))
+        is_other(running, query, Altered(query.plan, Options(lowering=wanted)))
     where = {"kernel": "in the kernel", "native": "as Spark SQL alone"}[there]
     assert str(refused.value) == (
         f"query `a` cannot be altered so while it runs: it runs {where}, and what is kept there "
@@ -184,7 +186,11 @@ def test_only_what_changes_operators_changes_a_program_that_runs() -> None:
         known=Statistics(),
     )
     query, options = engine.query("a"), Options(aggregation="wid")
-    assert not is_other(running, query, replace(options, join="mjoin"))
-    assert is_other(running, query, replace(options, aggregation="paned"))
+
+    def is_changed_by(options: Options) -> bool:
+        return is_other(running, query, Altered(query.plan, options))
+
+    assert not is_changed_by(replace(options, join="mjoin"))
+    assert is_changed_by(replace(options, aggregation="paned"))
     # The same operators, but those that cost decides for may be chosen again.
-    assert is_other(running, query, Options())
+    assert is_changed_by(Options())

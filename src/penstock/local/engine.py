@@ -258,7 +258,8 @@ class LocalEngine(BaseEngine[LocalQuery]):
         def bound(entry: QueryEntry) -> int:
             return min(inputs[name].bound for name in streams_of(entry.plan))
 
-        return Progress(self._plans, bound, operators, self._host.graph.queued_rows())
+        waiting = self._host.graph.queued_rows()
+        return Progress(self._plans, bound, operators, lambda entry: waiting)
 
     def _known(self) -> Statistics:
         joins = self._host.measuring.so_far(self._statistics.joins)

@@ -169,6 +169,8 @@ class JoinStatistics:
 
     def latest(self, most: int) -> JoinStatistics:
         """At most so many inputs and pairs, those that were noted last."""
+        if max(len(self.inputs), len(self.pairs)) <= most:
+            return self
         pairs, inputs = list(self.pairs.items()), list(self.inputs.items())
         return JoinStatistics(dict(inputs[-most:]), dict(pairs[-most:]))
 

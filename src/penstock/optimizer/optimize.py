@@ -17,12 +17,13 @@ the same rows, that is, `since` the same change (`SourceSpec`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from penstock.errors import NotExecutable, PenstockBug
 from penstock.model.streams import Stream
 from penstock.model.user_defined import with_code
+from penstock.optimizer.alter import takeovers
 from penstock.optimizer.joins.shape_of import shape_joins
 from penstock.optimizer.lower_aggregate import lower_window_aggregate
 from penstock.optimizer.lower_explode import lower_explode
@@ -100,20 +101,47 @@ def optimize(
     asked = {name: digest_of(query) for name, query in queries.items()}
     queries, on_results = without_results(queries)
     low = push_down_select(queries, options)
-    found, plans = _planned(low, options, statistics, since)
-    if running and low != queries:
+
+    def planned(queries: Queries) -> tuple[Queries, Plans]:
+        return _planned(queries, options, statistics, since)
+
+    def fitted(planned: tuple[Queries, Plans]) -> Program:
+        found, plans = planned
+        plans = share_joins(plans, {**(leaving or {}), **(running or {})})
+        for fit in FITTING:
+            plans = fit(plans, running or {})
+        streams = tuple(streams_of(*found.values()).values())
+        return Program(streams, dict(found), plans, options, asked, on_results=on_results)
+
+    pushed = planned(low)
+    if low == queries:
+        return fitted(pushed)
+    if statistics.altered:
+        program = fitted(pushed)
+        if _can_take_over(program, statistics.altered):
+            return program
+        # Conditions may stand above what runs, for it was to be shared.
+        plain = fitted(planned(queries))
+        return plain if _can_take_over(plain, statistics.altered) else program
+    if running:
         # What runs has seen rows already: conditions behind it cost less than another one.
-        _, plain = _planned(queries, options, statistics, since)
+        _, plans = pushed
+        _, others = planned(queries)
         there = _stateful(running.values())
-        shares = [n for n in plans if there & _stateful([plain[n]]) - _stateful([plans[n]])]
+        shares = [n for n in plans if there & _stateful([others[n]]) - _stateful([plans[n]])]
         if shares:
-            low = {**low, **{name: queries[name] for name in shares}}
-            found, plans = _planned(low, options, statistics, since)
-    plans = share_joins(plans, {**(leaving or {}), **(running or {})})
-    for fit in FITTING:
-        plans = fit(plans, running or {})
-    streams = tuple(streams_of(*found.values()).values())
-    return Program(streams, dict(found), plans, options, asked, on_results=on_results)
+            pushed = planned({**low, **{name: queries[name] for name in shares}})
+    return fitted(pushed)
+
+
+def _can_take_over(program: Program, altered: Plans) -> bool:
+    """Whether operators that run can hand over what they keep to those of a program."""
+    try:
+        for name, runs in altered.items():
+            takeovers(name, runs, program.plans[name])
+    except NotExecutable:
+        return False
+    return True
 
 
 def _planned(
@@ -169,11 +197,13 @@ def beside(
     own: Mapping[str, Options] | None = None,
     statistics: Statistics | None = None,
     leaving: Plans | None = None,
+    altered: Collection[str] = (),
 ) -> Program:
     """A program with further queries, which use operators that run where these suit them.
 
     `since` tells from which change on they see rows, and `own` their options, where they have
-    others than the program; `leaving` are plans of queries that it had until now.
+    others than the program; `leaving` are plans of queries that it had until now, of which those
+    of `altered` are to hand over what they keep.
     """
     # All of them read the same columns of a stream, also those that Spark computes for some only.
     read = streams_of(*queries.values())
@@ -189,8 +219,10 @@ def beside(
         alike.setdefault(kind, {})[name] = query
     for number, options in sorted(alike, key=lambda kind: kind[0]):
         together = alike[number, options]
+        runs = {n: p for n, p in (leaving or {}).items() if n in altered and n in together}
+        known = replace(statistics or Statistics(), altered=runs)
         found = optimize(
-            together, options, statistics, running=program.plans, leaving=leaving, since=number
+            together, options, known, running=program.plans, leaving=leaving, since=number
         )
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))

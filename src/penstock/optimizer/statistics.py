@@ -13,6 +13,7 @@ from penstock.optimizer.cost.machine import REFERENCE_MACHINE, Machine
 from penstock.optimizer.join_figures import MEASURED, REMEMBERED
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.physical import Plans
 from penstock.plan import nodes
 from penstock.plan.graph import walk
 from penstock.windows import Window
@@ -32,6 +33,7 @@ class Statistics:
     sharers: Mapping[Shared, int] = field(default_factory=dict)
     machine: Machine = REFERENCE_MACHINE
     shapes: Mapping[str, JoinTree] = field(default_factory=dict)  # of joins that run, by `join_key`
+    altered: Plans = field(default_factory=dict)  # of queries that run and are to run otherwise
     joins: JoinStatistics = field(default_factory=JoinStatistics)  # of what runs now
     remembered: JoinStatistics = field(default_factory=JoinStatistics)  # of earlier runs
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.errors import NotExecutable
@@ -32,11 +33,13 @@ ON = "on"
 class Why:
     """What an alteration is told by: the reason, and how joins are to give way to others.
 
-    `how` empty: as the query's option `migration` has it.
+    `how` empty: as the query's option `migration` has it. `by_itself`: nobody has asked for it, so
+    the query must not begin anew.
     """
 
     reason: str = "ALTER QUERY"
     how: str = ""
+    by_itself: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ class Progress:
     plans: Mapping[str, PhysicalPlan]
     bounds: Callable[[QueryEntry], int]  # how far the streams of a query have come
     operators: Iterable[OperatorStatus]
-    waiting: float = 0.0
+    waiting: Callable[[QueryEntry], float]  # rows in front of the operators of a query
 
-    @property
+    @cached_property
     def loads(self) -> OperatorLoads:
         return OperatorLoads(
             {each.name: each.rows_out for each in self.operators},
@@ -97,7 +100,8 @@ class Adapting:
             if not watching.is_news(known.joins):
                 continue
             seen = seen or progress()
-            running = Running(seen.plans[entry.name], seen.bounds(entry), seen.loads, seen.waiting)
+            bound, waiting = seen.bounds(entry), seen.waiting(entry)
+            running = Running(seen.plans[entry.name], bound, seen.loads, waiting)
             for advice in watching.look(running, known):
                 self._take(entry, options, advice)
 
@@ -117,7 +121,7 @@ class Adapting:
             self._say(entry.name, f"its joins would be better off as {text}", by=text.split(":")[0])
             return
         try:
-            self._change(entry, advice, Why(f"adapt: {text}", advice.how))
+            self._change(entry, advice, Why(f"adapt: {text}", advice.how, by_itself=True))
         except NotExecutable as refused:
             why = refused.message
             self._say(entry.name, f"its joins cannot change now to {text}: {why}", by=why)

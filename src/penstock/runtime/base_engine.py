@@ -159,6 +159,8 @@ class BaseEngine(Defining, Looking[Q]):
         since = self._since(name, plan, begin)
         running = {n: runs for n, runs in self._plans.items() if not (anew and n == name)}
         known = self._with_shapes()
+        if anew and name in self._plans:
+            known = replace(known, altered={name: self._plans[name]})
         return optimize({name: plan}, options, known, running=running, since=since)
 
     def _with_shapes(self) -> Statistics:
@@ -395,7 +397,7 @@ class BaseEngine(Defining, Looking[Q]):
         try:
             program = self._optimized(entry.name, entry.plan, anew=True)
             self._query_altered(entry, program, why)
-        except QueryError:
+        except BaseException:
             self._shapes[entry.name] = before
             raise
 

@@ -72,7 +72,11 @@ class Measuring:
         Meters that look at every cell and have seen nothing say nothing.
         """
         found = {key: meter.report() for key, meter in self._meters.items()}
-        return {key: said for key, said in found.items() if said["parts"] or said["looks"][0] > 1}
+        return {
+            key: said
+            for key, said in found.items()
+            if said["parts"] or said["over"] or max(said["looks"][:2]) > 1
+        }
 
     def facts(self) -> dict[str, Any]:
         """What meters go on by that have just reported, as JSON."""

@@ -47,6 +47,8 @@ class BasePipeline(ABC):
     has_stores: bool = False  # whether tasks may write results to stores
     #: Has queries of some changes stand among the others, from the batch on that it gives.
     join: Callable[[Collection[int]], int] = lambda changes: 0
+    #: Has joins run in other shapes from the batch on that is about to begin, where that pays.
+    adapt: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.control = ControlStream(self.checkpoint.control)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import NotExecutable
-from penstock.optimizer.options import Options
+from penstock.optimizer.alter import takeovers
 from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.standing import how_they_came
 from penstock.spark.coming import came, costs_of, how_kept
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("penstock")
 
 
-def is_other(running: RunningPipeline, query: SparkQuery, options: Options) -> bool:
-    """Whether a query of a pipeline would be computed in another way by these options.
+def is_other(running: RunningPipeline, query: SparkQuery, altered: Altered) -> bool:
+    """Whether a query of a pipeline would be computed in another way by other options.
 
-    NotExecutable if it could not run there by them.
+    NotExecutable if it could not run there by them; or if it would begin anew, and nobody has asked
+    for the change.
     """
+    options = altered.options
     name, there = query.name, running.program
     if NATIVE in (there.options.lowering, options.lowering):
         if options.lowering == there.options.lowering:
@@ -40,13 +42,15 @@ def is_other(running: RunningPipeline, query: SparkQuery, options: Options) -> b
         reason = f"it runs {here}, and what is kept there is of no use elsewhere"
     else:
         now, plan = there.plans[name], query.plan
-        change = {name: _here(there, Altered(plan, options))}
-        known = running.known
-        wanted = next_program(there, running.next_change, (), change, known).plans[name]
+        change = {name: _here(there, altered)}
+        program = next_program(there, running.next_change, (), change, running.known)
+        wanted = program.plans[name]
         # What was chosen by cost may be chosen again, what was named may not.
         if wanted == now and costs_of(wanted) == costs_of(now):
             return False
         reason = running.why_apart(plan, options)
+        if altered.why.by_itself and wanted != now and name not in program.altered:
+            takeovers(name, now, wanted)  # which says why it cannot
     if reason:
         raise NotExecutable(
             f"query `{name}` cannot be altered so while it runs: {reason}",

@@ -439,17 +439,18 @@ class Engine(BaseEngine[SparkQuery]):
         running, query = self._running_of(entry.name), self._queries[entry.name]
         if running is None:
             return
-        self._following.alter(running, query, self.catalog.options_of(entry), why)
+        carry_out = self._following.adapt if why.by_itself else self._following.alter
+        carry_out(running, query, self.catalog.options_of(entry), why)
 
     def _adapt(self, running: RunningPipeline, report: BatchReport) -> None:
-        """Let joins of a pipeline have other shapes from its next batch on, as `adapt` says."""
-        changing = {each.query for each in running.migrations if not each.is_over}
-        entries = (self.catalog.get(name) for name in running.group.queries if name not in changing)
+        """Let joins of a pipeline have other shapes, from the batch on that is about to begin."""
+        program = running.program
         queries = [
             (entry, options)
-            for entry in entries
+            for entry in map(self.catalog.get, program.live.plans)
             if isinstance(entry, QueryEntry) and self._running_of(entry.name) is running
             if (options := self._options_of(entry.name, entry.plan)).adapts
+            if entry.name not in report.changing
         ]
         measured = running.measured
         known = replace(self._statistics, joins=measured.so_far, remembered=measured.remembered)
@@ -457,14 +458,15 @@ class Engine(BaseEngine[SparkQuery]):
         def bound(entry: QueryEntry) -> int:
             return min(report.bounds.get(name, BEGINNING) for name in streams_of(entry.plan))
 
+        def waiting(entry: QueryEntry) -> float:
+            return sum(report.rows.get(name, 0) for name in streams_of(entry.plan))
+
         def progress() -> Progress:
-            plans, operators = running.program.plans, running.operators.statuses()
-            return Progress(plans, bound, operators, sum(report.rows.values()))
+            return Progress(program.plans, bound, running.operators.statuses(), waiting)
 
         self._adapting.look(queries, known, progress, measured.plans)
         measured.plans = self._adapting.plans_of(running.group.queries, measured.plans)
-        if self._following.has_altered:
-            self._following.follow()
+        if running.program is not program:
             measured.write()  # the plan stays if this process does not
 
     def _query_dropped(self, name: str) -> None:

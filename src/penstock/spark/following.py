@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.catalog.catalog import QueryEntry
+from penstock.errors import NotExecutable
 from penstock.optimizer.options import Options
 from penstock.runtime.adapting import Why
 from penstock.spark.changing import change, is_other
@@ -41,15 +42,20 @@ class Following:
         self, running: RunningPipeline, query: SparkQuery, options: Options, why: Why
     ) -> None:
         """A query is to run by other options; NotExecutable if it cannot."""
-        if is_other(running, query, options):
-            self._altered[query] = Altered(query.plan, options, why)
+        altered = Altered(query.plan, options, why)
+        if is_other(running, query, altered):
+            self._altered[query] = altered
         else:
             self._altered.pop(query, None)
 
-    @property
-    def has_altered(self) -> bool:
-        """Whether queries are to run in other ways."""
-        return bool(self._altered)
+    def adapt(
+        self, running: RunningPipeline, query: SparkQuery, options: Options, why: Why
+    ) -> None:
+        """Have a query run in another way from the batch on that is about to begin."""
+        altered = Altered(query.plan, options, why)
+        if not is_other(running, query, altered):
+            raise NotExecutable(f"query `{query.name}` runs so already")
+        change(running, (), {query: altered})()
 
     def joining(self, entry: QueryEntry, replaced: SparkQuery | None = None) -> Joining:
         """Which running pipeline a query joins."""
@@ -63,7 +69,8 @@ class Following:
         """
         engine, waiting = self._engine, list[Callable[[], None]]()
         dropped, self._dropped = self._dropped, {}
-        changes = self._changes(dropped)
+        altered, self._altered = self._altered, {}
+        changes = self._changes(dropped, altered)
         for running in {**dropped, **changes}:
             names = [query.name for query in dropped.get(running, ())]
             if running not in changes and running.group.queries.keys() <= set(names):
@@ -71,7 +78,6 @@ class Following:
                 engine._running.remove(running)
             else:
                 waiting.append(change(running, names, changes.get(running, {})))
-        self._altered = {}
         if engine._planning.waiting():
             engine._start(engine._planning.planned())
 
@@ -82,7 +88,9 @@ class Following:
         return wait
 
     def _changes(
-        self, dropped: dict[RunningPipeline, list[SparkQuery]]
+        self,
+        dropped: dict[RunningPipeline, list[SparkQuery]],
+        altered: dict[SparkQuery, Altered],
     ) -> dict[RunningPipeline, dict[SparkQuery, Coming | Altered]]:
         """By pipeline, the queries that come to it, and those that are altered there."""
         engine = self._engine
@@ -93,8 +101,8 @@ class Following:
             self.apart[entry.name] = found.apart
             if found.pipeline is not None and found.coming is not None:
                 changes.setdefault(found.pipeline, {})[engine._queries[entry.name]] = found.coming
-        for query, altered in self._altered.items():
+        for query, each in altered.items():
             running = engine._running_of(query.name)
             if running is not None and engine._queries[query.name] is query:  # it was not dropped
-                changes.setdefault(running, {})[query] = altered
+                changes.setdefault(running, {})[query] = each
         return changes

@@ -169,6 +169,12 @@ class GroupHost:
         return [each.as_json() for each in self._host.migrations if not each.is_over]
 
     @property
+    def changing(self) -> list[str]:
+        """Queries that were altered, and whose operators have not taken over yet."""
+        under_way = (each.query for each in self._host.migrations if not each.is_over)
+        return sorted({*self._altering, *under_way})
+
+    @property
     def measured(self) -> dict[str, Any]:
         """What the meters of joins go on by, as JSON."""
         return self._host.measuring.facts()
@@ -296,6 +302,7 @@ class GroupHost:
             "joins": self._joins,
             "changed": self.changed,
             "handed": self.handed,
+            "changing": self.changing,
             "migrations": [each.as_json() for each in self._migrations_since_told()],
         }
 

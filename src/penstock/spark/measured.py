@@ -13,7 +13,7 @@ from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.measured_joins import measured_joins
 from penstock.optimizer.physical import Program
 from penstock.spark.delivery.join_cells import JoinCells
-from penstock.spark.state.remembered import remember, remembered, remembered_plans
+from penstock.spark.state.remembered import MOST, remember, remembered, remembered_plans
 
 #: Batches after which what is known is written down.
 EVERY = 64
@@ -52,7 +52,7 @@ class Measured:
         cells = self._cells.note(groups)
         for key, found in cells.items():
             if key in self._known:  # else its query is gone
-                self.joins = self.joins.plus(self._known[key], found)
+                self.joins = self.joins.plus(self._known[key], found).latest(MOST)
         if cells and batch >= self._written + EVERY:
             self.write(batch)
         before, self.so_far = self._halves, self.joins

@@ -63,7 +63,7 @@ def next_program(
     }
     left = before.without({*dropped, *altered})
     leaving = {name: plan for name, plan in before.plans.items() if name not in left.plans}
-    found = beside(left, plans, since, own, statistics, leaving)
+    found = beside(left, plans, since, own, statistics, leaving, altered)
     program = _with_earlier(found, before, altered)
     going = _on_their_way_out(before)
     partial = [
@@ -73,7 +73,7 @@ def next_program(
     ]
     if partial:
         since |= dict.fromkeys(partial, number)
-        found = beside(left, plans, since, own, statistics, leaving)
+        found = beside(left, plans, since, own, statistics, leaving, altered)
         program = _with_earlier(found, before, altered)
     why = {n: (c.why.reason, c.why.how) for n, c in changes.items() if isinstance(c, Altered)}
     program = replace(program, why={**before.without({*dropped, *plans}).why, **why})

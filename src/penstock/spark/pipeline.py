@@ -103,6 +103,7 @@ class Pipeline(BasePipeline):
     def _begin(self, batch: int) -> None:
         """Tell tasks what to run, which rows are surely on time, and where rows and results go."""
         assert self.epochs is not None and self.catch_up is not None
+        self.adapt()
         epoch = self.epochs.begin(batch)
         self._running = epoch.program
         again = self.catch_up.begin(batch, epoch.program)

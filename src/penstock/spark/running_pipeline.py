@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import time
@@ -59,6 +60,8 @@ from penstock.spark.state.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
+
+_LOG = logging.getLogger("penstock")
 
 
 class RunningPipeline:
@@ -127,6 +130,8 @@ class RunningPipeline:
         self.enabling = DriverEnabling(streams, program.live.queries, ets, program.merging)
         self._timer: EnablingTimer | None = None
         self._has_ended = False  # it was told to answer whatever waits
+        self._adapts = True  # until it is told to end or to stop
+        self._has_news = False  # of joins, since somebody looked
         self._punctuating = Punctuating(streams.values(), self.pipeline.control)
         spools = {name: engine._brought.folder(name) for name in streams}
         self._housekeeping = Housekeeping(
@@ -168,6 +173,7 @@ class RunningPipeline:
             groups=groups,
             has_stores=has_stores,
             join=lambda changes: join(self, changes),
+            adapt=self._adapt,
         )
 
     def start(self, interval: str, *, to_end: bool = False) -> None:
@@ -339,7 +345,7 @@ class RunningPipeline:
         """Have the next batch answer whatever waits, unless that was said before."""
         self._stop_enabling()
         if not self._has_ended:
-            self._has_ended = True
+            self._has_ended, self._adapts = True, False
             self.pipeline.end_run()
 
     def _stop_enabling(self) -> None:
@@ -349,6 +355,7 @@ class RunningPipeline:
 
     def stop(self) -> StoragePath | None:
         """Stop after the batch that is running; gives the checkpoint, if it is to be kept."""
+        self._adapts = False
         self._stop_enabling()
         self._attempts.settle()
         try:
@@ -419,19 +426,25 @@ class RunningPipeline:
             self.migrations.note(each)
         if report.operators:
             self.changed = report.changed
-        is_news = self.measured.note(report.batch, report.joins, self.program)
+        self._has_news |= self.measured.note(report.batch, report.joins, self.program)
         self._reported = report
-        if is_news:
-            self._adapt(report)
         self.batches.over(report.batch)
 
-    def _adapt(self, report: BatchReport) -> None:
-        """Let joins have other shapes from the next batch on, or say that they should."""
-        engine = self._engine
-        # Whoever carries out a statement may be waiting for this batch.
-        if self._has_ended or not engine._turn.acquire(blocking=False):
+    def _adapt(self) -> None:
+        """Let joins have other shapes from the batch on that is about to begin, or say so.
+
+        Not before the batch that tells is committed: if that is repeated, by whoever comes after a
+        crash, it is by the program that it was delivered by.
+        """
+        engine, report = self._engine, self._reported
+        # Whoever carries out a statement may be waiting for this batch; then the next one looks.
+        if report is None or not self._has_news or not engine._turn.acquire(blocking=False):
             return
         try:
-            engine._adapt(self, report)
+            if self._adapts:
+                self._has_news = False
+                engine._adapt(self, report)
+        except Exception:  # no answer depends on it, and the batch is to go on
+            _LOG.exception("joins of %s are not adapted", ", ".join(self.group.queries))
         finally:
             engine._turn.release()

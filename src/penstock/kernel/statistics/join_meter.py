@@ -249,8 +249,9 @@ class JoinMeter:
 
     def _drawn(self, rows: int, one_in: int) -> NDArray[np.uint32]:
         """The rows that are looked at: one of every few, as likely any of them as another."""
-        begin = np.arange(0, rows - one_in + 1, one_in, dtype=np.uint32)
-        return begin + self._random.integers(0, one_in, len(begin), dtype=np.uint32)
+        begin = np.arange(0, rows, one_in, dtype=np.uint32)
+        drawn = begin + self._random.integers(0, one_in, len(begin), dtype=np.uint32)
+        return drawn[drawn < rows]
 
     def _is_looked_at(self, number: int) -> bool:
         looks = self._stride, self._before, self._fresh

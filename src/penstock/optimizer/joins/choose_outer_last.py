@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from penstock.kernel.joins.mjoin import MJoinSpec
 from penstock.model.joins import JoinKind
 from penstock.optimizer.cost.joins import JoinCost, JoinUnits
 from penstock.optimizer.join_figures import GUESSED, Figure, JoinFigures, join_figures
@@ -33,6 +34,8 @@ from penstock.optimizer.joins.ordered_trees import OrderedTrees
 from penstock.optimizer.joins.outer_last import outer_last
 from penstock.optimizer.joins.pareto import CostedShape
 from penstock.optimizer.options import Options
+from penstock.optimizer.physical import PhysicalPlan
+from penstock.optimizer.specs import ProjectSpec, SelectSpec, WindowJoinSpec
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Join
 
@@ -66,6 +69,30 @@ def choose_outer_last(join: Join, options: Options, statistics: Statistics) -> O
     """
     found = [*_weighed(join, options, statistics)]
     return min(found, key=lambda each: (not each.is_taken, each.last.processor), default=None)
+
+
+def runs_last(plan: PhysicalPlan) -> bool:
+    """Whether no left join of a plan is below an inner one."""
+    return not any(
+        _kind(_joined(below)) is JoinKind.LEFT
+        for each in plan.walk()
+        if _kind(each) is JoinKind.INNER
+        for below in each.inputs
+    )
+
+
+def _joined(plan: PhysicalPlan) -> PhysicalPlan:
+    """What gives the rows that a plan passes on."""
+    while isinstance(plan.spec, ProjectSpec | SelectSpec):
+        [plan] = plan.inputs
+    return plan
+
+
+def _kind(plan: PhysicalPlan) -> JoinKind | None:
+    if not isinstance(plan.spec, WindowJoinSpec):
+        return None
+    join = plan.spec.join
+    return JoinKind.INNER if isinstance(join, MJoinSpec) else join.kind
 
 
 def _weighed(join: Join, options: Options, statistics: Statistics) -> Iterator[OuterLast]:

@@ -18,7 +18,7 @@ from functools import partial
 
 from penstock.errors import NotExecutable
 from penstock.model.joins import JoinKind
-from penstock.optimizer.joins.choose_outer_last import choose_outer_last
+from penstock.optimizer.joins.choose_outer_last import choose_outer_last, runs_last
 from penstock.optimizer.joins.choose_tree import (
     TreeChoice,
     choose_tree,
@@ -42,14 +42,25 @@ def shape_joins(queries: Queries, options: Options, statistics: Statistics) -> Q
     """The queries with their joins in the shape in which they run."""
     for plan in queries.values():
         _check(plan, options)
-    change = partial(_shaped, options, statistics)
-    return {name: rewrite(plan, change) for name, plan in queries.items()}
+    return {
+        name: rewrite(plan, partial(_shaped, options, statistics, _left_joins(name, statistics)))
+        for name, plan in queries.items()
+    }
 
 
-def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
+def _left_joins(query: str, statistics: Statistics) -> bool | None:
+    """Whether left joins come last in a query that runs, where they stay; None: it does not run.
+
+    What they store cannot move.
+    """
+    runs = statistics.altered.get(query)
+    return None if runs is None else runs_last(runs)
+
+
+def _shaped(options: Options, statistics: Statistics, is_last: bool | None, node: Node) -> Node:
     if not isinstance(node, Join) or node.kind is not JoinKind.INNER:
         return node
-    waiting = _left_last(node, options, statistics)
+    waiting = _left_last(node, options, statistics, is_last)
     if waiting is not None:
         return waiting
     if is_free(node, options) and keeps_written(node, statistics):
@@ -62,14 +73,16 @@ def _shaped(options: Options, statistics: Statistics, node: Node) -> Node:
     return _as_known(node, statistics, choice.tree) or shaped(node, choice.tree, choice.notes)
 
 
-def _left_last(join: Join, options: Options, statistics: Statistics) -> Node | None:
-    """A join with a left join below it as the last, where that takes less."""
-    if not may_choose(join, options):
+def _left_last(
+    join: Join, options: Options, statistics: Statistics, is_last: bool | None
+) -> Node | None:
+    """A join with a left join below it as the last, where that takes less, or where it runs so."""
+    if not may_choose(join, options) or is_last is False:
         return None
     found = choose_outer_last(join, options, statistics)
-    if found is None or not found.is_taken:
+    if found is None or not (found.is_taken or is_last):
         return None
-    below = _shaped(options, statistics, found.inner)
+    below = _shaped(options, statistics, is_last, found.inner)
     return with_columns_of(join, over(below, replace(found.left, note=found.reason)))
 
 

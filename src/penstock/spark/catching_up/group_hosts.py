@@ -71,6 +71,7 @@ class GroupHosts:
             found["changed"] = _both(found["changed"], more["changed"])
             found["handed"] = {**found["handed"], **more["handed"]}
             found["migrations"] += more["migrations"]
+            found["changing"] += more["changing"]
         return found
 
 

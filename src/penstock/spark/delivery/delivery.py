@@ -63,6 +63,8 @@ class BatchReport:
     changed: Sequence[Mapping[str, Any]] = ()
     #: changes of joins that began or ended with it, in all groups
     migrations: tuple[Migration, ...] = ()
+    #: queries whose operators are just changing in some group
+    changing: Collection[str] = ()
     #: the bound of each stream, but for what the ends of runs have closed
     own: Mapping[str, int] = field(default_factory=dict)
     #: what each group says of its joins, as JSON (`join_cells`)

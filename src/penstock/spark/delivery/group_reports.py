@@ -30,6 +30,7 @@ def report_of(batch: int, groups: Sequence[Mapping[str, Any]]) -> BatchReport:
             Migration.from_json(each) for group in groups for each in group.get("migrations", ())
         ),
         own=whole["own"],
+        changing={query for group in groups for query in group.get("changing", ())},
         joins=[group["joins"] for group in groups if group["joins"]],
     )
 

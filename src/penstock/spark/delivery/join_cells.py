@@ -29,6 +29,7 @@ class JoinCells:
 
     def __init__(self) -> None:
         self._open: dict[str, dict[int, Cell]] = {}
+        self._over: dict[str, dict[int, list[int]]] = {}  # rows of groups in which it is over
         self._last: dict[str, int] = {}  # by join, the last cell that was over
         self._reached: dict[str, int] = {}  # by join, up to where all inputs have come
 
@@ -49,35 +50,32 @@ class JoinCells:
 
     def forget(self, joins: Collection[str]) -> None:
         """Joins other than these are gone."""
-        known: tuple[dict[str, Any], ...] = self._open, self._last, self._reached
+        known: tuple[dict[str, Any], ...] = self._open, self._over, self._last, self._reached
         for each in known:
             for key in each.keys() - joins:
                 del each[key]
 
     def _noted(self, key: str, groups: list[Mapping[str, Any]]) -> list[Cell]:
         self._reached[key] = min(group["reached"] for group in groups)
-        cells = self._open.setdefault(key, {})
+        cells, last = self._open.setdefault(key, {}), self._last.get(key)
+        over = self._over.setdefault(key, {})
         for part in (Cell.from_json(each) for group in groups for each in group["parts"]):
-            if part.number > self._last.get(key, part.number - 1):
+            if last is None or part.number > last:
                 cells[part.number] = cells[part.number] + part if part.number in cells else part
-        over: dict[int, list[int]] = {}
         for number, rows in ((int(n), r) for group in groups for n, r in group["over"].items()):
             known = over.get(number, [0] * len(rows))
             over[number] = [a + b for a, b in zip(known, rows, strict=True)]
-        whole = [
-            cells[number]
-            for number, rows in sorted(over.items())
-            if number in cells
-            and cells[number].rows == rows
-            and all(is_looked_at(number, group["looks"]) for group in groups)
-        ]
-        if over:
-            self._last[key] = max(*over, self._last.get(key, max(over)))
         looked_at = [
             number
             for number in sorted(cells)
-            if number > self._last.get(key, number - 1)
-            and all(is_looked_at(number, group["looks"]) for group in groups)
+            if all(is_looked_at(number, group["looks"]) for group in groups)
         ]
-        self._open[key] = {number: cells[number] for number in looked_at[-MOST:]}
-        return whole
+        # Bounds of what operators hold back may rise in groups at different times.
+        whole = [number for number in looked_at if over.get(number) == cells[number].rows]
+        found = [cells[number] for number in whole]
+        if whole:
+            last = self._last[key] = whole[-1]
+        left = [number for number in looked_at if last is None or number > last][:MOST]
+        self._open[key] = {number: cells[number] for number in left}
+        self._over[key] = {number: over[number] for number in left if number in over}
+        return found
