@@ -50,7 +50,7 @@ def test_a_query_that_comes_later_is_joined_as_what_was_measured_asks_for() -> N
     fast = declare(engine, "fast")
     shown = str(engine.sql("EXPLAIN fast"))
     assert "(a, (b, c)): estimated" in shown
-    assert "measured; the written order takes" in shown
+    assert "by measured rates and selectivities; the written order takes" in shown
     push(engine, 301)
     assert rows(fast) == rows(slow)
     assert rows(fast)
@@ -73,7 +73,7 @@ def test_alternatives_and_measurements_are_shown_by_sql() -> None:
     push(engine, 1)
     shown = str(engine.sql("EXPLAIN (ALTERNATIVES, ANALYZE) q"))
     assert "4 plans were compared" in shown
-    assert "share of pairs" in shown
+    assert "selectivity" in shown
     lines = [line.split("  ")[0] for line in shown.splitlines() if "runs, as written" in line]
     assert lines == ["((a, b), c)"]
     assert any(
@@ -83,3 +83,36 @@ def test_alternatives_and_measurements_are_shown_by_sql() -> None:
     assert [line.split("  ")[0] for line in estimated.splitlines()[1:]] == ["(a, b)", "((a, b), c)"]
     with pytest.raises(NotExecutable, match="has not run"):
         engine.sql(f"EXPLAIN (ANALYZE) SELECT a.x AS x {JOIN}")
+
+
+def test_a_join_whose_inputs_have_odd_names_is_measured_and_compared_as_others_are() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql(
+        "CREATE QUERY q AS SELECT `a, (1)`.ts AS t FROM a AS `a, (1)` [RANGE 50], b [RANGE 50], "
+        "c [RANGE 50] WHERE `a, (1)`.k = b.k AND b.x = c.x"
+    )
+    push(engine, 1)
+    shown = str(engine.sql("EXPLAIN (ALTERNATIVES, ANALYZE) q"))
+    assert [line for line in shown.splitlines() if line.startswith("((`a, (1)`, b), c)  OAJoin")]
+    assert [line for line in shown.splitlines() if "runs, as written" in line]
+
+
+def test_an_input_that_is_a_left_join_is_called_so() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    engine.sql(
+        "CREATE QUERY q AS SELECT a.ts AS t, c.x AS x FROM a LEFT JOIN c ON a.x = c.x WITHIN 50 "
+        "JOIN b ON a.k = b.k WITHIN 50 JOIN b AS d ON a.k = d.x WITHIN 50"
+    )
+    push(engine, 1)
+    for shown in ("EXPLAIN q", "EXPLAIN LIVE q"):
+        lines = str(engine.sql(shown)).splitlines()
+        assert [line for line in lines if line.startswith("a left join c ")]
+
+
+def test_joins_in_an_order_that_is_set_say_so() -> None:
+    engine = LocalEngine()
+    engine.sql(f"{STREAMS} SET join_order = '(a, (b, c))'")
+    declare(engine, "q")
+    assert "; as join_order asks for" in str(engine.sql("EXPLAIN q"))

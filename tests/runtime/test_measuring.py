@@ -345,7 +345,7 @@ def test_explain_says_what_is_expected_and_how_that_is_known() -> None:
     assert [" ".join(line.split()) for line in before] == [
         "expected of joins value known rows seen",
         *(f"{name} 100 rows/s guessed 0" for name in "abc"),
-        *(f"{names} 0.01 of pairs match guessed 0" for names in ("a, b", "b, c")),
+        *(f"{names} selectivity 0.01 guessed 0" for names in ("a, b", "b, c")),
     ]
     run(found, {n: rows(i, 1000, 30) for i, n in enumerate("abc")})
     after = str(found.sql("EXPLAIN query_1")).splitlines()[-5:]

@@ -20,7 +20,7 @@ from penstock.model.expressions import Call, Expression, Ref, substituted
 from penstock.model.joins import qualified
 from penstock.model.timestamps import SECOND
 from penstock.optimizer.identity import column_of, digest, identity_of
-from penstock.optimizer.joins.flat_join import FlatJoin, flat_join, merged
+from penstock.optimizer.joins.flat_join import FlatJoin, flat_join, join_below, merged
 from penstock.optimizer.physical import PhysicalPlan, Plans, Queries, walk
 from penstock.optimizer.specs import HandoverSpec, OrderSpec
 from penstock.plan import graph
@@ -92,9 +92,16 @@ def measured_join(flat: FlatJoin) -> MeasuredJoin:
 
 
 def title_of(node: Node) -> str:
-    """What people call the rows of a node."""
-    name = identity_of(node)
+    """What people call the rows of a node: in full it is what tells them from others."""
+    below = join_below(node)
+    name = identity_of(node) if below is None else _join_title(below)
     return name if len(name) <= 60 else f"{name[:57]}…"
+
+
+def _join_title(join: Join) -> str:
+    """A join by its kind and inputs, such as `a left join b`."""
+    kind = f" {join.kind.value} join "
+    return kind.join(each.name or title_of(each.node) for each in flat_join(join).inputs)
 
 
 # -- windows ------------------------------------------------------------------------------------

@@ -147,7 +147,8 @@ class Options:
     join_order: str = setting(
         AUTO,
         "in which order the inputs of an inner join meet, and how many at once: `'((a, b), c, d)'` "
-        "joins `a` and `b`, and their results, `c` and `d` at once. Names are those of FROM. "
+        "joins `a` and `b`, and their results, `c` and `d` at once. Names are those of FROM; one "
+        "that is not a plain word stands in backquotes. "
         "`written`: two by two, in the order of FROM. `auto` is what is estimated to take least, "
         "by rates and selectivities that were measured, with left joins last where that takes "
         "less; `written` where nothing is known; or all inputs at once with `join = mjoin` and "
@@ -169,8 +170,11 @@ class Options:
     cpu_limit: float | str = setting(
         AUTO,
         "how many cores the joins of a query may keep busy, by estimate. A join of three inputs "
-        "and more is computed in the shape that takes least processor time within both limits. "
-        "`auto` is all cores of the machine",
+        "and more is computed in the shape that takes least processor time within both limits, or "
+        "least memory where that is scarcer: if all inputs at once take more of `memory_limit`, "
+        "and at least a quarter, than joins of two take of `cpu_limit`. If no shape is within "
+        "both, the one is taken that exceeds them least, and EXPLAIN says so. `auto` is all cores "
+        "of the machine, on Spark 2 cores",
         AUTO,
         text="a number of cores such as 1.5",
         reads=cores,
@@ -179,7 +183,7 @@ class Options:
     memory_limit: str = setting(
         AUTO,
         "how much memory the stored rows of a query's joins may take, by estimate; see "
-        "`cpu_limit`. `auto` is half the memory of the machine",
+        "`cpu_limit`. `auto` is half the memory of the machine, on Spark 4 GB",
         AUTO,
         text="a size such as '4 GB'",
         reads=size,

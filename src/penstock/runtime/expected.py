@@ -1,14 +1,15 @@
 """Expected: what EXPLAIN says of joins whose shape is a choice, and how that is known.
 
-expected of joins  value         known      rows seen
-a                  20 rows/s     measured   2000
-a, b               0.0013 match  guessed    0
+expected of joins  value              known      rows seen
+a                  20 rows/s          measured   2000
+a, b               selectivity 0.01   guessed    0
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.model.number_text import number_text
 from penstock.model.text_table import text_table
 from penstock.optimizer.join_figures import Figure, join_figures
 from penstock.optimizer.joins.flat_join import FlatJoin, flat_join
@@ -32,12 +33,12 @@ def expected(plan: Node, statistics: Statistics) -> str:
 def _rows(join: Join, statistics: Statistics) -> list[_Row]:
     flat, figures = flat_join(join), join_figures(join, statistics)
     found = [
-        _row(title_of(each.node), f"{rate.value:.4g} rows/s", rate)
+        _row(title_of(each.node), f"{number_text(rate.value, 4)} rows/s", rate)
         for each, rate in zip(flat.inputs, figures.rates, strict=True)
     ]
     for (i, j), share in sorted(figures.selectivities.items()):
         names = f"{_name(flat, i)}, {_name(flat, j)}"
-        found.append(_row(names, f"{share.value:.3g} of pairs match", share))
+        found.append(_row(names, f"selectivity {number_text(share.value)}", share))
     return found
 
 

@@ -1,18 +1,20 @@
 """Live figures: what EXPLAIN LIVE says of a query besides what it waits for.
 
-inputs of joins   rows/s    bytes a row  rows seen
-bids              1200      48           96,000
+input of a join   rows/s       bytes a row  rows seen
+bids              1,200        48           96,000
 
-predicates        matches        seen
-a.k = b.k         0.001 ± 3 %    240,000
+predicate         selectivity  error      rows seen
+a.k = b.k         0.001        ± 0.00003  240,000
 
-operators         rows in  rows out  state  processor  lately a row
+operator          rows in  rows out  state rows  bytes  processor  lately a row
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from penstock.model.number_text import number_text
+from penstock.model.sizes import size_text
 from penstock.model.text_table import text_table
 from penstock.optimizer.joins.join_estimates import JoinEstimate
 from penstock.runtime.status import InputStatus, OperatorStatus, PredicateStatus, QueryStatus
@@ -32,14 +34,25 @@ def live_figures(
         head: Sequence[str | int] = ("input of a join", "rows/s", "bytes a row", "rows seen")
         tables.append([head, *map(_input, query.inputs)])
     if query.predicates:
-        head = ("predicate", "share of pairs", "error", "rows seen")
+        head = ("predicate", "selectivity", "error", "rows seen")
         tables.append([head, *map(_predicate, query.predicates)])
     mine = [each for each in operators if query.name in each.queries]
     if mine:
-        head = ("operator", "rows in", "rows out", "state rows", "bytes", "processor", "a row")
+        head = (
+            "operator",
+            "rows in",
+            "rows out",
+            "state rows",
+            "bytes",
+            "processor",
+            "lately a row",
+        )
         tables.append([head, *map(_operator, mine)])
     if estimates:
-        head = ("join", "operator", "state rows", "estimated", "a row", "estimated")
+        head = (
+            *("join", "operator", "state rows", "estimated", "state", "estimated"),
+            *("processor a row", "estimated"),
+        )
         tables.append([head, *_compared(mine, estimates)])
     return "\n\n".join(map(text_table, tables))
 
@@ -47,13 +60,13 @@ def live_figures(
 def _input(of: InputStatus) -> Sequence[str | int]:
     if of.rate is None or of.row_bytes is None:
         return of.name, UNKNOWN, "-", of.seen
-    return of.name, f"{of.rate:.4g}", f"{of.row_bytes:.0f}", of.seen
+    return of.name, number_text(of.rate, 4), f"{of.row_bytes:.0f}", of.seen
 
 
 def _predicate(of: PredicateStatus) -> Sequence[str | int]:
     if of.selectivity is None or of.error is None:
         return of.predicate, UNKNOWN, "-", of.seen
-    return of.predicate, f"{of.selectivity:.3g}", f"± {of.error:.1g}", of.seen
+    return of.predicate, number_text(of.selectivity), f"± {number_text(of.error, 1)}", of.seen
 
 
 def _compared(
@@ -64,8 +77,12 @@ def _compared(
         if each.name in estimates:
             known = estimates[each.name]
             stored = each.state_rows, f"{known.rows:,.0f}"
-            per_row = each.processor_seconds / each.rows_in if each.rows_in else 0.0
-            yield known.title, each.name, *stored, _micros(per_row), _micros(known.seconds_per_row)
+            sizes = size_text(each.state_bytes), size_text(known.bytes)
+            took = "-"
+            if each.rows_in:
+                took = _micros(each.processor_seconds / each.rows_in)
+            estimate = _micros(known.seconds_per_row)
+            yield known.title, each.name, *stored, *sizes, took, estimate
 
 
 def _micros(seconds: float) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.optimizer.cost.joins import JoinUnits
 from penstock.optimizer.joins.exhaustive import all_shapes
+from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.min_state import min_state
 from penstock.optimizer.joins.ordered_trees import OrderedTrees
 from penstock.optimizer.joins.pareto import Limits
@@ -17,7 +18,7 @@ from penstock.optimizer.joins.strategy import (
     mjoin_init,
     scarcer_resource,
 )
-from tests.optimizer.joins.graphs import PUBLISHED, random_graph, with_cycles
+from tests.optimizer.joins.graphs import PUBLISHED, chain, random_graph, with_cycles
 
 PROBE = JoinUnits(mode="probe")
 
@@ -91,3 +92,15 @@ def test_both_strategies_end_with_a_plan_that_qualifies_or_have_tried_all(seed: 
     for way in (mjoin_init, bjtree_init):
         *before, _ = way(trees, limits)
         assert not any(limits.allow(plan.cost) for plan in before)
+
+
+def test_of_many_inputs_later_plans_of_a_strategy_are_compared_too() -> None:
+    """Every row has many partners: finding them again takes as long as storing them."""
+    count = 6
+    graph = JoinGraph.within((100.0,) * count, dict.fromkeys(chain(count), 0.05), 10)
+    trees = OrderedTrees(graph, JoinUnits())
+    choice = choose_shape(trees, Limits(1e30, 1e30))
+    assert trees.at_once in {plan.shape for plan in choice.looked_at}
+    least = min(plan.cost.processor for plan in choice.looked_at)
+    assert choice.plan.cost.processor <= least * 1.02
+    assert choice.plan.cost.memory < trees.cost(min_state(trees)).memory / 1000

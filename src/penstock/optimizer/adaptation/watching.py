@@ -29,6 +29,7 @@ from penstock.optimizer.joins.graph_of import graph_of
 from penstock.optimizer.joins.join_estimates import running_join
 from penstock.optimizer.joins.join_graph import JoinGraph
 from penstock.optimizer.joins.join_tree import JoinTree
+from penstock.optimizer.joins.named_tree import tree_names
 from penstock.optimizer.joins.ordered_trees import OrderedTrees
 from penstock.optimizer.joins.pareto import Limits
 from penstock.optimizer.joins.shape_of import is_free, join_key
@@ -100,7 +101,7 @@ class Watching:
     @property
     def standing(self) -> list[tuple[tuple[str, ...], Proposal]]:
         """What would be better by the last look, with the names of inputs."""
-        found = ((self._joins[key].titles, c.standing) for key, c in self._controllers.items())
+        found = ((tree_names(self._joins[key]), c.standing) for key, c in self._controllers.items())
         return [(names, proposal) for names, proposal in found if proposal is not None]
 
     @property
@@ -161,7 +162,7 @@ class Watching:
         how = self._options.migration
         if how == AUTO and proposal.migration.method == "pt":
             how = "pt"  # else it is what takes less, unless rows were forgotten that it needs
-        return Advice(key, join.titles, proposal, controller, look, how)
+        return Advice(key, tree_names(join), proposal, controller, look, how)
 
     def _box(self, plan: PhysicalPlan, key: str) -> _Box | None:
         known = self._boxes.get(key)
@@ -174,7 +175,7 @@ def _box_of(plan: PhysicalPlan, join: Join) -> _Box | None:
     """The last operator of a join in a plan, and its shape; None: it is just changing."""
     if any(isinstance(part.spec, ParallelTrackSpec) for part in plan.walk()):
         return None
-    return running_join(plan, join.titles)
+    return running_join(plan, join.names_within)
 
 
 def _search(units: JoinUnits, limits: Limits) -> Search:

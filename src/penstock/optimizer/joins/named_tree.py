@@ -1,7 +1,8 @@
 """Named trees: a shape of a join as a user writes it, `SET join_order = '((a, b), c, d)'`.
 
-Names are those of the inputs, as FROM has them. An input that is itself several things (a stream
-with a table, an outer join) goes by the name of any of them.
+Names are those of the inputs, as FROM has them; one that is not a plain word stands in backquotes.
+An input that is itself several things (a stream with a table, an outer join) goes by the name of
+any of them, and is shown by the first. So what EXPLAIN shows can be set.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.errors import BadSetting, NotExecutable
+from penstock.model.types import quoted
 from penstock.optimizer.joins.join_tree import Branch, JoinTree
 from penstock.optimizer.joins.ordered_trees import Shape
 from penstock.plan.nodes import Join
 
 NamedTree: TypeAlias = "str | tuple[NamedTree, ...]"
 
-_TOKEN = re.compile(r"\s*([(),]|[^\s(),]+)")
+_TOKEN = re.compile(r"\s*([(),]|`(?:[^`]|``)+`|[^\s(),]+)")
 
 
 def named_tree(text: str) -> NamedTree:
@@ -52,7 +54,7 @@ class _Reader:
         if word in (")", ","):
             raise self.refused()
         if word != "(":
-            return word
+            return word[1:-1].replace("``", "`") if word[0] == word[-1] == "`" else word
         parts = [self.tree()]
         while (word := self._next()) == ",":
             parts.append(self.tree())
@@ -80,11 +82,16 @@ def tree_text(tree: NamedTree | JoinTree | Shape, names: Sequence[str] = ()) -> 
     ('((a, b), c)', '((c, a), b)')
     """
     if isinstance(tree, str):
-        return tree
+        return quoted(tree)
     if isinstance(tree, int):
-        return names[tree]
+        return quoted(names[tree])
     parts = tree.inputs if isinstance(tree, Branch) else tree
     return f"({', '.join(tree_text(part, names) for part in parts)})"
+
+
+def tree_names(join: Join) -> tuple[str, ...]:
+    """What the inputs of a join are called in its trees."""
+    return tuple(names[0] for names in join.names_within)
 
 
 def is_over(tree: NamedTree, join: Join) -> bool:
@@ -121,10 +128,8 @@ def not_over(tree: NamedTree, join: Join) -> NotExecutable:
 
 def number_of(name: str, join: Join) -> int | None:
     """The input that goes by a name."""
-    for number, (own, title) in enumerate(zip(join.names, join.titles, strict=True)):
-        if name.lower() in ([own.lower()] if own else title.lower().split(", ")):
-            return number
-    return None
+    found = enumerate(join.names_within)
+    return next((n for n, own in found if name.lower() in map(str.lower, own)), None)
 
 
 def _names(tree: NamedTree) -> Iterator[str]:

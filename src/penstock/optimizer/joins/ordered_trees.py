@@ -89,6 +89,15 @@ def shape_of_tree(tree: JoinTree) -> Shape:
     return tree if isinstance(tree, int) else tuple(map(shape_of_tree, tree.inputs))
 
 
+def in_order(shape: Shape) -> Shape:
+    """The same operators, each with its inputs in the order of their least.
+
+    >>> in_order((2, (1, 0)))
+    ((0, 1), 2)
+    """
+    return shape if isinstance(shape, int) else joining(*map(in_order, shape))
+
+
 def joining(*parts: Shape) -> tuple[Shape, ...]:
     """The shape of an operator over these, in the order of their least inputs."""
     return tuple(sorted(parts, key=least))

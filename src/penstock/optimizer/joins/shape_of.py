@@ -26,7 +26,14 @@ from penstock.optimizer.joins.choose_tree import (
     ordered_tree,
 )
 from penstock.optimizer.joins.join_tree import Branch, JoinTree, at_once, left_deep
-from penstock.optimizer.joins.named_tree import NamedTree, is_over, named_tree, not_over, numbered
+from penstock.optimizer.joins.named_tree import (
+    NamedTree,
+    is_over,
+    named_tree,
+    not_over,
+    numbered,
+    tree_text,
+)
 from penstock.optimizer.joins.outer_last import outer_last, over, with_columns_of
 from penstock.optimizer.joins.shape import shaped
 from penstock.optimizer.joins.tactic import BY_LEFT, IN_ORDER, MJOIN, will_be_in_order
@@ -69,8 +76,18 @@ def _shaped(options: Options, statistics: Statistics, is_last: bool | None, node
     if choice is None:
         tree = _set_tree(options)
         waiting = None if tree is None else _with_outer_last(node, tree)
-        return waiting or shaped(node, shape_of(node, options, statistics))
+        return waiting or _as_set(node, options, statistics)
     return _as_known(node, statistics, choice.tree) or shaped(node, choice.tree, choice.notes)
+
+
+def _as_set(join: Join, options: Options, statistics: Statistics) -> Node:
+    """A join in the shape that settings ask for."""
+    shape = shape_of(join, options, statistics)
+    tree = _set_tree(options)
+    is_set = options.join_order == WRITTEN or (tree is not None and is_over(tree, join))
+    if not is_set or isinstance(shape, int) or len(join.inputs) < 3:
+        return shaped(join, shape)
+    return shaped(join, shape, {shape: "as join_order asks for"})
 
 
 def _left_last(
@@ -111,6 +128,16 @@ def may_choose(join: Join, options: Options) -> bool:
     return is_free and not will_be_in_order(join, options)
 
 
+def shape_setting(join: Join, options: Options) -> str:
+    """The setting that decides on the shape of a join, as one sets it; empty: none does."""
+    if may_choose(join, options):
+        return ""
+    if options.join_order != AUTO:
+        tree = options.join_order
+        return f"join_order = {tree if tree == WRITTEN else repr(tree)}"
+    return f"join = {options.join}" if options.join not in (AUTO, "oa") else "mode = iop"
+
+
 def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice | None:
     """What is estimated to be best, where that is asked for."""
     return choose_tree(join, options, statistics) if is_free(join, options) else None
@@ -127,6 +154,18 @@ def _with_outer_last(join: Join, tree: NamedTree) -> Node | None:
     below = shaped(inner, numbered(tree[0], inner)) if is_over(tree[0], inner) else None
     below = below or _with_outer_last(inner, tree[0])
     return None if below is None else with_columns_of(join, over(below, left))
+
+
+def without_outer_last(join: Join, options: Options) -> tuple[Join, Options]:
+    """What is left of a join, and of the order that is set, below left joins that come last."""
+    tree = _set_tree(options)
+    if tree is None or isinstance(tree, str) or is_over(tree, join):
+        return join, options
+    first, *rest = tree
+    found = outer_last(join, rest[0]) if len(rest) == 1 and isinstance(rest[0], str) else None
+    if found is None or isinstance(first, str):
+        return join, options
+    return without_outer_last(found[0], replace(options, join_order=tree_text(first)))
 
 
 def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:

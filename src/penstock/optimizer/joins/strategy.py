@@ -1,15 +1,16 @@
 """Strategy: how a plan is looked for, by the number of inputs and by what is scarcer.
 
-    strategy      begins with         and, if that does not qualify,     finds plans of
-    mjoin-init    mjoin-ordering      stores results: state-selection    less memory
-    bjtree-init   min-state           removes states: state-removal      less processor time
+    strategy      begins with         and goes on by                     finds plans of
+    mjoin-init    mjoin-ordering      storing results: state-selection   less memory
+    bjtree-init   min-state           removing states: state-removal     less processor time
     exhaustive    every tree          -                                  all there are
 
 Few inputs have few trees, so all are looked at. For more, the strategy is the one whose plans spare
 the resource that is scarcer: of which the plan that needs least of it takes the greater share; if
-that is little, there is enough of both. If a strategy finds nothing, the other one may. Among
-qualified plans the one is taken that takes least processor time, or, where memory is scarcer, least
-memory; if none qualifies, the one that exceeds its limits least.
+that is little, there is enough of both. If a strategy finds nothing, the other one may. As they
+were published, both end with the first plan that qualifies; here they go on, and all that they find
+are compared. Among qualified plans the one is taken that takes least processor time, or, where
+memory is scarcer, least memory; if none qualifies, the one that exceeds its limits least.
 Spec: dynamic-optimization 2.1, 2.8, 5.1.
 """
 
@@ -33,6 +34,7 @@ ALIKE = 0.02
 #: Of a resource of which less than this share is needed there is enough.
 ENOUGH = 0.25
 
+EXHAUSTIVE = "exhaustive"
 Resource = Literal["processor", "memory"]
 
 
@@ -43,6 +45,7 @@ class ChosenShape:
     plan: CostedShape
     strategy: str
     scarcer: Resource | None  # None: there is enough of both
+    needed: tuple[float, float]  # shares of both limits, see `needed_shares`
     qualifies: bool
     looked_at: tuple[CostedShape, ...]
 
@@ -61,21 +64,27 @@ def choose_shape(
     trees: OrderedTrees, limits: Limits, has_time: Callable[[], bool] = lambda: True
 ) -> ChosenShape:
     """The plan to run."""
-    scarcer = scarcer_resource(trees, limits)
+    needed = needed_shares(trees, limits)
+    scarcer = _scarcer(needed)
     if trees.graph.count <= FEW:
         looked_at = [*_while_time(whole_plans(trees, Limits()), has_time)]
-        return _chosen(looked_at, "exhaustive", scarcer, limits)
-    ways = [("bjtree-init", bjtree_init), ("mjoin-init", mjoin_init)]
+        return _chosen(looked_at, EXHAUSTIVE, needed, limits)
+    # To their ends, and not to the first plan that qualifies: later ones may be better, and
+    # looking at them takes milliseconds.
+    ways = [
+        ("bjtree-init", bjtree_init(trees, Limits(0.0, 0.0))),
+        ("mjoin-init", mjoin_init(trees, Limits(0.0, limits.memory))),
+    ]
     if scarcer == "memory":
         ways.reverse()
     looked_at = []
     for name, way in ways:
-        looked_at += way(trees, limits)
+        looked_at += _while_time(way, has_time)
         if any(limits.allow(plan.cost) for plan in looked_at):
-            return _chosen(looked_at, name, scarcer, limits)
+            return _chosen(looked_at, name, needed, limits)
         if not has_time():
             break
-    return _chosen(looked_at, " and ".join(name for name, _ in ways), scarcer, limits)
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits)
 
 
 def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
@@ -83,8 +92,18 @@ def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
 
     None: there is enough of both.
     """
-    memory = trees.cost(trees.at_once).memory / limits.memory
+    return _scarcer(needed_shares(trees, limits))
+
+
+def needed_shares(trees: OrderedTrees, limits: Limits) -> tuple[float, float]:
+    """Which share of its limit is taken of processor time, and of memory, by the plan that needs
+    least of it, as far as one knows before looking at others."""
     processor = trees.cost(min_state(trees)).processor / limits.processor
+    return processor, trees.cost(trees.at_once).memory / limits.memory
+
+
+def _scarcer(needed: tuple[float, float]) -> Resource | None:
+    processor, memory = needed
     if max(memory, processor) < ENOUGH:
         return None
     return "memory" if memory > processor else "processor"
@@ -105,10 +124,11 @@ def preferred(
 
 
 def _chosen(
-    looked_at: list[CostedShape], strategy: str, scarcer: Resource | None, limits: Limits
+    looked_at: list[CostedShape], strategy: str, needed: tuple[float, float], limits: Limits
 ) -> ChosenShape:
+    scarcer = _scarcer(needed)
     plan = preferred(looked_at, limits, scarcer)
-    return ChosenShape(plan, strategy, scarcer, limits.allow(plan.cost), tuple(looked_at))
+    return ChosenShape(plan, strategy, scarcer, needed, limits.allow(plan.cost), tuple(looked_at))
 
 
 def _while_time(

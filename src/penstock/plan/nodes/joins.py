@@ -188,8 +188,13 @@ class Join(Node):
     @property
     def titles(self) -> tuple[str, ...]:
         """What messages call the inputs."""
+        return tuple(map(", ".join, self.names_within))
+
+    @property
+    def names_within(self) -> tuple[tuple[str, ...], ...]:
+        """By input its name; or, if it is a join itself, the names of those that it joins."""
         return tuple(
-            name or ", ".join(dict.fromkeys(map(_qualifier, child.schema.names)))
+            (name,) if name else tuple(dict.fromkeys(map(_qualifier, child.schema.names)))
             for name, child in zip(self.names, self.inputs, strict=True)
         )
 
