@@ -42,7 +42,6 @@ from penstock.model.punctuation import Where
 from penstock.model.releases import Releases
 from penstock.model.schema import Schema
 from penstock.model.streams import Origin, Stream
-from penstock.model.timestamps import BEGINNING
 from penstock.model.user_defined import UserDefined
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.optimize import optimize
@@ -50,9 +49,8 @@ from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Program
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.blockers import StreamProgress
-from penstock.plan.graph import streams_of
 from penstock.plan.nodes import Node
-from penstock.runtime.adapting import Progress, Why
+from penstock.runtime.adapting import Why
 from penstock.runtime.base_engine import BaseEngine
 from penstock.runtime.migrations import Migration
 from penstock.runtime.query import MAX_RESULTS
@@ -60,7 +58,6 @@ from penstock.runtime.rejected_buffers import MAX_REJECTED
 from penstock.runtime.status import OperatorStatus, StreamStatus
 from penstock.runtime.stream_arguments import Slack, columns_in
 from penstock.spark.catching_up.standing import how_they_came
-from penstock.spark.delivery.delivery import BatchReport
 from penstock.spark.delivery.stream_counts import StreamTallies
 from penstock.spark.explain import explain_changed, explain_pipeline, explain_planned
 from penstock.spark.failures import translated
@@ -441,33 +438,6 @@ class Engine(BaseEngine[SparkQuery]):
             return
         carry_out = self._following.adapt if why.by_itself else self._following.alter
         carry_out(running, query, self.catalog.options_of(entry), why)
-
-    def _adapt(self, running: RunningPipeline, report: BatchReport) -> None:
-        """Let joins of a pipeline have other shapes, from the batch on that is about to begin."""
-        program = running.program
-        queries = [
-            (entry, options)
-            for entry in map(self.catalog.get, program.live.plans)
-            if isinstance(entry, QueryEntry) and self._running_of(entry.name) is running
-            if (options := self._options_of(entry.name, entry.plan)).adapts
-            if entry.name not in report.changing
-        ]
-        measured = running.measured
-        known = replace(self._statistics, joins=measured.so_far, remembered=measured.remembered)
-
-        def bound(entry: QueryEntry) -> int:
-            return min(report.bounds.get(name, BEGINNING) for name in streams_of(entry.plan))
-
-        def waiting(entry: QueryEntry) -> float:
-            return sum(report.rows.get(name, 0) for name in streams_of(entry.plan))
-
-        def progress() -> Progress:
-            return Progress(program.plans, bound, running.operators.statuses(), waiting)
-
-        self._adapting.look(queries, known, progress, measured.plans)
-        measured.plans = self._adapting.plans_of(running.group.queries, measured.plans)
-        if running.program is not program:
-            measured.write()  # the plan stays if this process does not
 
     def _query_dropped(self, name: str) -> None:
         running = self._running_of(name)

@@ -28,6 +28,7 @@ from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
 from penstock.runtime.migrations import Migrations
 from penstock.runtime.status import BatchStatus
+from penstock.spark.adapting import adapt
 from penstock.spark.base_pipeline import BasePipeline
 from penstock.spark.catching_up.slices import SliceSize
 from penstock.spark.changing import join
@@ -443,7 +444,7 @@ class RunningPipeline:
         try:
             if self._adapts:
                 self._has_news = False
-                engine._adapt(self, report)
+                adapt(engine, self, report)
         except Exception:  # no answer depends on it, and the batch is to go on
             _LOG.exception("joins of %s are not adapted", ", ".join(self.group.queries))
         finally:
