@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 from penstock.cli.app import app
 from penstock.cli.run import seconds_in, streams_to_run
 from penstock.errors import HostError
+from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import END
 from penstock.runtime.status import QueryStatus
 from penstock.spark.jvm import SHORT
 from penstock.spark.session import settings_of
+from penstock.spark.state.remembered import remember
 
 STREAM = (
     "CREATE STREAM s (k STRING, v INT, ts TIMESTAMP) FROM csv '{folder}' "
@@ -201,7 +203,7 @@ def test_plans_are_explained_and_drawn_without_running(script: Path, tmp_path: P
     assert ET.parse(tmp_path / "plan.svg").getroot().tag.endswith("svg")
 
 
-def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
+def _join_script(tmp_path: Path, into: str = "") -> Path:
     streams = ""
     for name in "abc":
         (tmp_path / name).mkdir()
@@ -212,9 +214,14 @@ def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
             "TIMESTAMP BY ts;"
         )
     inputs = ", ".join(f"{name} [RANGE 10 SECONDS]" for name in "abc")
-    query = f"CREATE QUERY q AS SELECT a.k FROM {inputs} WHERE a.k = b.k AND b.k = c.k"
-    script, picture = tmp_path / "joins.sql", tmp_path / "plans.svg"
+    query = f"CREATE QUERY q {into} AS SELECT a.k FROM {inputs} WHERE a.k = b.k AND b.k = c.k"
+    script = tmp_path / "joins.sql"
     script.write_text(streams + query)
+    return script
+
+
+def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
+    script, picture = _join_script(tmp_path), tmp_path / "plans.svg"
     code, said = call(
         "explain", str(script), "--alternatives", "--analyze", "--picture", str(picture)
     )
@@ -223,6 +230,61 @@ def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
     assert "measured" in said
     assert "processor" in said
     assert picture.read_text().startswith("<svg")
+
+
+def test_a_join_is_explained_with_what_is_expected_of_it(tmp_path: Path) -> None:
+    code, said = call("explain", str(_join_script(tmp_path)), "--alternatives")
+    assert code == 0
+    assert "expected of joins" in said
+    assert "100 rows/s        guessed" in said
+    assert "Alternatives of q\n\nJoin of a, b, c: " in said
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_joins_are_explained_by_what_a_checkpoint_remembers(tmp_path: Path, named: bool) -> None:
+    script = _join_script(tmp_path, "" if named else f"INTO csv '{tmp_path / 'out'}'")
+    engine = LocalEngine()
+    for statement in script.read_text().split(";"):
+        engine.sql(statement.replace(f"INTO csv '{tmp_path / 'out'}'", ""))
+    for _ in engine.read_files():
+        pass
+    place = tmp_path / "checkpoint" / "q" if named else tmp_path / "out" / "_checkpoint"
+    place.mkdir(parents=True)
+    remember(place, engine._known().joins)
+    given = ["--checkpoint", str(tmp_path / "checkpoint")] if named else []
+    code, said = call("explain", str(script), "--alternatives", *given)
+    assert code == 0, said
+    assert "a 1 rows/s remembered 40" in " ".join(said.split())
+    assert "by remembered rates and selectivities" in said
+
+
+def test_files_are_measured_as_if_their_rows_came_now(tmp_path: Path) -> None:
+    """However the files are cut, joins store no more than windows hold."""
+    script = _join_script(tmp_path)
+    for name in "abc":
+        minutes = (f"{m // 60:02}:{m % 60:02}" for m in range(600))
+        rows = "".join(
+            f"{n % 100},2024-01-01T{minute}:{second:02}\n"
+            for n, minute in enumerate(minutes)
+            for second in range(0, 60, 6)
+        )
+        (tmp_path / name / "rows.csv").write_text(f"k,ts\n{rows}")
+    code, said = call("explain", str(script), "--analyze")
+    assert code == 0
+    joins = said[said.index("join         operator") :].splitlines()[1:]
+    stored = [int(line.split()[-9].replace(",", "")) for line in joins]
+    assert len(stored) == 2
+    assert max(stored) < 5_000
+
+
+def test_that_there_are_no_rows_to_measure_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "joins.sql"
+    script.write_text(
+        "CREATE STREAM a (k BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;CREATE QUERY q AS SELECT * FROM a"
+    )
+    code, said = call("explain", str(script), "--analyze")
+    assert code == 0
+    assert "note: no rows were read, so nothing was measured" in said
 
 
 def test_a_query_with_a_static_table_is_explained_although_the_table_is_not_read(

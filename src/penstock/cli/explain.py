@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.model.host_functions import HostFunctions
     from penstock.optimizer.joins.choose_tree import TreeChoice
     from penstock.optimizer.physical import PhysicalPlan
+    from penstock.optimizer.statistics import Statistics
     from penstock.plan.nodes import Node
 
 
@@ -51,13 +52,25 @@ def explain(
         typer.Option(
             "--picture",
             metavar="PATH",
-            help="Draw the shapes of a join by memory and processor time as SVG to this file.",
+            help="Draw the shapes of the last join of three inputs and more, by memory and "
+            "processor time, as SVG to this file.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="DIR",
+            help="The checkpoint that the queries would continue: joins are planned by the rates "
+            "and selectivities that it remembers. Without it, those beside the files that queries "
+            "write are used.",
+            exists=True,
+            file_okay=False,
         ),
     ] = None,
 ) -> None:
     """Show what the queries of a file would do, and why."""
     from penstock.catalog.catalog import Catalog
-    from penstock.optimizer.joins.alternatives import shown_alternatives
     from penstock.plan.notices import notices
     from penstock.plan.picture import to_dot, to_svg
     from penstock.sql.parse.parser import parse
@@ -70,10 +83,12 @@ def explain(
     if analyze:
         shown, choices = _measured(text, alternatives)
     else:
-        shown = [*_explained(declared, catalog)]
-        choices = _choices(declared, catalog) if alternatives or picture is not None else []
-    if alternatives and not analyze:
-        shown.append(shown_alternatives(choices))
+        known = _known(catalog, checkpoint)
+        shown = [*_explained(declared, catalog, known)]
+        choices = []
+        if alternatives or picture is not None:
+            told, choices = _alternatives(declared, catalog, known)
+            shown += told if alternatives else []
     print("\n\n".join(shown))
     if picture is not None:
         _draw(choices, picture)
@@ -104,24 +119,54 @@ def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice
             engine.execute(statement)
     for entry in engine.catalog.queries:
         engine.query(entry.name).subscribe(lambda rows: None)
-    for _ in engine.read_files():
-        pass
+    if not sum(count for _, count in engine.read_files(in_step=True)):
+        print(
+            "note: no rows were read, so nothing was measured; a stream without FROM gets its rows "
+            "from a program",
+            file=sys.stderr,
+        )
     also = "ANALYZE, ALTERNATIVES" if alternatives else "ANALYZE"
     names = [entry.name for entry in engine.catalog.queries]
     shown = [f"Query {name}\n{engine.sql(f'EXPLAIN ({also}) {name}')}" for name in names]
     return shown, [choice for name in names for choice in engine.alternatives(name)]
 
 
-def _choices(declared: Mapping[str, Node], catalog: Catalog) -> list[TreeChoice]:
-    """What the joins of queries have to choose from."""
+def _known(catalog: Catalog, checkpoint: Path | None) -> Statistics:
+    """What there is to go by: what checkpoints remember, and, without Spark, this machine."""
     from penstock.optimizer.cost.costs import costs
     from penstock.optimizer.cost.machine import machine
-    from penstock.optimizer.joins.alternatives import choices_of
     from penstock.optimizer.statistics import Statistics
 
-    known = Statistics(costs(), machine=machine())
+    if not find_spec("pyspark"):
+        return Statistics(costs(), machine=machine())
+    from penstock.spark.state.checkpoint import beside
+    from penstock.spark.state.remembered import remembered
+
+    if checkpoint is not None:
+        return Statistics(remembered=remembered([checkpoint, *sorted(checkpoint.glob("*"))]))
+    places = beside(entry.sink for entry in catalog.queries)
+    return Statistics(remembered=remembered(each for each in places if isinstance(each, Path)))
+
+
+def _alternatives(
+    declared: Mapping[str, Node], catalog: Catalog, known: Statistics
+) -> tuple[list[str], list[TreeChoice]]:
+    """What the joins of queries have to choose from, as text and as it is."""
+    from penstock.optimizer.joins.alternatives import (
+        choices_of,
+        left_joins_of,
+        shown_alternatives,
+    )
+
     options = {entry.name: catalog.options_of(entry) for entry in catalog.queries}
-    return [c for name, plan in declared.items() for c in choices_of(plan, options[name], known)]
+    shown, choices = [], []
+    for name, plan in declared.items():
+        found = choices_of(plan, options[name], known)
+        lefts = left_joins_of(plan, options[name], known)
+        choices += found
+        if found or lefts:
+            shown.append(f"Alternatives of {name}\n\n{shown_alternatives(found, lefts)}")
+    return shown or [shown_alternatives([])], choices
 
 
 def _draw(choices: Sequence[TreeChoice], picture: Path) -> None:
@@ -146,18 +191,19 @@ def _functions() -> HostFunctions | None:
     return Engine().catalog.host
 
 
-def _explained(declared: Mapping[str, Node], catalog: Catalog) -> Iterator[str]:
+def _explained(declared: Mapping[str, Node], catalog: Catalog, known: Statistics) -> Iterator[str]:
     """What runs on Spark, or where it is not installed, in one process."""
     from penstock.errors import NotExecutable
     from penstock.optimizer.explain import explain_program
     from penstock.optimizer.optimize import optimize
     from penstock.plan.explain import explain_graph
+    from penstock.runtime.expected import expected
 
     options = {entry.name: catalog.options_of(entry) for entry in catalog.queries}
     queries, refused = dict(declared), []
     for name, plan in declared.items():
         try:
-            optimize({name: plan}, options[name])
+            optimize({name: plan}, options[name], known)
         except NotExecutable as error:
             refused.append(f"{explain_graph({name: plan})}\n  {error.message}")
             del queries[name]
@@ -166,13 +212,14 @@ def _explained(declared: Mapping[str, Node], catalog: Catalog) -> Iterator[str]:
         from penstock.spark.placement.pipeline_groups import assign_pipelines
 
         for group in assign_pipelines(queries, options):
-            yield explain_planned(group, catalog.streams)
+            yield explain_planned(replace(group, statistics=known), catalog.streams)
     else:
         running: dict[str, PhysicalPlan] = {}
         for name, plan in queries.items():
-            running |= optimize({name: plan}, options[name], running=running).plans
+            running |= optimize({name: plan}, options[name], known, running=running).plans
         yield from [explain_program(running)] if running else []
     yield from refused
+    yield from filter(None, dict.fromkeys(expected(plan, known) for plan in queries.values()))
 
 
 def plans(text: str, catalog: Catalog) -> dict[str, Node]:

@@ -68,6 +68,8 @@ from penstock.sql.parse.statements import Sink
 _REPLACING = "\nreplacing"
 #: Rows read from a file at a time: enough to be vectorised, few enough to show progress.
 ROWS_PER_BLOCK = 100_000
+#: … and where streams are to be read in step.
+ROWS_IN_STEP = 1_000
 #: Rows taken from an iterable at a time: it may be slow, and answers wait for them.
 ROWS_PER_TURN = 1_000
 
@@ -130,19 +132,22 @@ class LocalEngine(BaseEngine[LocalQuery]):
         self._check_runs("nothing waits for the time")
         self._run()
 
-    def read_files(self) -> Iterator[tuple[str, int]]:
+    def read_files(self, *, in_step: bool = False) -> Iterator[tuple[str, int]]:
         """Read the streams that name files or iterables, a block of each in turn.
 
-        Yields (stream, rows read) as it goes, so that a caller can show progress or stop.
+        Yields (stream, rows read) as it goes, so that a caller can show progress or stop. With
+        `in_step` the stream reads next that is furthest behind, a small block, so that rows meet
+        as they would if they came now, and no more are stored.
         """
+        rows = ROWS_IN_STEP if in_step else ROWS_PER_BLOCK
         for entry in self.catalog.streams:
             if entry.name not in self._reading:
-                blocks = self._blocks_of(entry)
+                blocks = self._blocks_of(entry, rows)
                 if blocks is not None:
                     self._reading[entry.name] = blocks
-        yield from self._read_in_turn()
+        yield from self._read_in_turn(in_step)
 
-    def _blocks_of(self, entry: StreamEntry) -> Iterator[FileBlock] | None:
+    def _blocks_of(self, entry: StreamEntry, rows: int) -> Iterator[FileBlock] | None:
         """What a stream reads; None: the program pushes its rows."""
         origin = entry.stream.origin
         if entry.name in self._supplies:
@@ -150,19 +155,19 @@ class LocalEngine(BaseEngine[LocalQuery]):
         if origin.format == "push":
             return None
         if origin.format in SOURCES:
-            return SOURCES[origin.format](entry.stream, ROWS_PER_BLOCK)
+            return SOURCES[origin.format](entry.stream, rows)
         if origin.format not in SINK_FORMATS or origin.path is None:
             raise NotExecutable(
                 f"cannot read stream `{entry.name}` from {origin}",
                 hint=f"this host reads: {', '.join([*SINK_FORMATS, *SOURCES])}",
             )
         check_options(entry.stream)
-        return read_blocks(entry.stream, ROWS_PER_BLOCK)
+        return read_blocks(entry.stream, rows)
 
-    def _read_in_turn(self) -> Iterator[tuple[str, int]]:
+    def _read_in_turn(self, in_step: bool) -> Iterator[tuple[str, int]]:
         over: set[str] = set()
         while waiting := [name for name in self._reading if name not in over]:
-            for name in waiting:
+            for name in [min(waiting, key=self._bound)] if in_step else waiting:
                 block = next(self._reading[name], None)
                 if block is None:
                     over.add(name)
@@ -170,6 +175,9 @@ class LocalEngine(BaseEngine[LocalQuery]):
                 self._host.reject(name, list(block.rejected))
                 self.push(name, block.rows)
                 yield name, len(block.rows)
+
+    def _bound(self, stream: str) -> int:
+        return self._host.inputs[stream].bound
 
     def stream(
         self,
