@@ -270,6 +270,15 @@ def test_what_else_can_be_shown_of_a_plan() -> None:
     assert (both.alternatives, both.analyze, both.target) == (True, True, "talkers")
     with pytest.raises(SyntaxFault, match="expected ALTERNATIVES or ANALYZE, not `costs`"):
         parse("EXPLAIN (ANALYZE, costs) talkers")
+    with pytest.raises(SyntaxFault, match="expected ALTERNATIVES or ANALYZE") as caught:
+        parse("EXPLAIN (analyse) SELECT a FROM s")
+    assert "did you mean `ANALYZE`?" in str(caught.value)
+    for also in ("ANALYZE talkers", "alternatives SELECT a FROM s"):
+        with pytest.raises(SyntaxFault, match=r"stands in brackets: EXPLAIN \(A"):
+            parse(f"EXPLAIN {also}")
+    [named] = parse("EXPLAIN analyze")
+    assert isinstance(named, Explain)
+    assert named.target == "analyze"
 
 
 def test_keywords_can_be_names_of_columns_when_quoted() -> None:

@@ -196,11 +196,16 @@ class OperatorLoad:
         return np.asarray(matching.min(axis=2) * offered)
 
     def smallest_first(self) -> Orders:
-        """Orders of an operator that has none: it asks the smallest store first."""
-        by_size = np.argsort(self.sizes, kind="stable").tolist()
-        return tuple(
-            tuple(other for other in by_size if other != each) for each in range(len(by_size))
-        )
+        """Orders of an operator that has none: it asks the smallest store of a neighbour next."""
+        return tuple(map(self._smallest_next, range(len(self.sizes))))
+
+    def _smallest_next(self, first: int) -> tuple[int, ...]:
+        seen, left = [first], [n for n in range(len(self.sizes)) if n != first]
+        while left:
+            near = [n for n in left if self.links[n, seen].any()] or left
+            seen.append(min(near, key=lambda n: float(self.sizes[n])))
+            left.remove(seen[-1])
+        return tuple(seen[1:])
 
 
 def _least_between(selectivities: np.ndarray, belongs: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ def _choice(join: Join, options: Options, statistics: Statistics) -> TreeChoice 
         return choice
     tree = shape_of(join, options, statistics)
     taken = CostedShape(in_order(shape_of_tree(tree)), choice.cost_of(tree))
-    return replace(choice, taken=taken, set_by=set_by)
+    return replace(choice, taken=taken, set_by=set_by, set_tree=tree)
 
 
 def left_joins_of(plan: Node, options: Options, statistics: Statistics) -> list[OuterLast]:

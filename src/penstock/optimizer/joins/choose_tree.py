@@ -47,7 +47,8 @@ class TreeChoice:
     written: CostedShape
     taken: CostedShape
     is_kept: bool = False  # nothing is known, and the written order needs no second thought
-    set_by: str = ""  # the setting that leaves no choice
+    set_by: str = ""  # the setting that leaves no choice …
+    set_tree: JoinTree | None = None  # … but this
     running: CostedShape | None = None  # what runs, where it does
 
     @property
@@ -68,7 +69,7 @@ class TreeChoice:
 
     @property
     def tree(self) -> JoinTree:
-        return self.trees.tree(self.taken.shape)
+        return self.set_tree or self.trees.tree(self.taken.shape)
 
     @property
     def reason(self) -> str:

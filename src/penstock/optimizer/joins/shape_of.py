@@ -224,10 +224,11 @@ def _fits(tree: NamedTree, join: Join) -> bool:
 
 
 def _not_in_order(options: Options) -> NotExecutable:
-    needed = "all inputs at once" if options.join in IN_ORDER else "two by two, as they are written"
+    at_once, by_two = "all inputs are joined at once", "inputs are joined two by two, as written"
+    needed = at_once if options.join in IN_ORDER else by_two
     return NotExecutable(
         f"cannot join in the order {options.join_order} with join = {options.join}, whose results "
-        f"come in order only if inputs are joined {needed}",
+        f"come in order only if {needed}",
         hint="SET join_order = auto; or SET join = auto, with SET mode = iop if order is to be "
         "kept",
     )

@@ -219,16 +219,29 @@ class StatementParser(AggregateParser):
                 self.refuse("only queries can be explained", place, hint="EXPLAIN SELECT …")
             return Explain(self.position_since(start), inner, **also)
         name = self.word("a query, or the name of one")
+        if name.upper() in _EXPLAIN_ALSO and self._curr:
+            self.refuse(
+                f"unexpected {self.found()}",
+                hint=f"{name.upper()} stands in brackets: EXPLAIN ({name.upper()}) …",
+            )
         # A query may be called `live`: only a name behind the word makes it one.
         live = name.lower() == "live" and bool(self._curr) and not also
         if live:
             name = self.word("the name of a query")
         return Explain(self.position_since(start), name, live, **also)
 
+    def _is_explain_option(self) -> bool:
+        """Whether the word behind a bracket is one, if perhaps misspelt: no query is one word."""
+        ends = self._next is not None and self._next.token_type in (
+            TokenType.COMMA,
+            TokenType.R_PAREN,
+        )
+        return self._curr.text.upper() in _EXPLAIN_ALSO or ends
+
     def _explain_options(self) -> dict[str, bool]:
         """`(ALTERNATIVES, ANALYZE)`, in any order; anything else in brackets is a query."""
         before, found = self._index, dict[str, bool]()
-        if not self._match(TokenType.L_PAREN) or self._curr.text.upper() not in _EXPLAIN_ALSO:
+        if not self._match(TokenType.L_PAREN) or not self._is_explain_option():
             self._retreat(before)
             return found
         while True:
