@@ -116,6 +116,36 @@ def many_joins(
     return ManyJoins(declared, text, names, is_plain and not above, times, order)
 
 
+def other_queries(draw: Draw, asked: ManyJoins, count: int) -> list[str]:
+    """Queries over the same plain joins, each of columns of its own, some with more above them."""
+    _, _, joins = asked.text.partition(" FROM ")
+    found: list[str] = []
+    while len(found) < count:
+        found.append(draw.choose([*found, None]) or _other_query(draw, asked.names, joins))
+    return found
+
+
+def _other_query(draw: Draw, names: list[str], joins: str) -> str:
+    every = [f"{name}.{column}" for name in names for column in ("k", "v", "d", "ts")]
+    shown = [each for each in every if draw.choose([False, False, True])]
+    one, other = (draw.choose(names) for _ in range(2))
+    columns = [f"{each} AS {each.replace('.', '_')}" for each in shown]
+    columns += [f"{one}.d + {other}.d AS ad", f"{one}.ts AS t"]
+    text = f"SELECT {', '.join(columns)} FROM {joins}"
+    match draw.choose(["", "", "", "condition", "windows", "counted", "order"]):
+        case "condition":
+            return f"SELECT * FROM ({text}) WHERE ad > {draw.between(0, 12)}"
+        case "windows":
+            window = f"RANGE {draw.choose([3, 10])} MICROSECONDS, SLIDE 2 MICROSECONDS, WA t"
+            return f"SELECT {draw.choose(AGGREGATES)} FROM ({text}) [{window}]"
+        case "counted":  # nothing stands between the joins and their windows
+            window = f"RANGE 10 MICROSECONDS, SLIDE 5 MICROSECONDS, WA {one}.ts"
+            return f"SELECT max({other}.d) [{window}] AS m FROM {joins}"
+        case "order":
+            return f"SELECT * FROM ({text}) ORDER BY t"
+    return text
+
+
 def any_streams(draw: Draw, *, ordered: bool = False) -> list[Declared]:
     """Five streams in any order."""
     return [Declared(name, 0 if ordered else draw.choose([0, 3, 8, None])) for name in "abcde"]

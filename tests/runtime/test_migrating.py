@@ -24,7 +24,12 @@ from penstock.optimizer.rechoose import Change
 from penstock.oracle.evaluate import evaluate, same_rows
 from tests.engine.draw import Draw, Seeded, check_seeds
 from tests.engine.laws import Law, checks_of
-from tests.engine.random_many_joins import ManyJoins, many_joins, skewed_arrivals
+from tests.engine.random_many_joins import (
+    ManyJoins,
+    many_joins,
+    other_queries,
+    skewed_arrivals,
+)
 from tests.engine.random_streams import Event, Push, pushed
 from tests.engine.running import feed, how, rows_of, started
 from tests.engine.test_join_shapes import named
@@ -160,6 +165,34 @@ def migrating_changes_no_order(draw: Draw) -> None:
     assert latest.to_series().is_sorted(), asked.text
 
 
+def queries_that_share_joins_change_one_after_the_other(draw: Draw) -> None:
+    """Each when it likes; joins that one has begun serve others, who need not wait."""
+    asked = many_joins(draw, (3, 3, 4), plain=True)
+    events = skewed_arrivals(draw, asked.declared, blocks=14)
+    adapt = draw.choose(["advise", "on", "off"])
+    engine = started(asked.declared, *how(draw, ["auto"]), f"adapt = {adapt}")
+    queries = []
+    for number, text in enumerate(other_queries(draw, asked, draw.between(2, 3))):
+        engine.sql("; ".join(f"SET {each}" for each in any_shape(draw, asked)))
+        queries.append(engine.sql(f"CREATE QUERY q{number} AS {text}"))
+    for event in events:
+        feed(engine, [event])
+        shape = any_shape(draw, asked)
+        for query in queries:
+            if draw.choose([False, False, True]):
+                shape = draw.choose([shape, any_shape(draw, asked)])
+                migration = draw.choose(["auto", "ms", "pt", "pt", "pt_published"])
+                options = ", ".join([*shape, f"migration = {migration}"])
+                assert migrated(engine, query.name, options) or migration == "ms"
+        if draw.choose([*[False] * 9, True]):
+            restarted(engine)
+    engine.finish()
+    rows = pushed(asked.declared, events)
+    for query in queries:
+        assert same_rows(rows_of(query.results()), evaluate(query.plan, rows)), query.name
+    assert [rows for *_, rows, _ in engine.state() if rows] == [], "state of streams that are over"
+
+
 def count(done: Run) -> None:
     for _, came in done.rows():
         for moment in done.migrations:
@@ -171,6 +204,7 @@ LAWS: dict[Law, int] = {
     migrating_changes_no_result: 10,
     migrating_changes_no_result_where_some_joins_keep_an_order: 4,
     migrating_changes_no_order: 4,
+    queries_that_share_joins_change_one_after_the_other: 4,
 }
 (
     test_it_holds_over_many_seeds,
@@ -397,3 +431,67 @@ def test_what_a_join_that_stays_has_forgotten_is_missed_as_well() -> None:
     engine.sql(f"ALTER QUERY q SET ({wanted})")
     push(engine, "e", 1)
     assert found(engine) == [(1, 1)]
+
+
+# --- several queries ----------------------------------------------------------------------------
+
+
+def engine_with_other(query: str, other: str, *settings: str) -> LocalEngine:
+    engine = engine_with(*settings, query=query)
+    engine.sql(f"CREATE QUERY other AS {other}")
+    return engine
+
+
+def joins_that_run(engine: LocalEngine) -> list[str]:
+    names = {each.id: each.spec.name for plan in engine._plans.values() for each in plan.walk()}
+    return sorted(name for name in names.values() if name.endswith("Join"))
+
+
+def test_joins_that_one_query_has_begun_serve_another() -> None:
+    sums = CHAIN.replace("a.v AS av", "a.v + 100 AS av")
+    engine = engine_with_other(CHAIN, sums)
+    for second in range(10, 22):
+        for name in "abc":
+            push(engine, name, second)
+        if second == 12:
+            engine.sql("ALTER QUERY q SET (join = mjoin, migration = pt)")
+        if second == 13:
+            with pytest.raises(NotExecutable, match="joins with `q`, which is just changing"):
+                engine.sql("ALTER QUERY other SET (join = mjoin, migration = ms)")
+            engine.sql("ALTER QUERY other SET (join = mjoin)")
+            assert joins_that_run(engine) == ["MJoin", "OAJoin", "OAJoin"]
+    assert [each.how for each in engine.status().migrations] == ["parallel track"] * 2
+    assert joins_that_run(engine) == ["MJoin"]
+    results = expected_of(range(10, 22))
+    assert found(engine) == results
+    others = sorted(engine.query("other").results().rows())
+    assert others == [(a + 100, b, c) for a, b, c in results]
+
+
+def test_joins_go_when_others_have_taken_over_though_aggregates_above_have_another_past() -> None:
+    rows = CHAIN.replace("SELECT", "SELECT a.ts AS t,")
+    counted = f"SELECT count(*) AS n FROM ({rows}) [RANGE 8 SECONDS, SLIDE 4 SECONDS, WA t]"
+    engine = engine_with_other(counted, counted)
+    for second in range(10, 40):
+        for name in "abc":
+            push(engine, name, second)
+        if second in (12, 15):
+            query = "q" if second == 12 else "other"
+            engine.sql(f"ALTER QUERY {query} SET (join = mjoin, migration = pt)")
+    assert joins_that_run(engine) == ["MJoin"]
+    assert all(each.is_over for each in engine.status().migrations)
+    engine.finish()
+    answers = engine.query("q").results().rows()
+    assert answers and answers == engine.query("other").results().rows()
+
+
+def test_joins_side_by_side_wait_for_results_whose_rows_are_forgotten() -> None:
+    engine = engine_with("adapt = off")
+    push(engine, "c", -20)
+    for name in "ab":
+        push(engine, name, 1)
+        engine.punctuate(name, 30 * SECOND)  # the rows go; their result waits for a row of `c`
+    engine.sql("ALTER QUERY q SET (join_order = '(a, (b, c))')")
+    push(engine, "c", -10)
+    push(engine, "c", 2)
+    assert found(engine) == [(1, 1, 2)]

@@ -23,7 +23,13 @@ from penstock.spark.next_program import Altered, next_program
 from penstock.spark.placement.partitioning import partitioning
 from tests.engine.draw import Draw
 from tests.engine.laws import Law, checks_of
-from tests.engine.random_many_joins import ManyJoins, any_streams, many_joins, skewed_arrivals
+from tests.engine.random_many_joins import (
+    ManyJoins,
+    any_streams,
+    many_joins,
+    other_queries,
+    skewed_arrivals,
+)
 from tests.engine.random_streams import Event, Push, Row, pushed
 from tests.engine.test_join_shapes import named
 from tests.optimizer.joins.trees import any_tree
@@ -60,8 +66,21 @@ def grouping_elsewhere_in_groups_changes_no_answer(draw: Draw) -> None:
     check(draw, asked, [text], any_grouping)
 
 
-def check(draw: Draw, asked: ManyJoins, texts: Sequence[str], shaped: Shaped | None = None) -> None:
-    """The first query is altered again and again; the others go when they like."""
+def queries_that_share_joins_change_one_after_the_other(draw: Draw) -> None:
+    """They read other columns of the same joins, and come to share them again."""
+    asked = many_joins(draw, (3, 3, 4), plain=True)
+    check(draw, asked, other_queries(draw, asked, draw.between(2, 3)), several=True)
+
+
+def check(
+    draw: Draw,
+    asked: ManyJoins,
+    texts: Sequence[str],
+    shaped: Shaped | None = None,
+    *,
+    several: bool = False,
+) -> None:
+    """The first query is altered again and again, or `several`; the others go when they like."""
     shaped = shaped or any_shape
     events = skewed_arrivals(draw, asked.declared)
     plans = plans_of(asked.declared, list(texts))
@@ -77,9 +96,15 @@ def check(draw: Draw, asked: ManyJoins, texts: Sequence[str], shaped: Shaped | N
             how = draw.choose(["auto", "ms", "pt", "pt", "pt_published"])
             options = replace(shaped(draw, asked, adapt), migration=how)
             going = draw.choose([[], [], [name for name in program.queries if name != "q0"]])
-            before, altered = program, {"q0": Altered(plans["q0"], options)}
+            names = ["q0"]
+            if several:
+                going = draw.choose([*[[]] * 9, going[:1]])
+                left = [name for name in program.queries if name not in going]
+                names = draw.choose([[draw.choose(left)], left])
+            before, altered = program, {name: Altered(plans[name], options) for name in names}
             program = next_program(before, number + 1, going, altered)
-            assert how_kept("q0", program, before) in (Kept.ALL, Kept.HANDED)
+            for name in names:
+                assert how_kept(name, program, before) in (Kept.ALL, Kept.HANDED)
             later = FakePipeline(Exchange(program, keys, groups))
             later.stores, later.outputs = pipeline.stores, pipeline.outputs
             pipeline = later
@@ -140,6 +165,7 @@ LAWS: dict[Law, int] = {
     moving_conditions_in_groups_changes_no_result: 3,
     changing_tactics_in_groups_changes_no_result: 3,
     grouping_elsewhere_in_groups_changes_no_answer: 5,
+    queries_that_share_joins_change_one_after_the_other: 3,
 }
 (
     test_it_holds_over_many_seeds,

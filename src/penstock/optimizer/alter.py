@@ -30,7 +30,7 @@ from dataclasses import replace
 from penstock.errors import NotExecutable
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.optimizer.joins import box
-from penstock.optimizer.physical import PhysicalPlan, Program
+from penstock.optimizer.physical import PhysicalPlan, Plans, Program, walk
 from penstock.optimizer.regroup import are_regrouped
 from penstock.optimizer.specs import (
     BucketSpec,
@@ -90,6 +90,25 @@ def with_earlier(now: Program, before: Program, query: str) -> Program:
     return replace(now, altered={**now.altered, query: earlier}) if earlier else now
 
 
+def lacks_columns(query: str, now: PhysicalPlan, wanted: PhysicalPlan, running: Plans) -> bool:
+    """Whether joins of a query could not hand over to others for want of columns.
+
+    They need not where the others run already.
+    """
+    try:
+        changes = takeovers(query, now, wanted)
+    except NotExecutable:
+        return False
+    there = set(walk(running.values()))
+    joins = ((was, then, box.box_below(then)) for was, then in changes)
+    return any(
+        below is not None
+        and not there.issuperset(box.joins_of(below))
+        and bool(box.not_stored(_first(was), then))
+        for was, then, below in joins
+    )
+
+
 def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
     """The plan that runs, with the reasons and costs of the one that is wanted.
 
@@ -118,8 +137,7 @@ def _takeovers(
 ) -> Iterator[tuple[PhysicalPlan, PhysicalPlan]]:
     if now == wanted:
         return
-    # Of joins that run side by side, the first have all rows.
-    first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
+    first = _first(now)
     bases, wanted_bases = box.bases_of(first), box.bases_of(wanted)
     is_lower = box.are_alike_above(first, wanted)  # what is alike above joins stays as it is
     if bases and wanted_bases and bases.keys() == wanted_bases.keys() and not is_lower:
@@ -156,6 +174,11 @@ def _takeovers(
         raise _Different
     for part, other in zip(runs.inputs, wanted.inputs, strict=True):
         yield from _takeovers(part, other)
+
+
+def _first(plan: PhysicalPlan) -> PhysicalPlan:
+    """Of joins that run side by side, the first, which have all rows."""
+    return plan.inputs[0] if isinstance(plan.spec, ParallelTrackSpec) else plan
 
 
 def _are_alike(spec: Spec, other: Spec) -> bool:

@@ -5,6 +5,7 @@
       │  group_below_join   so do aggregates of rows of one window, where that is asked for
       │  shape_joins     joins of several inputs become joins of the shape in which they run
       │  RULES           rewrite all queries together; refuse what cannot run as it is asked for
+      │  prune           what keeps rows gets only the columns that somebody reads
       │  lower_*         each node gets its operators, with the reason
       │  share_joins     joins that differ in which rows they take become one
       │  FITTING         operators are fitted to each other, and to those that run already
@@ -56,6 +57,7 @@ from penstock.optimizer.rules.prune import prune
 from penstock.optimizer.rules.push_down_select import push_down_select
 from penstock.optimizer.rules.share_joins import share_joins
 from penstock.optimizer.rules.share_panes import share_panes
+from penstock.optimizer.rules.stored_for_others import Stored
 from penstock.optimizer.rules.tag_union_inputs import tag_union_inputs
 from penstock.optimizer.specs import (
     BucketSpec,
@@ -79,7 +81,7 @@ STATELESS = (
 )
 
 #: Rewrites of logical plans whose joins have their shape, in their order.
-RULES = (in_order, late_rows, adapt_union_inputs, prune)
+RULES = (in_order, late_rows, adapt_union_inputs)
 #: Changes of physical plans, in their order.
 FITTING = (tag_union_inputs, joint_punctuation, share_panes)
 
@@ -91,11 +93,13 @@ def optimize(
     *,
     running: Plans | None = None,
     leaving: Plans | None = None,
+    stored: Stored | None = None,
     since: int = 0,
 ) -> Program:
     """The operators for all queries together; NotExecutable if one of them has none.
 
     `leaving` are the plans of queries that run, too, and end now: what is used of them goes on.
+    `stored` are columns that their joins store in any case.
     """
     options, statistics = options or Options(), statistics or Statistics()
     asked = {name: digest_of(query) for name, query in queries.items()}
@@ -103,7 +107,7 @@ def optimize(
     low = push_down_select(queries, options)
 
     def planned(queries: Queries) -> tuple[Queries, Plans]:
-        return _planned(queries, options, statistics, since)
+        return _planned(queries, options, statistics, since, stored)
 
     def fitted(planned: tuple[Queries, Plans]) -> Program:
         found, plans = planned
@@ -145,12 +149,17 @@ def _can_take_over(program: Program, altered: Plans) -> bool:
 
 
 def _planned(
-    queries: Queries, options: Options, statistics: Statistics, since: int
+    queries: Queries,
+    options: Options,
+    statistics: Statistics,
+    since: int,
+    stored: Stored | None,
 ) -> tuple[Queries, Plans]:
     """The queries as they run, and operators for them, each by itself."""
     queries = shape_joins(group_below_join(queries, options), options, statistics)
     for rule in RULES:
         queries = rule(queries, options)
+    queries = prune(queries, options, stored)
     statistics = replace(statistics, sharers=sharers(queries.values()))
     return queries, {
         name: _lower(query, options, statistics, since) for name, query in queries.items()
@@ -198,12 +207,14 @@ def beside(
     statistics: Statistics | None = None,
     leaving: Plans | None = None,
     altered: Collection[str] = (),
+    stored: Stored | None = None,
 ) -> Program:
     """A program with further queries, which use operators that run where these suit them.
 
     `since` tells from which change on they see rows, and `own` their options, where they have
     others than the program; `leaving` are plans of queries that it had until now, of which those
-    of `altered` are to hand over what they keep.
+    of `altered` are to hand over what they keep, and `stored` are columns that their joins go on
+    storing.
     """
     # All of them read the same columns of a stream, also those that Spark computes for some only.
     read = streams_of(*queries.values())
@@ -222,7 +233,13 @@ def beside(
         runs = {n: p for n, p in (leaving or {}).items() if n in altered and n in together}
         known = replace(statistics or Statistics(), altered=runs)
         found = optimize(
-            together, options, known, running=program.plans, leaving=leaving, since=number
+            together,
+            options,
+            known,
+            running=program.plans,
+            leaving=leaving,
+            stored=stored,
+            since=number,
         )
         if options != program.options:
             found = replace(found, own=dict.fromkeys(together, options))

@@ -14,9 +14,11 @@ something else, it has another fingerprint. So a change tells which operators ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
 
+from penstock.errors import PenstockBug
 from penstock.model.timestamps import BEGINNING, END, format_ticks
 from penstock.optimizer.cost.aggregation import Load, estimate
 from penstock.optimizer.cost.costs import Costs
@@ -127,6 +129,7 @@ def end(
     """Remove what others have taken over from; None: there is nothing.
 
     `are_same`: whether two operators, by their ids, can become one; they will compute the same.
+    Where those above joins cannot, they are told apart, and what others have taken over from goes.
     """
     there = {plan.id for plan in walk(plans.values())}
     for plan in walk(plans.values()):
@@ -137,7 +140,31 @@ def end(
             alike = [pair for pair in change.renamed.items() if pair[1] in there]
             if all(are_same(*pair) for pair in alike):
                 return change
+            if isinstance(plan.spec, ParallelTrackSpec) and plan.inputs[0] != plan.inputs[1]:
+                return told_apart(readers, plans, plan, plan.inputs[1])
     return None
+
+
+def told_apart(
+    queries: Collection[str], plans: Plans, now: PhysicalPlan, then: PhysicalPlan
+) -> Change:
+    """The plans with other joins; where the operators above run elsewhere, these are their twins.
+
+    `then` may be joins that run beside those of before. Both operators will compute the same, but
+    have put out different parts of it.
+    """
+    rest = (plan for name, plan in plans.items() if name not in queries)
+    others = {each.id for each in walk(rest)}
+    change = exchanged(queries, plans, now, then)
+    for twin in count(1):
+        if others.isdisjoint(change.renamed.values()):
+            return change
+        if not isinstance(then.spec, ParallelTrackSpec):
+            then = PhysicalPlan(ParallelTrackSpec(), (then, then), now.label, then.reason)
+        assert isinstance(then.spec, ParallelTrackSpec)
+        then = replace(then, spec=replace(then.spec, twin=twin))
+        change = exchanged(queries, plans, now, then)
+    raise PenstockBug("numbers have come to an end")
 
 
 def exchanged(

@@ -12,24 +12,30 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 
-from penstock.errors import NotExecutable, PenstockBug
+from penstock.errors import NotExecutable
 from penstock.kernel.graph import GraphNode
 from penstock.kernel.migration.box import Box, box_of
 from penstock.kernel.migration.moving_state import (
     Moved,
+    begin_empty,
     latest_times,
     missing,
     move_states,
-    tell_bounds,
 )
 from penstock.kernel.migration.parallel_track import ParallelTrack
-from penstock.optimizer.joins.box import box_below, is_plain, joins_of, shape_of, tested_before
+from penstock.optimizer.joins.box import (
+    box_below,
+    is_plain,
+    joins_of,
+    not_stored,
+    shape_of,
+    tested_before,
+)
 from penstock.optimizer.options import AUTO
-from penstock.optimizer.physical import PhysicalPlan, Plans, walk
-from penstock.optimizer.rechoose import TAKING_OVER, Change, exchanged
-from penstock.optimizer.specs import ParallelTrackSpec
+from penstock.optimizer.physical import PhysicalPlan, Plans
+from penstock.optimizer.rechoose import TAKING_OVER, Change, told_apart
+from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec
 from penstock.plan.graph import distinct
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrations import MOVING_STATE, PARALLEL_TRACK, Migration
@@ -53,16 +59,17 @@ def migrate(
     """
     first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
     if then == first:  # the others have not taken over yet: they go again
-        change = exchanged([query], plans, now, first)
+        change = told_apart([query], plans, now, first)
         host.change(change)
         host.migrations.end(query, PARALLEL_TRACK, host.clock.now())
         return change.plans
     old = _box(host.graph.nodes[first.id])
     joins = _joins_in(then)
-    anew = _begun_joins(plans, query, joins)
-    latest = latest_times(old)
-    there = [host.graph.nodes[each.id] for each in joins if each.id not in anew]
-    lacks = missing(old, there)
+    whole, begun = _joins_there(plans, query, joins)
+    nodes, latest = host.graph.nodes, latest_times(old)
+    there = [nodes[each.id] for each in (*whole, *begun)]
+    lacks = missing(old, there, [nodes[each.id] for each in begun])
+    anew = frozenset(each.id for each in joins if each not in whole and each not in begun)
     left_out = tested_before(first, then) if len(there) < len(joins) else []
     if left_out:  # this query would not miss them, but others may come to share the joins
         raise NotExecutable(
@@ -70,6 +77,7 @@ def migrate(
             f"`{left_out[0].rpartition('.')[0]}` that others store, which test conditions later",
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
         )
+    columns = not_stored(first, then) if len(there) < len(joins) else []
     keeps_order = not (is_plain(first) and is_plain(then))
     if keeps_order and (shared := _shared(plans, query, joins)):
         raise NotExecutable(
@@ -78,29 +86,23 @@ def migrate(
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
         )
     # What is held back by an order goes along; and without rows there is nothing to wait for.
-    must_move = keeps_order or not latest
-    moves = must_move or (how not in (PT, PT_PUBLISHED) and not lacks)
-    if lacks and (must_move or how == MS):
-        raise NotExecutable(
-            f"the joins of query `{query}` have forgotten rows of `{lacks[0].rpartition('.')[0]}` "
-            "that others need for inputs that lag behind",
-            hint="ALTER it when all inputs have come as far, or with migration = pt; adapt = "
-            "advise keeps such rows",
-        )
-    begun, clock = time.perf_counter(), host.clock.now()
+    can_move = not lacks and not columns
+    moves = keeps_order or (can_move and (how not in (PT, PT_PUBLISHED) or not latest))
+    if not can_move and (keeps_order or (how == MS and latest)):
+        raise _not_movable(query, next(iter(begun.values()), ""), columns, lacks)
+    started, clock = time.perf_counter(), host.clock.now()
     track = then
     if not moves:
         why = f"{then.spec.name} takes over from {first.spec.name} when no result needs its rows"
         spec = ParallelTrackSpec(tuple(latest.items()), published=how == PT_PUBLISHED)
         track = PhysicalPlan(spec, (first, then), now.label, why)
-    change = _told_apart(plans, query, now, track, then)
-    change = replace(change, anew=anew)
+    change = replace(told_apart([query], plans, now, track), anew=anew)
     found = Moved()
 
     def fill(before: Mapping[str, GraphNode]) -> None:
         nonlocal found
         new = _box(host.graph.nodes[then.id])
-        take = move_states if moves else tell_bounds
+        take = move_states if moves else begin_empty
         found = take(old, new, lambda node: _is_kept(node, before, change))
 
     host.change(change, fill)
@@ -114,7 +116,7 @@ def migrate(
             reason,
             clock,
             host.clock.now() if moves else None,
-            time.perf_counter() - begun,
+            time.perf_counter() - started,
             found.by_reference,
             found.sorted_again,
             found.recomputed,
@@ -122,26 +124,6 @@ def migrate(
         )
     )
     return change.plans
-
-
-def _told_apart(
-    plans: Plans, query: str, now: PhysicalPlan, track: PhysicalPlan, then: PhysicalPlan
-) -> Change:
-    """The change; where another query runs the operators above already, these are its twins.
-
-    Both will compute the same, but have put out different parts of it.
-    """
-    others = {each.id for each in walk(p for name, p in plans.items() if name != query)}
-    change = exchanged([query], plans, now, track)
-    for twin in count(1):
-        if others.isdisjoint(change.renamed.values()):
-            return change
-        if track is then or not isinstance(track.spec, ParallelTrackSpec):
-            track = PhysicalPlan(ParallelTrackSpec(), (then, then), now.label, then.reason)
-        assert isinstance(track.spec, ParallelTrackSpec)
-        track = replace(track, spec=replace(track.spec, twin=twin))
-        change = exchanged([query], plans, now, track)
-    raise PenstockBug("numbers have come to an end")
 
 
 def has_ended(track: ParallelTrack, before: GraphNode) -> bool:
@@ -176,20 +158,51 @@ def _joins_in(plan: PhysicalPlan) -> list[PhysicalPlan]:
     return [] if box is None else joins_of(box)
 
 
-def _begun_joins(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> frozenset[str]:
-    """The joins of a box that are there and have a part of their rows only: they begin anew.
+def _joins_there(
+    plans: Plans, query: str, joins: Sequence[PhysicalPlan]
+) -> tuple[list[PhysicalPlan], dict[PhysicalPlan, str]]:
+    """The joins of a box that run already: with all their rows, or as others have begun them.
 
-    NotExecutable if another query waits for them to have all.
+    Those know which rows they lack, and stand with a query that waits for them. One that nobody
+    else waits for can begin anew. NotExecutable where joins do not know it.
     """
     whole = set(distinct(plans.values(), _with_all_rows))
-    begun = [each for each in joins if each not in whole]
+    known = set(distinct(plans.values(), _that_know_what_they_lack))
+    begun: dict[PhysicalPlan, str] = {}
     for other, plan in plans.items():
-        if other != query and not set(begun).isdisjoint(plan.walk()):
-            raise NotExecutable(
-                f"query `{query}` would share joins with `{other}`, which is just changing",
-                hint=f"ALTER it when `{other}` has changed",
-            )
-    return frozenset(each.id for each in begun)
+        used = set(joins).intersection(plan.walk()) - whole if other != query else set()
+        if not used <= known:
+            raise _just_changing(query, other)
+        begun |= dict.fromkeys(used, other)
+    return [each for each in joins if each in whole], begun
+
+
+def _not_movable(
+    query: str, waiting: str, columns: Sequence[str], lacks: Sequence[str]
+) -> NotExecutable:
+    """Why joins cannot get the rows that others store, and what to do."""
+    if waiting:
+        return _just_changing(query, waiting)
+    if columns:
+        return NotExecutable(
+            f"the joins of query `{query}` have not stored `{columns[0]}`, which is to be shared "
+            "with other queries",
+            hint="ALTER it by itself, or with migration = pt",
+        )
+    return NotExecutable(
+        f"the joins of query `{query}` have forgotten rows of `{lacks[0].rpartition('.')[0]}` "
+        "that others need for inputs that lag behind",
+        hint="ALTER it when all inputs have come as far, or with migration = pt; adapt = "
+        "advise keeps such rows",
+    )
+
+
+def _just_changing(query: str, other: str) -> NotExecutable:
+    return NotExecutable(
+        f"query `{query}` would share joins with `{other}`, which is just changing: they do not "
+        "have all rows yet",
+        hint=f"ALTER it with migration = auto or pt; or when `{other}` has changed",
+    )
 
 
 def _shared(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> str:
@@ -201,6 +214,11 @@ def _shared(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> str:
 def _with_all_rows(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The inputs of an operator that have seen all rows."""
     return plan.inputs[:1] if isinstance(plan.spec, TAKING_OVER) else plan.inputs
+
+
+def _that_know_what_they_lack(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
+    """The inputs of an operator but for aggregates, and what is below, that take over later."""
+    return plan.inputs[:1] if isinstance(plan.spec, HandoverSpec) else plan.inputs
 
 
 def _box(node: GraphNode) -> Box:

@@ -2,7 +2,7 @@
 
 Operators that both programs have go on with their state. A query that is altered gets all that it
 has kept handed over, if the operators can (`optimizer/alter.py`); otherwise those that are new
-begin without the rows of earlier batches.
+begin without the rows of earlier batches. Its joins go on storing the columns that others read.
 
 While operators hand over, a group still has those of before, which get fewer and fewer rows. If one
 of them came back by another change, it would be found with a part of its rows. So queries that
@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.optimizer.alter import with_earlier
+from penstock.optimizer.alter import lacks_columns, with_earlier
 from penstock.optimizer.optimize import beside
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import PhysicalPlan, Program, since_of, walk
+from penstock.optimizer.rules.stored_for_others import stored_for_others
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Node
 from penstock.runtime.adapting import Why
@@ -63,8 +64,20 @@ def next_program(
     }
     left = before.without({*dropped, *altered})
     leaving = {name: plan for name, plan in before.plans.items() if name not in left.plans}
-    found = beside(left, plans, since, own, statistics, leaving, altered)
-    program = _with_earlier(found, before, altered)
+    staying = {name: query for name, query in before.queries.items() if name not in dropped}
+    stored = stored_for_others(staying, altered)
+
+    def planned(since: Mapping[str, int]) -> Program:
+        found = beside(left, plans, since, own, statistics, leaving, altered, stored)
+        # Those that are altered together would store columns of each other that some do not have.
+        for name in altered:
+            if lacks_columns(name, before.plans[name], found.plans[name], before.plans):
+                one = {name: plans[name]}
+                others = found.without({name})
+                found = beside(others, one, since, own, statistics, leaving, altered, stored)
+        return _with_earlier(found, before, altered)
+
+    program = planned(since)
     going = _on_their_way_out(before)
     partial = [
         name
@@ -72,9 +85,7 @@ def next_program(
         if name not in program.altered and not going.isdisjoint(program.plans[name].walk())
     ]
     if partial:
-        since |= dict.fromkeys(partial, number)
-        found = beside(left, plans, since, own, statistics, leaving, altered)
-        program = _with_earlier(found, before, altered)
+        program = planned(since | dict.fromkeys(partial, number))
     why = {n: (c.why.reason, c.why.how) for n, c in changes.items() if isinstance(c, Altered)}
     program = replace(program, why={**before.without({*dropped, *plans}).why, **why})
     again = {c.since for c in changes.values() if isinstance(c, Coming) and c.again}

@@ -52,14 +52,15 @@ class Moved:
     filtered: int = 0
 
 
-def missing(old: Box, stay: Iterable[GraphNode]) -> list[str]:
+def missing(old: Box, stay: Iterable[GraphNode], begun: Iterable[GraphNode] = ()) -> list[str]:
     """The leaves of which rows were forgotten that may be in a result to come with a third leaf.
 
-    `stay` are joins that the new box has, too: others may be computed of what they store.
+    `stay` are joins that the new box has, too: others may be computed of what they store. Some of
+    them have `begun` lately, without the rows of before.
     """
-    if len(old.leaves) < 3:  # one join knows all of them
-        return []
-    stored = [*old.leaves.values(), *(at for node in stay for at in inputs_at(node))]
+    stored = [at for node in begun for at in inputs_at(node)]
+    if len(old.leaves) > 2:  # else one join knows all of them
+        stored += [*old.leaves.values(), *(at for node in stay for at in inputs_at(node))]
     return [at.on for at in stored if not _is_complete(old, at)]
 
 
@@ -69,12 +70,16 @@ def _is_complete(box: Box, at: BoxInput) -> bool:
 
 
 def latest_times(box: Box) -> dict[str, int]:
-    """By leaf, the latest time of the rows that are stored; of those that have any."""
-    found = {}
-    for leaf, at in box.leaves.items():
-        times = [rows.get_column(leaf) for rows in at.stored()]
+    """By leaf, the latest time of the rows that are stored, or that results are timed by.
+
+    Of a leaf whose rows are forgotten, results may still wait for another one.
+    """
+    found: dict[str, int] = {}
+    for at in box.inputs.values():
+        times = [rows.get_column(at.on) for rows in at.stored()]
         if times:
-            found[leaf] = int(pl.concat(times).to_physical().to_numpy().max())
+            latest = int(pl.concat(times).to_physical().to_numpy().max())
+            found[at.on] = max(latest, found.get(at.on, latest))
     return found
 
 
@@ -107,6 +112,8 @@ def _is_same(old: Box, before: BoxInput, new: Box, now: BoxInput) -> bool:
     if before.child is None or not _is_complete(old, before):
         return False
     columns = {*before.join.inputs.columns(before.port)}
+    if not columns.issuperset(now.join.inputs.columns(now.port)):
+        return False  # they were left out above their leaves
     if not all(each.refs <= columns for each in _further(old, new, now)):
         return False
     return old.conditions(before.child) == new.conditions(now.child)
@@ -166,6 +173,16 @@ def _through(between: tuple[GraphNode, ...], rows: pl.DataFrame) -> pl.DataFrame
         assert isinstance(node.operator, Project)
         rows = node.operator.projected(rows)
     return rows
+
+
+def begin_empty(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
+    """Have a new box begin without the rows of the old one; its joins note that they lack them."""
+    latest = latest_times(old)
+    for at in new.inputs.values():
+        if at.on in latest and not kept(at.node):
+            forgotten = at.join.state.forgotten
+            forgotten[at.port] = max(forgotten[at.port], latest[at.on] + 1)
+    return tell_bounds(old, new, kept)
 
 
 def tell_bounds(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:

@@ -173,7 +173,8 @@ class Watching:
 
 def _box_of(plan: PhysicalPlan, join: Join) -> _Box | None:
     """The last operator of a join in a plan, and its shape; None: it is just changing."""
-    if any(isinstance(part.spec, ParallelTrackSpec) for part in plan.walk()):
+    specs = (part.spec for part in plan.walk())
+    if any(isinstance(spec, ParallelTrackSpec) and spec.until for spec in specs):
         return None
     return running_join(plan, join.names_within)
 

@@ -93,6 +93,24 @@ def tested_before(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
     ]
 
 
+def not_stored(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
+    """The columns of leaves that one box stores and another one over their bases does not have."""
+    was, will_be = box_below(now), box_below(then)
+    assert was is not None and will_be is not None
+    return sorted(_stored(will_be) - _stored(was))
+
+
+def _stored(box: PhysicalPlan) -> set[str]:
+    """The columns of the leaves of a box, as results call them."""
+    return {
+        name
+        for join in joins_of(box)
+        for side, below in zip(_sides(join), join.inputs, strict=True)
+        if not joins_of(below)
+        for name in side.names
+    }
+
+
 def _base(leaf: PhysicalPlan) -> PhysicalPlan:
     while _passes_on(leaf):
         [leaf] = leaf.inputs
@@ -114,6 +132,14 @@ def _tests(leaf: PhysicalPlan) -> list[Expression]:
             found += conjuncts(leaf.spec.predicate)
         [leaf] = leaf.inputs
     return found
+
+
+def _tests_alike(box: PhysicalPlan, other: PhysicalPlan) -> bool:
+    """Whether the same is asked of rows before they come to one box and to the other."""
+    leaves, others = leaves_of(box), leaves_of(other)
+    assert leaves is not None and others is not None
+    asked = ([{*map(str, _tests(of[name]))} for name in leaves] for of in (leaves, others))
+    return next(asked) == next(asked)
 
 
 def _implied(conditions: list[Expression], others: list[Expression]) -> bool:
@@ -142,13 +168,13 @@ def joins_of(plan: PhysicalPlan) -> list[PhysicalPlan]:
 
 def refused(now: PhysicalPlan, then: PhysicalPlan) -> str:
     """Why a box cannot give way to another while it runs; empty: it can."""
-    if not joins_of(now) or not joins_of(then) or leaves_of(now) != leaves_of(then):
-        if not (is_plain(now) and is_plain(then)):
-            return "conditions that are tested elsewhere would not see what an order holds back"
-        return (
-            "" if _columns(now) == _columns(then) else "other columns would come out of its joins"
-        )
-    boxes = [[_tactic(join) for join in joins_of(plan)] for plan in (now, then)]
+    was, will_be = box_below(now), box_below(then)
+    assert was is not None and will_be is not None
+    if not (is_plain(now) and is_plain(then)) and not _tests_alike(was, will_be):
+        return "conditions that are tested elsewhere would not see what an order holds back"
+    if not _give_alike(now, then):
+        return "other columns would come out of its joins"
+    boxes = [[_tactic(join) for join in joins_of(plan)] for plan in (was, will_be)]
     for tactics in boxes:
         if len(tactics) > 1 and {*tactics} != {PLAIN}:
             return "joins of joins that keep an order hold rows back in several places"
@@ -199,6 +225,17 @@ def _is_inner(plan: PhysicalPlan) -> bool:
     if not isinstance(spec, WindowJoinSpec):
         return False
     return isinstance(spec.join, MJoinSpec) or spec.join.kind is JoinKind.INNER
+
+
+def _give_alike(now: PhysicalPlan, then: PhysicalPlan) -> bool:
+    """Whether whoever reads a box, or what stands above it, can read another instead.
+
+    Of a box itself the columns count that are asked for by name: which others come out depends on
+    its shape, and on what other queries read of it.
+    """
+    if joins_of(now) and joins_of(then):
+        return True
+    return _columns(now) == _columns(then)
 
 
 def _columns(plan: PhysicalPlan) -> list[str]:

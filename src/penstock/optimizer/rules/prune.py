@@ -12,7 +12,8 @@ partition. A union that does not come to a join may wait for order, too, and is 
 all its inputs; it keeps what carries bounds besides, since it may be merged by that.
 
 All queries are looked at together: a join that several of them share keeps what any of them needs,
-and stays shared.
+and stays shared. One that changes its shape keeps what it has stored for others that run
+(`stored_for_others`).
 """
 
 from __future__ import annotations
@@ -23,16 +24,27 @@ from dataclasses import replace
 from penstock.model.expressions import Named, Ref
 from penstock.optimizer.options import Options
 from penstock.optimizer.physical import Queries
+from penstock.optimizer.rules.stored_for_others import (
+    Stored,
+    below_projections,
+    inputs_of,
+    topmost_joins,
+)
 from penstock.plan import nodes
 from penstock.plan.graph import columns_used, fold, walk
 from penstock.windows import Partitioned
 
 
-def prune(queries: Queries, options: Options) -> Queries:
-    """The queries with a Project in front of what would keep more columns than are needed."""
+def prune(queries: Queries, options: Options, stored: Stored | None = None) -> Queries:
+    """The queries with a Project in front of what would keep more columns than are needed.
+
+    `stored`: what joins keep besides.
+    """
     inputs = _below_joins(queries.values())
+    besides = _besides(queries, stored or {})
 
     def reads(node: nodes.Node, used: frozenset[str]) -> tuple[frozenset[str], ...]:
+        used |= besides.get(node, frozenset())
         return _reads(node, frozenset(node.schema.names) if node in inputs else used)
 
     used = columns_used(queries.values(), reads)
@@ -45,11 +57,25 @@ def prune(queries: Queries, options: Options) -> Queries:
             node = replace(node, kept=tuple(name for name in node.kept if name in used[node]))
         if isinstance(node, nodes.Project):
             # What nobody reads may not be there to compute it from.
-            read = tuple(column for column in node.columns if column.name in used[node])
+            asked = used[node] | besides.get(node, frozenset())
+            read = tuple(column for column in node.columns if column.name in asked)
             node = node if len(read) == len(node.columns) else replace(node, columns=read)
         return node.with_children(children)
 
     return {name: fold(plan, rebuilt) for name, plan in queries.items()}
+
+
+def _besides(queries: Queries, stored: Stored) -> dict[nodes.Node, frozenset[str]]:
+    """By join, and by projection that passes its rows on, what it keeps for other queries."""
+    found: dict[nodes.Node, frozenset[str]] = {}
+    for name in stored.keys() & queries.keys():
+        joins = {join: inputs_of(join) for join in topmost_joins(queries[name])}
+        for node in walk(queries[name]):
+            join = below_projections(node)
+            if isinstance(join, nodes.Join) and join in joins:
+                columns = stored[name].get(joins[join], frozenset()).intersection(node.schema.names)
+                found[node] = found.get(node, frozenset()) | columns
+    return found
 
 
 def _below_joins(plans: Iterable[nodes.Node]) -> set[nodes.Node]:
