@@ -173,9 +173,10 @@ def test_an_order_that_is_set_is_kept() -> None:
     assert [each.after for each in engine.status().migrations] == [OTHER]
 
 
-def test_queries_that_share_a_join_change_together(expected: pl.DataFrame) -> None:
+@pytest.mark.parametrize("migration", ["auto", "pt"])
+def test_queries_that_share_a_join_change_together(expected: pl.DataFrame, migration: str) -> None:
     engine = LocalEngine(clock=VirtualClock())
-    engine.sql(f"{STREAMS} SET adapt = on; {QUERY}")
+    engine.sql(f"{STREAMS} SET adapt = on; SET migration = {migration}; {QUERY}")
     engine.sql(QUERY.replace("QUERY q", "QUERY other"))
     for name, rows in load(120, (60,)):
         engine.push(name, rows)
@@ -186,3 +187,16 @@ def test_queries_that_share_a_join_change_together(expected: pl.DataFrame) -> No
     answer = answers(engine)
     assert answer.equals(expected)
     assert pl.DataFrame(engine.query("other").results()).sort("a", "b", "c").equals(answer)
+    assert all(each.is_over for each in engine.status().migrations)
+
+
+def test_so_do_queries_that_read_other_columns_of_it(expected: pl.DataFrame) -> None:
+    engine = LocalEngine(clock=VirtualClock())
+    other = QUERY.replace("QUERY q", "QUERY other").replace("c.id AS c", "c.ts AS t")
+    engine.sql(f"{STREAMS} SET adapt = on; {QUERY} {other}")
+    for name, rows in load(120, (60,)):
+        engine.push(name, rows)
+    changes = {each.query: each.after for each in engine.status().migrations}
+    assert changes == {"q": OTHER, "other": OTHER}
+    assert answers(engine).equals(expected)
+    assert engine.query("other").results().height == expected.height

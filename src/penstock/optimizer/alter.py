@@ -144,7 +144,8 @@ def _takeovers(
         for name, base in bases.items():
             yield from _takeovers(base, wanted_bases[name])
         then = box.over(wanted, bases)
-        if then not in (now, now.inputs[-1] if first is not now else now):
+        runs = now.inputs[-1] if first is not now else now
+        if then not in (now, box.twin_of(runs, 0)):
             why = box.refused(first, then)
             if why:
                 raise _Different(why)

@@ -238,13 +238,15 @@ class UpToLastRowSpec(Spec):
 class WindowJoinSpec(Spec):
     """A join of two inputs, or of several at once; `tactic` is its tactic's name.
 
-    `joint`: it punctuates pairs of timestamps, too. `alpha`: where Adaptive switches.
+    `joint`: it punctuates pairs of timestamps, too. `alpha`: where Adaptive switches. `twin` tells
+    it apart from one of another query, which computes the same and holds other results back.
     """
 
     tactic: str
     join: JoinSpec | MJoinSpec
     joint: bool = False
     alpha: float | None = None
+    twin: int = 0
 
     @property
     def name(self) -> str:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 
 from penstock.errors import NotExecutable
 from penstock.kernel.graph import GraphNode
@@ -31,9 +33,10 @@ from penstock.optimizer.joins.box import (
     not_stored,
     shape_of,
     tested_before,
+    twin_of,
 )
 from penstock.optimizer.options import AUTO
-from penstock.optimizer.physical import PhysicalPlan, Plans
+from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import TAKING_OVER, Change, told_apart
 from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec
 from penstock.plan.graph import distinct
@@ -57,12 +60,36 @@ def migrate(
 
     `how` is AUTO, MS, PT or PT_PUBLISHED. NotExecutable if it cannot just now: nothing has changed.
     """
-    first = now.inputs[0] if isinstance(now.spec, ParallelTrackSpec) else now
+    first = _first(now)
     if then == first:  # the others have not taken over yet: they go again
         change = told_apart([query], plans, now, first)
         host.change(change)
         host.migrations.end(query, PARALLEL_TRACK, host.clock.now())
         return change.plans
+    if is_plain(first) and is_plain(then):
+        return _exchange(host, plans, query, now, then, how, reason)
+    own = _own(plans, query, then)
+    plans = _exchange(host, plans, query, now, own, how, reason)
+    if own != then and is_plain(then):
+        # Nothing is held back any more: joins that another query runs serve from now on.
+        runs = next(each for each in reversed(plans[query].walk()) if _first(each) == own)
+        with suppress(NotExecutable):
+            return _exchange(host, plans, query, runs, then)
+    return plans
+
+
+def _exchange(
+    host: GraphHost,
+    plans: Plans,
+    query: str,
+    now: PhysicalPlan,
+    then: PhysicalPlan,
+    how: str = AUTO,
+    reason: str = "",
+) -> Plans:
+    """The same, for joins that hold nothing back, or that no other query runs."""
+    first = _first(now)
+    keeps_order = not (is_plain(first) and is_plain(then))
     old = _box(host.graph.nodes[first.id])
     joins = _joins_in(then)
     whole, begun = _joins_there(plans, query, joins)
@@ -78,13 +105,6 @@ def migrate(
             hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
         )
     columns = not_stored(first, then) if len(there) < len(joins) else []
-    keeps_order = not (is_plain(first) and is_plain(then))
-    if keeps_order and (shared := _shared(plans, query, joins)):
-        raise NotExecutable(
-            f"query `{query}` would share {then.spec.name} with `{shared}`, which has put out "
-            "other results by now",
-            hint=f"SET the option and CREATE OR REPLACE QUERY {query}, which begins anew",
-        )
     # What is held back by an order goes along; and without rows there is nothing to wait for.
     can_move = not lacks and not columns
     moves = keeps_order or (can_move and (how not in (PT, PT_PUBLISHED) or not latest))
@@ -107,6 +127,8 @@ def migrate(
 
     host.change(change, fill)
     host.migrations.end(query, PARALLEL_TRACK, clock)  # one that had not ended
+    if twin_of(first, 0) == then:  # only whose joins they are has changed
+        return change.plans
     host.migrations.note(
         Migration(
             query,
@@ -205,10 +227,16 @@ def _just_changing(query: str, other: str) -> NotExecutable:
     )
 
 
-def _shared(plans: Plans, query: str, joins: Sequence[PhysicalPlan]) -> str:
-    """Another query that runs joins of a box; empty: none does."""
-    others = (name for name in plans if name != query)
-    return next((name for name in others if not {*joins}.isdisjoint(plans[name].walk())), "")
+def _own(plans: Plans, query: str, then: PhysicalPlan) -> PhysicalPlan:
+    """Joins that no other query runs: those that do have put out other results by now."""
+    others = set(walk(plan for name, plan in plans.items() if name != query))
+    twins = (twin_of(then, number) for number in count())
+    return next(own for own in twins if others.isdisjoint(_joins_in(own)))
+
+
+def _first(plan: PhysicalPlan) -> PhysicalPlan:
+    """Of joins that run side by side, the first, which have all rows."""
+    return plan.inputs[0] if isinstance(plan.spec, ParallelTrackSpec) else plan
 
 
 def _with_all_rows(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:

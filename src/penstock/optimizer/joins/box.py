@@ -82,6 +82,15 @@ def over(plan: PhysicalPlan, bases: Mapping[str, PhysicalPlan]) -> PhysicalPlan:
     return replace(plan, inputs=tuple(inputs))
 
 
+def twin_of(plan: PhysicalPlan, number: int) -> PhysicalPlan:
+    """A box, with what stands above it, of joins told apart from others; 0: from nobody."""
+    if not _is_inner(plan):
+        return replace(plan, inputs=tuple(twin_of(below, number) for below in plan.inputs))
+    assert isinstance(plan.spec, WindowJoinSpec)
+    inputs = (twin_of(below, number) if joins_of(below) else below for below in plan.inputs)
+    return replace(plan, spec=replace(plan.spec, twin=number), inputs=tuple(inputs))
+
+
 def tested_before(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
     """The leaves of which one box tests something that another one over their bases does not."""
     boxes = box_below(now), box_below(then)

@@ -32,9 +32,10 @@ def stored_for_others(running: Queries, changing: Collection[str]) -> Stored:
     """What queries that change go on storing; `running` are all that stay, as they run now."""
     used = columns_used(running.values())
     read: dict[Inputs, frozenset[str]] = {}
-    for top in topmost_joins(*running.values()):
-        inputs = inputs_of(top)
-        read[inputs] = read.get(inputs, frozenset()) | used[top]
+    for plan in running.values():
+        for top in topmost_joins(plan):
+            inputs = inputs_of(top)
+            read[inputs] = read.get(inputs, frozenset()) | used[top]
 
     def of_query(plan: nodes.Node) -> dict[Inputs, frozenset[str]]:
         found = {inputs_of(top): top for top in topmost_joins(plan)}
@@ -47,11 +48,11 @@ def stored_for_others(running: Queries, changing: Collection[str]) -> Stored:
     return {name: of_query(running[name]) for name in changing}
 
 
-def topmost_joins(*plans: nodes.Node) -> list[nodes.Join]:
-    """The inner joins that are no inputs of others."""
-    joins = [node for node in walk(*plans) if _is_inner(node)]
-    read = {below_projections(child) for join in joins for child in join.children}
-    return [join for join in joins if isinstance(join, nodes.Join) and join not in read]
+def topmost_joins(plan: nodes.Node) -> list[nodes.Join]:
+    """The inner joins of a query that are no inputs of others."""
+    joins = [node for node in walk(plan) if isinstance(node, nodes.Join) and _is_inner(node)]
+    read = {below_projections(child) for join in joins for child in join.inputs}
+    return [join for join in joins if join not in read]
 
 
 def inputs_of(join: nodes.Join) -> Inputs:
@@ -93,5 +94,5 @@ def below_projections(node: nodes.Node) -> nodes.Node:
     return node
 
 
-def _is_inner(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Join) and node.kind is JoinKind.INNER
+def _is_inner(join: nodes.Join) -> bool:
+    return join.kind is JoinKind.INNER
