@@ -66,7 +66,7 @@ def cases(quick: bool) -> Iterator[Case]:
     common = {
         "ours": partial(plans.timed, "auto"),
         "repeats": 3,
-        "warm_up": 0,
+        "warm_up": 1,
         "once_above": ONCE_ABOVE,
         "ours_io": OURS_IO["parquet"],
     }

@@ -23,9 +23,10 @@ def test_costs_of_windows_keep_the_proportions_of_the_reference_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calibrate, "_seconds", lambda sample, aggregation: 1.0)
-    monkeypatch.setattr(calibrate, "calibrated_join", lambda: [1.0] * 4)
+    monkeypatch.setattr(calibrate, "join_samples", list)
+    monkeypatch.setattr(calibrate, "calibrated_join", lambda runs: [1.0] * 5)
     found = calibrate.calibrated()
-    assert found.pop("join") == [1.0] * 4
+    assert found.pop("join") == [1.0] * 5
     for way in found:
         reference = REFERENCE.units[way]
         factors = {cost / of for cost, of in zip(found[way], reference, strict=True) if of}
@@ -38,14 +39,14 @@ def test_a_sample_runs_through_both_algorithms() -> None:
 
 
 def test_each_cost_of_joins_is_measured_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = (5000.0, 0.2, 0.05, 0.1)
+    machine = (5000.0, 0.2, 0.05, 0.1, 800.0)
 
     def seconds(sample: calibrate.JoinSample) -> float:
         return sum(cost * work for cost, work in zip(machine, sample.work, strict=True)) / 1e6
 
     monkeypatch.setattr(calibrate, "seconds_of_join", seconds)
-    block, _, lookup, pair = calibrate.calibrated_join()
-    assert [block, pair] == pytest.approx([machine[0], machine[3]], rel=0.1)
+    block, _, lookup, pair, run = calibrate.calibrated_join([calibrate.join_samples()])
+    assert [block, pair, run] == pytest.approx([machine[0], *machine[3:]], rel=0.1)
     assert lookup == pytest.approx(machine[2], rel=0.3)
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from penstock.lab.scripts import Script
 
 
+#: As in Spark's workers. What is measured is processor time, and threads of Polars that wait for
+#: work take some, too: up to a third of it where blocks are small.
+ONE_THREAD = {"POLARS_MAX_THREADS": "1"}
 #: The command's exit code if nothing fails but what is known to; 2 is that of wrong arguments.
 ONLY_KNOWN_FAILURES = 3
 
@@ -59,7 +62,7 @@ def experiment(
     chosen = choose("experiment", names or [], folder, (json_path, out, quick))
     if not chosen:
         return
-    start_over_with(environment(chosen))
+    start_over_with({**ONE_THREAD, **environment(chosen)})
     for place in (json_path.parent if json_path else None, out):
         if place:
             place.mkdir(parents=True, exist_ok=True)

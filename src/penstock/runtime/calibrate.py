@@ -12,7 +12,7 @@ seconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
@@ -113,20 +113,24 @@ class JoinSample:
         tree = at_once(self.streams)
         none = JoinUnits(pair=0.0)
         by_row = replace(none, insert=1.0), replace(none, lookup=1.0)
-        kinds = replace(none, block=1.0), *by_row, replace(none, pair=1.0)
+        kinds = replace(none, block=1.0), *by_row, replace(none, pair=1.0), replace(none, run=1.0)
         return [self.rows * tree_cost(self.graph, tree, each).processor for each in kinds]
 
 
-#: Small blocks and large ones, few runs and many, few pairs and ten a row, two inputs and three.
+#: Small blocks and large ones, few runs and many, hardly a pair and a hundred a row, two inputs and
+#: three.
 JOINS = (
     JoinSample(1_000_000, rows=20_000, window=1_000, block=200),
     JoinSample(1_000_000, rows=60_000, window=10_000, block=2_000),
+    JoinSample(1_000, rows=20_000, window=1_000, block=200),
+    JoinSample(4_000, rows=60_000, window=10_000, block=2_000),
     JoinSample(1_000_000, rows=400_000, window=10_000, block=50_000),
     JoinSample(1_000_000, window=100_000, rows=300_000),
     JoinSample(10_000),
     JoinSample(1_000),
     JoinSample(20_000, streams=3),
     JoinSample(4_000, rows=50_000, block=5_000, streams=3),
+    JoinSample(1_500, rows=30_000, block=5_000, streams=3),
 )
 
 
@@ -147,22 +151,28 @@ def calibrated() -> dict[str, list[float]]:
         for way, costs in REFERENCE.units.items()
         if way != JOIN
     }
-    return {**found, JOIN: calibrated_join()}
+    return {**found, JOIN: calibrated_join([join_samples() for _ in range(RUNS)])}
 
 
 #: How much the reference counts beside what was measured, so that noise makes no cost vanish.
-_PRIOR = 0.01
+_PRIOR = 0.005
 
 
-def calibrated_join() -> list[float]:
-    """What joins cost on this machine, by block, insert, lookup and pair.
+def join_samples() -> list[float]:
+    """How long each sample of joins takes just now."""
+    return [*map(seconds_of_join, JOINS)]
+
+
+def calibrated_join(runs: Sequence[Sequence[float]]) -> list[float]:
+    """What joins cost on this machine, by block, insert, lookup, pair and run, by how long samples
+    took in each of several runs.
 
     By least squares of relative errors: samples differ in what they have most of.
     """
     work = np.array([sample.work for sample in JOINS])
-    seconds = [min(seconds_of_join(sample) for _ in range(RUNS)) for sample in JOINS]
+    seconds = np.min(runs, axis=0)
     reference = np.array(REFERENCE.units[JOIN])
-    took = 1e6 * np.array(seconds)
+    took = 1e6 * seconds
     speed = median(took / (work @ reference))
     # Unknown is how much more than the reference, at the machine's speed, each kind costs.
     known = work * reference * speed / took[:, None]

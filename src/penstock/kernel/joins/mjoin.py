@@ -28,7 +28,7 @@ from penstock.kernel.joins.key_index import KeyIndex
 from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.partners import partners, widest
 from penstock.kernel.joins.reach import Reach, along
-from penstock.kernel.joins.run import CODE, Needles, cell_shift
+from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
 from penstock.kernel.joins.spec import SideSpec
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.types import common_type
@@ -205,7 +205,7 @@ class MJoin(Inputs):
         times = rows.get_column(hop.on).cast(pl.Int64).to_numpy()
         hashes = hop.keys.hashes(rows)
         # Sorted, so that a block walks through a run from front to back.
-        order = np.lexsort((times, hashes))
+        order = np.argsort(encode(hashes, times, hop.index.shift))
         first, last = partners(hop.band, hop.side, times[order])
         needles = Needles(hashes[order], first, last)
         stored = self.state.table(hop.index.table)

@@ -17,6 +17,7 @@ Our joins do more than that for each of these, which counts where it is known ho
 
     block     every block asks every other input, and that costs something before it has any row
     lookup    a row is looked up in each run of a store (`runs.py`)
+    run       rows are taken out of each run in which a block finds partners, by a call of its own
     tried     partners are found by keys and one band; what other conditions and bands forbid has
               been put together by then
     pair      columns of both rows are put side by side: by their bytes
@@ -50,6 +51,7 @@ class JoinUnits:
     lookup: float = 0.0  # ask a state, or a run of it, for partners of one row
     mode: Literal["match", "probe"] = "match"
     block: float = 0.0  # ask one input for partners of a block
+    run: float = 0.0  # take the partners of a block out of one run
 
     @classmethod
     def of(cls, costs: Costs) -> JoinUnits:
@@ -57,8 +59,8 @@ class JoinUnits:
 
         Rows go in whole runs, so forgetting one costs nothing.
         """
-        block, insert, lookup, pair = (cost / 1e6 for cost in costs.units[JOIN])
-        return cls(insert, 0.0, pair, lookup, block=block)
+        block, insert, lookup, pair, run = (cost / 1e6 for cost in costs.units[JOIN])
+        return cls(insert, 0.0, pair, lookup, block=block, run=run)
 
 
 #: The bytes of both rows of a pair that costs one `pair`.
@@ -181,7 +183,19 @@ class OperatorLoad:
         else:
             tried = self._tried(sequences, pairs, before)
         lookups = units.lookup * self.runs[asked]
-        return np.asarray((asking * (lookups + units.pair * self.pair_weight * tried)).sum(axis=1))
+        work = asking * (lookups + units.pair * self.pair_weight * tried)
+        if units.run:
+            work += units.run * self._runs_taken_from(sequences, asking * tried)
+        return np.asarray(work.sum(axis=1))
+
+    def _runs_taken_from(self, sequences: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Runs in which a block finds partners, for each of its rows, by how many pairs a row
+        makes: at random, so that some runs have none for small blocks."""
+        first, runs = sequences[:, :1], self.runs[sequences[:, 1:]]
+        blocks_a_row = self.blocks[first] / self.rates[first]
+        if not blocks_a_row.all():  # it is not known how rows come
+            return np.zeros_like(pairs)
+        return np.asarray(blocks_a_row * runs * -np.expm1(-pairs / blocks_a_row / runs))
 
     def _tried(
         self, sequences: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], before: np.ndarray
