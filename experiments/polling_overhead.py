@@ -4,7 +4,9 @@ Three streams at 20 rows a second, windows of 5 s, selectivities of 0.02 and 0.3
 better one below from the beginning. Published: with an optimiser that is asked every 10 s, and that
 never finds anything better, throughput is almost the same as without: here that is less than 2 %.
 Ours is asked whenever a window is over. `adapt = on` is compared with `off`, under which joins are
-measured just the same, for EXPLAIN LIVE; what it takes without is in the table, too.
+measured just the same, for EXPLAIN LIVE; what it takes without is in the table, too. All run
+several times over the same rows, and of every second the quickest run counts: one that something
+else has disturbed says nothing of a difference so small.
 Spec: dynamic-optimization 5.2, E13.
 """
 
@@ -21,18 +23,19 @@ from penstock.runtime.measuring import Measuring
 ALIAS = "E13"
 
 RATE, SHARES = 20, (0.02, 0.3)
-#: Seconds that pass before anything counts.
-WARM_UP = 20
+#: Seconds that pass before anything counts, and how often all run.
+WARM_UP, RUNS = 20, 3
 
 
 def run(quick: bool, seed: int) -> Outcome:
     seconds = 120 if quick else 600
-    watched, unwatched = begun("SET adapt = on"), begun("SET adapt = off")
-    with mock.patch.object(Measuring, "follow", lambda self, queries, plans: None):
-        unmeasured = begun("SET adapt = off")
-    runs = {"adapt = on": watched, "adapt = off": unwatched, "not measured": unmeasured}
-    run_all([*runs.values()], RATE, swapping(SHARES, ()), seconds, seed)
-    spent = {name: sum(each.busy[WARM_UP:]) for name, each in runs.items()}
+    rounds = [_round(seconds, seed) for _ in range(1 if quick else RUNS)]
+    runs = rounds[0]
+    spent = {
+        name: sum(map(min, zip(*(each[name].busy[WARM_UP:] for each in rounds), strict=True)))
+        for name in runs
+    }
+    changes = [change for each in rounds for change in each["adapt = on"].changes]
     polling = spent["adapt = on"] / spent["adapt = off"] - 1
     return Outcome(
         tables=(
@@ -43,7 +46,7 @@ def run(quick: bool, seed: int) -> Outcome:
             ),
         ),
         checks=(
-            Check("the plan stays", not watched.changes, f"{len(watched.changes)} changes"),
+            Check("the plan stays", not changes, f"{len(changes)} changes"),
             Check(
                 "throughput with and without the optimiser is almost the same: below 2 %",
                 polling < 0.02,
@@ -51,6 +54,16 @@ def run(quick: bool, seed: int) -> Outcome:
             ),
         ),
     )
+
+
+def _round(seconds: int, seed: int) -> dict[str, AdaptingRun]:
+    """Three engines over the same rows."""
+    watched, unwatched = begun("SET adapt = on"), begun("SET adapt = off")
+    with mock.patch.object(Measuring, "follow", lambda self, queries, plans: None):
+        unmeasured = begun("SET adapt = off")
+    runs = {"adapt = on": watched, "adapt = off": unwatched, "not measured": unmeasured}
+    run_all([*runs.values()], RATE, swapping(SHARES, ()), seconds, seed)
+    return runs
 
 
 def _results(each: AdaptingRun) -> int:

@@ -58,9 +58,14 @@ class Retained:
         """The join knows more of its inputs: others may forget rows that they have kept for it."""
         for inputs in self._others:
             for port in range(inputs.ports):
-                if inputs.state.forgotten[port] < inputs.reach.keep_from(port, inputs.state.bounds):
-                    for _ in inputs.purge(port, inputs.keep_from(port)):
-                        raise PenstockBug("an inner join has a row without a partner")
+                before = inputs.state.forgotten[port]
+                if before >= inputs.reach.keep_from(port, inputs.state.bounds):
+                    continue
+                first = inputs.keep_from(port)
+                if first <= before:  # another leaf is still behind
+                    continue
+                for _ in inputs.purge(port, first):
+                    raise PenstockBug("an inner join has a row without a partner")
 
 
 def _is_within(node: GraphNode) -> bool:
