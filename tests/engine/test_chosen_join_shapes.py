@@ -116,3 +116,21 @@ def test_joins_in_an_order_that_is_set_say_so() -> None:
     engine.sql(f"{STREAMS} SET join_order = '(a, (b, c))'")
     declare(engine, "q")
     assert "; as join_order asks for" in str(engine.sql("EXPLAIN q"))
+
+
+def test_what_is_estimated_of_a_row_has_its_share_of_a_block() -> None:
+    """A block takes about 2 ms, whatever it holds; here it holds 50 rows, or 2."""
+    estimates = []
+    for size in (50, 2):
+        engine = LocalEngine()
+        engine.sql(STREAMS)
+        declare(engine, "q")
+        for at in range(1, 200, size):
+            for name in "abc":
+                times = range(at, at + size)
+                engine.push(name, [{"k": ts % 2, "x": ts % 400, "ts": ts} for ts in times])
+        shown = str(engine.sql("EXPLAIN (ANALYZE) q"))
+        [line] = [line for line in shown.splitlines() if line.startswith("(a, b) ")]
+        estimates.append(float(line.split()[-2]))
+    assert estimates[0] == pytest.approx(2100 / 50, rel=0.2)
+    assert estimates[1] == pytest.approx(2100 / 2, rel=0.2)

@@ -14,7 +14,13 @@ from penstock.kernel.statistics.key_sketch import KeySketch, mixed
 from penstock.kernel.statistics.measured_join import MeasuredJoin
 from penstock.local.engine import LocalEngine
 from penstock.model.timestamps import SECOND
-from penstock.optimizer.join_figures import GUESSED, MEASURED, JoinFigures, join_figures
+from penstock.optimizer.join_figures import (
+    GUESSED,
+    MEASURED,
+    REMEMBERED,
+    JoinFigures,
+    join_figures,
+)
 from penstock.optimizer.join_statistics import HALF_LIFE, JoinStatistics, PairFigures
 from penstock.optimizer.joins.flat_join import flat_join
 from penstock.optimizer.measured_joins import measured_join
@@ -246,6 +252,37 @@ def test_what_is_not_known_is_guessed() -> None:
     assert {each.seen for each in known.selectivities.values()} == {0}
 
 
+def test_blocks_are_counted_at_the_inputs_of_joins() -> None:
+    found = engine(CHAIN)
+    for at in range(0, 100, 10):
+        for name, pieces in {"a": 1, "b": 5, "c": 20}.items():
+            each = rows(at, 400, 50, seconds=10).with_columns(pl.col("ts") + at * SECOND)
+            for piece in each.iter_slices(400 // pieces):
+                found.push(name, piece)
+    known = {each.title: each.block_rate for each in found._known().joins.inputs.values()}
+    assert known == {
+        "a": pytest.approx(0.1, rel=0.05),
+        "b": pytest.approx(0.5, rel=0.05),
+        "c": pytest.approx(2.0, rel=0.05),
+    }
+    join = join_of(found, "query_1")
+    assert join_figures(join, found._known()).blocks == pytest.approx((0.1, 0.5, 2.0), rel=0.05)
+
+
+def test_statistics_that_were_written_without_blocks_are_known_and_have_none() -> None:
+    found = engine(CHAIN)
+    run(found, {name: rows(n, 2000, 50) for n, name in enumerate("abc")})
+    joins = found._known().joins
+    assert JoinStatistics.from_json(joins.as_json()) == joins
+    written = joins.as_json()
+    for each in written["inputs"].values():
+        del each["blocks"]
+    join = join_of(found, "query_1")
+    known = join_figures(join, Statistics(remembered=JoinStatistics.from_json(written)))
+    assert known.source == REMEMBERED
+    assert known.blocks == ()
+
+
 def two_streams() -> MeasuredJoin:
     found = engine(f"SELECT a.t AS at FROM a {R}, b {R} WHERE a.k = b.k")
     return measured_join(flat_join(join_of(found, "query_1")))
@@ -256,7 +293,7 @@ def cell(join: MeasuredJoin, rows: int, keys: int) -> Cell:
     sketches = {key_of(join.pairs[0], side): KeySketch() for side in (0, 1)}
     for sketch in sketches.values():
         sketch.add(mixed(np.arange(keys)).repeat(rows // keys))
-    return Cell(0, 20 * SECOND, [rows, rows], [0, 0], [rows, rows], sketches)
+    return Cell(0, 20 * SECOND, [rows, rows], [0, 0], [rows, rows], [1.0, 1.0], sketches)
 
 
 def test_later_cells_count_more() -> None:

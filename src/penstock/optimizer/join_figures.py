@@ -49,6 +49,7 @@ class JoinFigures:
     widths: tuple[Figure, ...]
     selectivities: Mapping[tuple[int, int], Figure]
     implied: Mapping[tuple[int, int], Figure]
+    blocks: tuple[float, ...] = ()  # a second, of each input; none: not known of all of them
 
     @property
     def in_doubt(self) -> bool:
@@ -82,6 +83,7 @@ def join_figures(join: nodes.Join, statistics: Statistics) -> JoinFigures:
         tuple(_width(each, statistics) for each in of.inputs),
         selectivities,
         implied,
+        _blocks(of, statistics),
     )
 
 
@@ -99,6 +101,20 @@ def _width(of: MeasuredInput, statistics: Statistics) -> Figure:
         if known is not None and known.width is not None:
             return Figure(known.width, source, known.seen)
     return Figure(WIDTH, GUESSED)
+
+
+def _blocks(of: MeasuredJoin, statistics: Statistics) -> tuple[float, ...]:
+    """In how many blocks a second inputs come, if that is known of all of them."""
+    found = [_block_rate(each, statistics) for each in of.inputs]
+    return tuple(each for each in found if each is not None) if None not in found else ()
+
+
+def _block_rate(of: MeasuredInput, statistics: Statistics) -> float | None:
+    for joins, _ in statistics.by_source:
+        known = joins.inputs.get(of.key)
+        if known is not None and known.rate is not None:
+            return known.block_rate
+    return None
 
 
 def _share(of: MeasuredJoin, key: str, guess: float, statistics: Statistics) -> Figure:

@@ -42,6 +42,7 @@ class InputFigures:
     seen: int = 0
     is_time: bool = True
     odd: int = 0  # the last cell had clearly more (1) or fewer (-1)
+    blocks: float = 0.0  # in which the rows came; earlier releases did not count them
 
     @property
     def rate(self) -> float | None:
@@ -55,7 +56,14 @@ class InputFigures:
         """Bytes of a row."""
         return self.bytes / self.rows if self.rows else None
 
-    def plus(self, rows: int, ticks: int, bytes: int) -> InputFigures:
+    @property
+    def block_rate(self) -> float | None:
+        """Blocks a second, as `rate` counts; None: they were not counted."""
+        if self.rate is None or (self.rows and not self.blocks):
+            return None
+        return self.rate * self.blocks / self.rows if self.rows else 0.0
+
+    def plus(self, rows: int, ticks: int, bytes: int, blocks: float) -> InputFigures:
         expected = self.rows / self.ticks * ticks if self.ticks else float(rows)
         odd = _differs(rows, expected, math.sqrt(max(rows, expected)))
         kept = 0.0 if odd and odd == self.odd else _KEPT
@@ -67,6 +75,7 @@ class InputFigures:
             self.seen + rows,
             self.is_time,
             odd if kept else 0,
+            self.blocks * kept + blocks,
         )
 
 
@@ -136,7 +145,8 @@ class JoinStatistics:
             for key, number in own.items():
                 of = join.inputs[number]
                 known = inputs.get(key, InputFigures(of.title, is_time=join.is_time))
-                inputs[key] = known.plus(cell.rows[number], cell.span, cell.bytes[number])
+                counts = cell.bytes[number], cell.blocks[number]
+                inputs[key] = known.plus(cell.rows[number], cell.span, *counts)
         return replace(self.plus_pairs(join, cells), inputs=inputs)
 
     def plus_pairs(self, join: MeasuredJoin, cells: Sequence[Cell]) -> JoinStatistics:

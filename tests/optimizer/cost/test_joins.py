@@ -123,6 +123,22 @@ def test_every_block_asks_every_other_input_of_an_operator() -> None:
     assert tree_cost(in_blocks(3.0), BJTREE, units).processor == pytest.approx(3 * (2 + 3))
 
 
+def test_a_block_for_which_nothing_is_found_asks_no_further_input() -> None:
+    units, blocks = JoinUnits(pair=0.0, block=1.0), 3.0
+    alone = replace(in_blocks(blocks), selectivities={(0, 1): 0.0, (1, 2): 0.0})
+    orders = ((1, 2), (0, 2), (1, 0))
+    at_once = tree_cost(alone, Branch((0, 1, 2), orders), units)
+    assert at_once.processor == pytest.approx(3 * blocks, rel=1e-3)
+    # a and b ask each other, and c asks what is found, of which nothing comes.
+    assert tree_cost(alone, BJTREE, units).processor == pytest.approx(3 * blocks, rel=1e-3)
+
+
+def test_results_come_in_no_more_blocks_than_there_are_of_them() -> None:
+    few = replace(in_blocks(100.0), selectivities={(0, 1): 1e-7, (1, 2): 1e-7})
+    assert few.blocks_of(0b011) == pytest.approx(few.rate(0b011), rel=0.01)
+    assert in_blocks(100.0).blocks_of(0b011) == pytest.approx(200.0, rel=0.01)
+
+
 def test_a_row_is_looked_up_in_every_run() -> None:
     units = JoinUnits(pair=0.0, lookup=1.0)
     two = Branch((0, 1))

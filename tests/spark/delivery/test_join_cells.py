@@ -15,7 +15,7 @@ def said(
     *parts: tuple[int, int], reached: int, over: dict[int, int] | None = None, one_in: int = 1
 ) -> dict[str, Any]:
     """A group's report: rows of cells that have come, and all rows of those that are over."""
-    cells = [Cell(number, 0, [rows], [rows], [rows]).as_json() for number, rows in parts]
+    cells = [Cell(number, 0, [rows], [rows], [rows], [1.0]).as_json() for number, rows in parts]
     totals = {str(number): [rows] for number, rows in (over or {}).items()}
     looks = [one_in, one_in, 0]
     return {JOIN.key: {"looks": looks, "reached": reached, "parts": cells, "over": totals}}

@@ -24,6 +24,7 @@ class Cell:
     rows: list[int]  # of each input
     bytes: list[int]  # of each input
     looked_at: list[int]  # rows of each input by which the others were judged
+    blocks: list[float]  # of each input; of one that lies in several cells, its share of rows
     sketches: dict[KeyOf, KeySketch] = field(default_factory=dict)
     #: By condition, how many combinations of sampled rows were tried, how many satisfy it, and the
     #: variance of that.
@@ -48,6 +49,7 @@ class Cell:
             [a + b for a, b in zip(self.rows, other.rows, strict=True)],
             [a + b for a, b in zip(self.bytes, other.bytes, strict=True)],
             [a + b for a, b in zip(self.looked_at, other.looked_at, strict=True)],
+            [a + b for a, b in zip(self.blocks, other.blocks, strict=True)],
             sketches,
             tried,
         )
@@ -59,6 +61,7 @@ class Cell:
             "rows": self.rows,
             "bytes": self.bytes,
             "looked_at": self.looked_at,
+            "blocks": self.blocks,
             "sketches": [[*of, sketch.to_text()] for of, sketch in self.sketches.items()],
             "tried": self.tried,
         }
@@ -67,7 +70,7 @@ class Cell:
     def from_json(cls, data: Mapping[str, Any]) -> Cell:
         sketches = {(port, of): KeySketch.from_text(text) for port, of, text in data["sketches"]}
         tried = {key: (all_, some, var) for key, (all_, some, var) in data["tried"].items()}
-        counts = data["rows"], data["bytes"], data["looked_at"]
+        counts = data["rows"], data["bytes"], data["looked_at"], data["blocks"]
         return cls(data["number"], data["span"], *counts, sketches, tried)
 
 

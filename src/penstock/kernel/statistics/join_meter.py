@@ -167,8 +167,10 @@ class JoinMeter:
 
     def _nothing(self, number: int) -> Cell:
         """A cell without rows."""
-        rows, bytes_, looked_at = ([0] * len(self.spec.inputs) for _ in range(3))
-        return Cell(number, 0, rows, bytes_, looked_at, {of: KeySketch() for of in self._keys})
+        count = len(self.spec.inputs)
+        rows, bytes_, looked_at = ([0] * count for _ in range(3))
+        sketches = {of: KeySketch() for of in self._keys}
+        return Cell(number, 0, rows, bytes_, looked_at, [0.0] * count, sketches)
 
     def open_cells(self) -> list[Cell]:
         """The cells that rows still come to, as they are."""
@@ -204,7 +206,8 @@ class JoinMeter:
         if not waiting:
             return
         of, width = self.spec.inputs[port], self.spec.width
-        size = sum(each.estimated_size() for each in waiting) / sum(each.height for each in waiting)
+        came = sum(each.height for each in waiting)
+        each_row = sum(each.estimated_size() for each in waiting) / came, len(waiting) / came
         rows = self._columns_of(port, waiting)
         column = rows.get_column(of.on).cast(pl.Int64)
         if column.null_count():
@@ -230,13 +233,13 @@ class JoinMeter:
             places = dict(zip(near, zip(begin.tolist(), end.tolist(), strict=True), strict=True))
             for number in self._looked_at(there):
                 low, high = places[number]
-                self._add(number, port, rows.slice(low, high - low), size, one_in)
+                self._add(number, port, rows.slice(low, high - low), each_row, one_in)
             return
         numbers = (times - of.shift) // width
         begun = numbers[1:][numbers[1:] != numbers[:-1]]  # few, where rows are nearly in order
         for number in self._looked_at(map(int, np.unique(np.append(begun, numbers[:1])))):
             part = rows if step == 1 and len(near) == 1 else rows[np.flatnonzero(numbers == number)]
-            self._add(number, port, part, size, one_in)
+            self._add(number, port, part, each_row, one_in)
 
     def _columns_of(self, port: int, blocks: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """The columns that are looked at, of all blocks; Polars takes longer to select them."""
@@ -265,14 +268,21 @@ class JoinMeter:
             found = [number for number in found if self._is_looked_at(number)]
         return found
 
-    def _add(self, number: int, port: int, rows: pl.DataFrame, size: float, times: int) -> None:
-        """Look at rows of a cell, each of which was drawn from so many, of this size in bytes."""
+    def _add(
+        self, number: int, port: int, rows: pl.DataFrame, each: tuple[float, float], times: int
+    ) -> None:
+        """Look at rows of a cell, each of which was drawn from so many.
+
+        `each` is what one has: bytes, and its share of a block.
+        """
+        size, share = each
         cell = self._open.get(number)
         if cell is None:
             cell = self._open[number] = self._nothing(number)
         cell.rows[port] += rows.height * times
         cell.bytes[port] += round(rows.height * times * size)
         cell.looked_at[port] += rows.height
+        cell.blocks[port] += rows.height * times * share
         for of, keys in self._keys.items():
             if of[0] == port:
                 cell.sketches[of].add(self._hashes(of, keys, keys.without_null(rows)), times)

@@ -15,7 +15,8 @@ are not stored. Equations (4.1) to (4.5) are cases of this.  Spec: dynamic-optim
 Our joins do more than that for each of these, which counts where it is known how rows come and go
 (`JoinGraph.blocks`, `JoinWindows.whole_runs`):
 
-    block     every block asks every other input, and that costs something before it has any row
+    block     a block asks one input after the other, as long as something is found, and that costs
+              something before it has any row
     lookup    a row is looked up in each run of a store (`runs.py`)
     run       rows are taken out of each run in which a block finds partners, by a call of its own
     tried     partners are found by keys and one band; what other conditions and bands forbid has
@@ -158,9 +159,8 @@ class OperatorLoad:
     def cost(self, work: np.ndarray, units: JoinUnits) -> JoinCost:
         """What the operator takes, by the work of one row of each input."""
         maintenance = float(self.rates @ self.copies) * (units.insert + units.delete)
-        blocks = float(self.blocks.sum()) * (len(self.rates) - 1) * units.block
         return JoinCost(
-            maintenance + blocks + float(self.rates @ work),
+            maintenance + float(self.rates @ work),
             float(self.stored @ self.widths),
             float(self.stored.sum()),
         )
@@ -184,18 +184,25 @@ class OperatorLoad:
             tried = self._tried(sequences, pairs, before)
         lookups = units.lookup * self.runs[asked]
         work = asking * (lookups + units.pair * self.pair_weight * tried)
-        if units.run:
-            work += units.run * self._runs_taken_from(sequences, asking * tried)
+        if self.blocks.any() and (units.block or units.run):
+            work += self._by_block(sequences, asking, tried, units)
         return np.asarray(work.sum(axis=1))
 
-    def _runs_taken_from(self, sequences: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Runs in which a block finds partners, for each of its rows, by how many pairs a row
-        makes: at random, so that some runs have none for small blocks."""
+    def _by_block(
+        self, sequences: np.ndarray, asking: np.ndarray, tried: np.ndarray, units: JoinUnits
+    ) -> np.ndarray:
+        """One row's share of what its block takes by itself. What is found falls on blocks and runs
+        by chance: a block goes on as long as something was found for some of its rows, and takes
+        rows out of those runs that have partners."""
         first, runs = sequences[:, :1], self.runs[sequences[:, 1:]]
-        blocks_a_row = self.blocks[first] / self.rates[first]
-        if not blocks_a_row.all():  # it is not known how rows come
-            return np.zeros_like(pairs)
-        return np.asarray(blocks_a_row * runs * -np.expm1(-pairs / blocks_a_row / runs))
+        share = np.divide(
+            self.blocks, self.rates, out=np.zeros_like(self.rates), where=self.rates > 0
+        )[first]
+        rows = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)  # of a block
+        goes_on = -np.expm1(-rows * asking)
+        goes_on[:, 0] = 1.0
+        taken_from = -np.expm1(-rows * asking * tried / runs)
+        return np.asarray(share * (units.block * goes_on + units.run * runs * taken_from))
 
     def _tried(
         self, sequences: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], before: np.ndarray

@@ -11,7 +11,7 @@ may not.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.model.number_text import number_text, share_text
 from penstock.model.sizes import bytes_of, size_text
@@ -50,10 +50,21 @@ class TreeChoice:
     set_by: str = ""  # the setting that leaves no choice …
     set_tree: JoinTree | None = None  # … but this
     running: CostedShape | None = None  # what runs, where it does
+    blocks: tuple[float, ...] = ()  # a second, of each input, as they came; none: not known
 
     @property
     def trees(self) -> OrderedTrees:
         return OrderedTrees(self.graph, self.units)
+
+    @property
+    def graph_as_it_came(self) -> JoinGraph:
+        """What is known, with the blocks in which rows came: for what they took.
+
+        Choices leave these out. They are the host's doing: under load, when a choice matters, more
+        rows come in a block. And where blocks are small they hide what rows take, so that plans
+        look alike that are not.
+        """
+        return replace(self.graph, blocks=self.blocks)
 
     @property
     def title(self) -> str:
@@ -175,6 +186,7 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
         written,
         found.plan if leaves else written,
         is_kept,
+        blocks=figures.blocks,
     )
 
 

@@ -41,7 +41,7 @@ def join_estimates(
         if found is None:
             continue
         top, tree = found
-        costs = costs_by_operator(choice.graph, tree, choice.units)
+        costs = costs_by_operator(choice.graph_as_it_came, tree, choice.units)
         for join, (branch, cost) in zip(joins_of(top), costs, strict=True):
             inputs = [inputs_of(leaves_of(each)) for each in branch.inputs]
             rate = sum(map(choice.graph.rate, inputs))

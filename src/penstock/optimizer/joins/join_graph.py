@@ -181,7 +181,7 @@ class JoinGraph:
         if not self.windows.whole_runs:
             return self.size(inputs, sum(others))
         stays = self.windows.stays(inputs, others)
-        blocks = self.blocks_of(inputs)
+        blocks = self._blocks_below(inputs)
         if not blocks:
             return self.rate(inputs) * stays
         return self.rate(inputs) * stored_for(stays, blocks, inputs.bit_count())
@@ -194,7 +194,14 @@ class JoinGraph:
         return runs_of(self.windows.stays(inputs, others) * blocks)
 
     def blocks_of(self, inputs: Inputs) -> float:
-        """In how many blocks a second results of joining these come: with every one of theirs."""
+        """In how many blocks a second results of joining these come: with those of theirs that have
+        a result, if results fall on blocks by chance."""
+        blocks = self._blocks_below(inputs)
+        if not blocks or inputs.bit_count() == 1:
+            return blocks
+        return -blocks * math.expm1(-self.rate(inputs) / blocks)
+
+    def _blocks_below(self, inputs: Inputs) -> float:
         return sum(self.blocks[each] for each in members(inputs)) if self.blocks else 0.0
 
     def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:
