@@ -134,3 +134,31 @@ def test_what_is_estimated_of_a_row_has_its_share_of_a_block() -> None:
         estimates.append(float(line.split()[-2]))
     assert estimates[0] == pytest.approx(2100 / 50, rel=0.2)
     assert estimates[1] == pytest.approx(2100 / 2, rel=0.2)
+
+
+def test_an_mjoin_that_is_set_has_the_orders_that_what_was_measured_asks_for() -> None:
+    engine = LocalEngine()
+    engine.sql(STREAMS)
+    declare(engine, "first")
+    engine.sql("SET join = mjoin")
+    declare(engine, "early")
+    assert "3 inputs are joined at once, the smallest store first" in str(
+        engine.sql("EXPLAIN early")
+    )
+    push(engine, 1)
+    # It goes on as it began, and who asks for the same gets that.
+    declare(engine, "shares")
+    for name in ("early", "shares"):
+        assert "the smallest store first" in str(engine.sql(f"EXPLAIN {name}"))
+    engine.sql("DROP QUERY early; DROP QUERY shares")
+    late = declare(engine, "late")
+    # b hardly ever meets c, so it asks that first.
+    told = "joined at once, rows of a with b, c; b with c, a; c with b, a"
+    assert told in str(engine.sql("EXPLAIN late"))
+    alike = declare(engine, "alike", "a.ts AS t, c.ts AS u")
+    assert told in str(engine.sql("EXPLAIN alike"))
+    engine.sql("SET join = oa; SET join_order = written")
+    slow = declare(engine, "slow")
+    push(engine, 301)
+    assert rows(late) == rows(slow)
+    assert len(rows(alike)) == len(rows(late)) > 0

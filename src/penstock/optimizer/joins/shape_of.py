@@ -3,9 +3,11 @@
     SET join_order    shape
     a tree            that; a left join below the inner one may come last (`outer_last.py`)
     written           two by two, in the order in which the inputs are written
-    auto              all inputs at once, where MJoin is set or results are to come in order;
-                      else what is estimated to take least (`choose_tree.py`), with left joins
-                      last where that does (`choose_outer_last.py`)
+    auto              all inputs at once, where MJoin is set or results are to come in order; rows
+                      of an MJoin meet the others in the order that is best by what is known
+                      (`mjoin_ordering.py`); else what is estimated to take least
+                      (`choose_tree.py`), with left joins last where that does
+                      (`choose_outer_last.py`)
 
 Results in the order of their latest time come from one operator over all inputs, for those of a
 join below come in another order than that of the one time by which they are joined.
@@ -181,6 +183,10 @@ def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
     choice = _choice(join, options, statistics)
     if choice is not None:
         return choice.tree
+    if _is_set_wide(options):
+        # Another query may run it already, with its orders from when less was known.
+        known = statistics.shapes.get(_wide_key(join)) if count > 2 else None
+        return known or ordered_tree(at_once(count), join, statistics)
     wide = options.join in (MJOIN, *IN_ORDER) or will_be_in_order(join, options)
     return at_once(count) if wide and options.join_order != WRITTEN else left_deep(count)
 
@@ -188,11 +194,22 @@ def shape_of(join: Join, options: Options, statistics: Statistics) -> JoinTree:
 def shapes_of(plan: Node, options: Options, statistics: Statistics) -> dict[str, JoinTree]:
     """The shapes that were chosen for the joins of a query, by what tells joins apart."""
     joins = [node for node in walk(plan) if isinstance(node, Join) and len(node.inputs) > 2]
+    key = _wide_key if _is_set_wide(options) else join_key
     return {
-        join_key(join): shape_of(join, options, statistics)
+        key(join): shape_of(join, options, statistics)
         for join in joins
-        if is_free(join, options)
+        if is_free(join, options) or _is_set_wide(options)
     }
+
+
+def _is_set_wide(options: Options) -> bool:
+    """Whether a setting asks for all inputs at once, in whatever orders."""
+    return options.join == MJOIN and options.join_order == AUTO
+
+
+def _wide_key(join: Join) -> str:
+    """Names a join for those that ask for all inputs at once; others may run it otherwise."""
+    return f"{MJOIN} {join_key(join)}"
 
 
 def join_key(join: Join) -> str:
