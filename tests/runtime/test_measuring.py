@@ -178,12 +178,12 @@ def test_null_keys_match_nothing_and_are_rows() -> None:
     assert close(figures(found)["a.k = b.k"], exact(a.drop_nulls("k"), ["k"], b, ["k"]) / 2)
 
 
-def test_streams_without_rows_are_not_known() -> None:
+def test_streams_that_have_ended_without_rows_are_known_to_have_none() -> None:
     found = engine(CHAIN)
     assert rates(found) == {} and figures(found) == {}
     found.push("a", rows(1, 10, 10))
     found.finish()
-    assert rates(found) == {"a": pytest.approx(0.1, rel=0.3), "b": None, "c": None}
+    assert rates(found) == {"a": pytest.approx(0.1, rel=0.3), "b": 0.0, "c": 0.0}
     assert {each.selectivity for each in figures(found).values()} == {None}
 
 
@@ -250,6 +250,39 @@ def test_what_is_not_known_is_guessed() -> None:
     known = join_figures(join_of(found, "query_1"), Statistics())
     assert isinstance(known, JoinFigures) and known.source == GUESSED
     assert {each.seen for each in known.selectivities.values()} == {0}
+
+
+@pytest.mark.parametrize("query", [CHAIN, f"{CHAIN} AND a.k = c.k"])
+def test_of_a_stream_without_rows_that_is_measured(query: str) -> None:
+    found = engine(query)
+    run(found, {"a": rows(1, 2000, 50), "b": rows(2, 2000, 50)})
+    known = join_figures(join_of(found, "query_1"), found._known())
+    assert [each.source for each in known.rates] == [MEASURED] * 3
+    assert [each.value for each in known.rates] == [
+        pytest.approx(20, rel=0.01),
+        pytest.approx(20, rel=0.01),
+        pytest.approx(0.5 / 90, rel=0.2),  # half a row in all that time, later ones counting more
+    ]
+    assert rates(found)["c"] == 0
+    shown = str(found.sql("EXPLAIN (ALTERNATIVES, ANALYZE) query_1"))
+    [line] = [line for line in shown.splitlines() if line.startswith("c ") and "rows/s" in line]
+    assert line.split()[-2:] == ["measured", "0"]
+    assert "nan" not in shown and "inf" not in shown
+
+
+def test_of_a_stream_that_lags_behind_nothing_is_known() -> None:
+    found = engine(CHAIN)
+    run(found, {"a": rows(1, 2000, 50), "b": rows(2, 2000, 50)}, ends=False)
+    known = join_figures(join_of(found, "query_1"), found._known())
+    assert [each.source for each in known.rates] == [MEASURED, MEASURED, GUESSED]
+
+
+def test_joins_of_streams_without_rows_are_estimated() -> None:
+    """Two streams have come to their ends without a row, and nothing is divided by that."""
+    found = engine(CHAIN)
+    run(found, {"a": rows(1, 2000, 50)})
+    shown = str(found.sql("EXPLAIN (ALTERNATIVES, ANALYZE) query_1"))
+    assert "nan" not in shown and "inf" not in shown
 
 
 def test_blocks_are_counted_at_the_inputs_of_joins() -> None:

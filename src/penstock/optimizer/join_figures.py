@@ -90,8 +90,8 @@ def join_figures(join: nodes.Join, statistics: Statistics) -> JoinFigures:
 def _rate(of: MeasuredInput, statistics: Statistics) -> Figure:
     for joins, source in statistics.by_source:
         known = joins.inputs.get(of.key)
-        if known is not None and known.rate is not None:
-            return Figure(known.rate, source, known.seen, in_doubt=bool(known.odd))
+        if known is not None and known.likely_rate is not None:
+            return Figure(known.likely_rate, source, known.seen, in_doubt=bool(known.odd))
     return Figure(RATE, GUESSED)
 
 

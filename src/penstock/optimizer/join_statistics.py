@@ -47,9 +47,15 @@ class InputFigures:
     @property
     def rate(self) -> float | None:
         """Rows a second of their own time; where that is a number, in one step of it."""
-        if not self.seen or not self.ticks:
-            return None
-        return self.rows / self.ticks * (SECOND if self.is_time else 1)
+        return self._a_second(self.rows) if self.ticks else None
+
+    @property
+    def likely_rate(self) -> float | None:
+        """The same, to count with: of an input without rows, half a one in all that time."""
+        return self._a_second(max(self.rows, 0.5)) if self.ticks else None
+
+    def _a_second(self, rows: float) -> float:
+        return rows / self.ticks * (SECOND if self.is_time else 1)
 
     @property
     def width(self) -> float | None:
@@ -137,14 +143,18 @@ class JoinStatistics:
     inputs: Mapping[str, InputFigures] = field(default_factory=dict)
     pairs: Mapping[str, Mapping[int, PairFigures]] = field(default_factory=dict)
 
-    def plus(self, join: MeasuredJoin, cells: Iterable[Cell]) -> JoinStatistics:
-        """These, and what cells of a join say."""
+    def plus(
+        self, join: MeasuredJoin, cells: Iterable[Cell], *, are_over: bool = True
+    ) -> JoinStatistics:
+        """These, and what cells of a join say; to cells that are not over, rows may still come."""
         cells, inputs = list(cells), dict(self.inputs)
         own = {each.key: n for n, each in enumerate(join.inputs)}  # one stream may be both
         for cell in cells:
             for key, number in own.items():
                 of = join.inputs[number]
                 known = inputs.get(key, InputFigures(of.title, is_time=join.is_time))
+                if not are_over and not known.ticks and not cell.rows[number]:
+                    continue  # it may lag behind
                 counts = cell.bytes[number], cell.blocks[number]
                 inputs[key] = known.plus(cell.rows[number], cell.span, *counts)
         return replace(self.plus_pairs(join, cells), inputs=inputs)

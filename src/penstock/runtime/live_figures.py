@@ -58,9 +58,8 @@ def live_figures(
 
 
 def _input(of: InputStatus) -> Sequence[str | int]:
-    if of.rate is None or of.row_bytes is None:
-        return of.name, UNKNOWN, "-", of.seen
-    return of.name, number_text(of.rate, 4), f"{of.row_bytes:.0f}", of.seen
+    rate = UNKNOWN if of.rate is None else number_text(of.rate, 4)
+    return of.name, rate, "-" if of.row_bytes is None else f"{of.row_bytes:.0f}", of.seen
 
 
 def _predicate(of: PredicateStatus) -> Sequence[str | int]:

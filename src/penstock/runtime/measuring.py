@@ -97,5 +97,5 @@ class Measuring:
     def so_far(self, known: JoinStatistics) -> JoinStatistics:
         """What is known, and what the cells that are not over say."""
         for meter in self._meters.values():
-            known = known.plus(meter.spec, meter.open_cells())
+            known = known.plus(meter.spec, meter.open_cells(), are_over=False)
         return known

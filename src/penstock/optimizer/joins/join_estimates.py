@@ -46,7 +46,8 @@ def join_estimates(
             inputs = [inputs_of(leaves_of(each)) for each in branch.inputs]
             rate = sum(map(choice.graph.rate, inputs))
             title = tree_text(branch, choice.names)
-            yield join.id, JoinEstimate(title, cost.processor / rate, cost.rows, cost.memory)
+            each = cost.processor / rate if rate else 0.0
+            yield join.id, JoinEstimate(title, each, cost.rows, cost.memory)
 
 
 def with_running(choice: TreeChoice, plan: PhysicalPlan) -> TreeChoice:
