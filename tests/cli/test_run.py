@@ -232,6 +232,26 @@ def test_alternatives_of_a_join_are_measured_and_drawn(tmp_path: Path) -> None:
     assert picture.read_text().startswith("<svg")
 
 
+def test_every_join_of_a_file_is_drawn_with_its_query(tmp_path: Path) -> None:
+    script, picture = _join_script(tmp_path), tmp_path / "plans.svg"
+    text = script.read_text()
+    other = text[text.index("CREATE QUERY q") :].replace("QUERY q ", "QUERY other ")
+    script.write_text(f"{text};{other.replace('10 SECONDS', '5 SECONDS')}")
+    code, _ = call("explain", str(script), "--picture", str(picture))
+    assert code == 0
+    root = ET.fromstring(picture.read_text())
+    panels = [each for each in root if each.tag.endswith("svg")]
+    titles = ["".join(each.itertext()) for each in panels]
+    assert ["join of a, b, c in q" in titles[0], "join of a, b, c in other" in titles[1]] == [
+        True,
+        True,
+    ]
+    # One begins where the other ends.
+    tops, heights = ([int(each.attrib[of]) for each in panels] for of in ("y", "height"))
+    assert tops == [0, heights[0]]
+    assert int(root.attrib["height"]) == sum(heights)
+
+
 def test_a_join_is_explained_with_what_is_expected_of_it(tmp_path: Path) -> None:
     code, said = call("explain", str(_join_script(tmp_path)), "--alternatives")
     assert code == 0

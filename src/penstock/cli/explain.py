@@ -52,7 +52,7 @@ def explain(
         typer.Option(
             "--picture",
             metavar="PATH",
-            help="Draw the shapes of the last join of three inputs and more, by memory and "
+            help="Draw the shapes of every join of three inputs and more, by memory and "
             "processor time, as SVG to this file.",
         ),
     ] = None,
@@ -97,7 +97,7 @@ def explain(
             path.write_text(draw(declared))
 
 
-def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice]]:
+def _measured(text: str, alternatives: bool) -> tuple[list[str], list[tuple[str, TreeChoice]]]:
     """The queries of a script with what was measured of them, run here and without their sinks."""
     from penstock.local.engine import LocalEngine
     from penstock.sql.parse.parser import parse
@@ -128,7 +128,7 @@ def _measured(text: str, alternatives: bool) -> tuple[list[str], list[TreeChoice
     also = "ANALYZE, ALTERNATIVES" if alternatives else "ANALYZE"
     names = [entry.name for entry in engine.catalog.queries]
     shown = [f"Query {name}\n{engine.sql(f'EXPLAIN ({also}) {name}')}" for name in names]
-    return shown, [choice for name in names for choice in engine.alternatives(name)]
+    return shown, [(name, choice) for name in names for choice in engine.alternatives(name)]
 
 
 def _known(catalog: Catalog, checkpoint: Path | None) -> Statistics:
@@ -150,7 +150,7 @@ def _known(catalog: Catalog, checkpoint: Path | None) -> Statistics:
 
 def _alternatives(
     declared: Mapping[str, Node], catalog: Catalog, known: Statistics
-) -> tuple[list[str], list[TreeChoice]]:
+) -> tuple[list[str], list[tuple[str, TreeChoice]]]:
     """What the joins of queries have to choose from, as text and as it is."""
     from penstock.optimizer.joins.alternatives import (
         choices_of,
@@ -163,23 +163,23 @@ def _alternatives(
     for name, plan in declared.items():
         found = choices_of(plan, options[name], known)
         lefts = left_joins_of(plan, options[name], known)
-        choices += found
+        choices += [(name, choice) for choice in found]
         if found or lefts:
             shown.append(f"Alternatives of {name}\n\n{shown_alternatives(found, lefts)}")
     return shown or [shown_alternatives([])], choices
 
 
-def _draw(choices: Sequence[TreeChoice], picture: Path) -> None:
-    """The plans of the last join as a picture."""
+def _draw(choices: Sequence[tuple[str, TreeChoice]], picture: Path) -> None:
+    """The plans of all joins as a picture, each with the name of its query."""
     from penstock.errors import NotExecutable
-    from penstock.optimizer.joins.scatter import scatter_svg
+    from penstock.optimizer.joins.scatter import scatters_svg
 
     if not choices:
         raise NotExecutable(
             "there is nothing to draw: no query has an inner join of three inputs and more",
             hint="--svg PATH draws the plans of all queries",
         )
-    picture.write_text(scatter_svg(choices[-1]))
+    picture.write_text(scatters_svg(choices))
 
 
 def _functions() -> HostFunctions | None:

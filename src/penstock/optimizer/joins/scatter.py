@@ -9,7 +9,7 @@ and numbered; below the picture stands what the numbers mean, so that no text co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from penstock.model.number_text import share_text
@@ -84,16 +84,38 @@ class _Axis:
 
 def scatter_svg(choice: TreeChoice) -> str:
     """The plans that a join had to choose from, as an SVG document."""
+    return scatters_svg([("", choice)])
+
+
+def scatters_svg(choices: Sequence[tuple[str, TreeChoice]]) -> str:
+    """The same of several joins, one below the other, with the names of their queries."""
+    panels = [_panel(choice, query) for query, choice in choices]
+    total = sum(height for height, _ in panels)
+    lines, top = [_opening(total), f"<style>{_STYLE}</style>"], 0
+    for height, parts in panels:
+        inside = parts if len(panels) == 1 else [_opening(height, top), *parts, "</svg>"]
+        lines += inside
+        top += height
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _opening(height: int, top: int = 0) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" y="{top}" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">'
+    )
+
+
+def _panel(choice: TreeChoice, query: str) -> tuple[int, list[str]]:
+    """How high the picture of one join is, and its parts."""
     plans, limits = choice.plans, choice.limits
     x = _Axis([plan.cost.memory for plan in plans], limits.memory, _SIZES, _LEFT, _END)
     y = _Axis([plan.cost.processor for plan in plans], limits.processor, _SHARES, _FLOOR, _TOP)
     legend = [*_legend(choice, x, y)]
     height = _PLOT + _LINE * len(legend) + 12
-    title = f"{_plans(len(plans))} of the join of {choice.title}"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
-        f"<style>{_STYLE}</style>",
+    of = f" in {query}" if query else ""
+    title = f"{_plans(len(plans))} of the join of {choice.title}{of}"
+    return height, [
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
         f'<text x="{_WIDTH / 2}" y="26" text-anchor="middle" font-size="15">{_cut(title, 84)}'
         f"<title>{escape(title)}</title></text>",
@@ -102,9 +124,7 @@ def scatter_svg(choice: TreeChoice) -> str:
         _front(plans, x, y),
         *_points(choice, x, y),
         *(f'<g transform="translate(0 {_PLOT + _LINE * n})">{e}</g>' for n, e in enumerate(legend)),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
 
 
 def _axes(x: _Axis, y: _Axis) -> Iterator[str]:
