@@ -9,6 +9,8 @@ import pytest
 from penstock.errors import NotExecutable
 from penstock.local.engine import LocalEngine
 from penstock.local.query import LocalQuery
+from penstock.optimizer.cost.costs import REFERENCE
+from penstock.optimizer.cost.runs import RUNS
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts;" for name in "abc"
@@ -119,7 +121,8 @@ def test_joins_in_an_order_that_is_set_say_so() -> None:
 
 
 def test_what_is_estimated_of_a_row_has_its_share_of_a_block() -> None:
-    """A block takes about 2 ms, whatever it holds; here it holds 50 rows, or 2."""
+    """A block and the runs it asks take some ms, whatever it holds: here 50 rows, or 2."""
+    block, *_, run = REFERENCE.units["join"]
     estimates = []
     for size in (50, 2):
         engine = LocalEngine()
@@ -132,8 +135,9 @@ def test_what_is_estimated_of_a_row_has_its_share_of_a_block() -> None:
         shown = str(engine.sql("EXPLAIN (ANALYZE) q"))
         [line] = [line for line in shown.splitlines() if line.startswith("(a, b) ")]
         estimates.append(float(line.split()[-2]))
-    assert estimates[0] == pytest.approx(2100 / 50, rel=0.2)
-    assert estimates[1] == pytest.approx(2100 / 2, rel=0.2)
+    # Of a window of 50, two runs in blocks of 50; many in blocks of 2, which are merged to five.
+    assert estimates[0] == pytest.approx((block + 2 * run) / 50, rel=0.2)
+    assert estimates[1] == pytest.approx((block + RUNS * run) / 2, rel=0.2)
 
 
 def test_an_mjoin_that_is_set_has_the_orders_that_what_was_measured_asks_for() -> None:
