@@ -49,19 +49,21 @@ def tumbling_joins(draw: Draw) -> tuple[str, int]:
 
 
 def grouping_elsewhere_changes_no_answer(draw: Draw) -> None:
-    """One query is altered again and again; its twin is not."""
+    """One query is altered again and again; its twin, if it has one, is not."""
     text, count = tumbling_joins(draw)
     declared = any_streams(draw)[:count]
     events = skewed_arrivals(draw, declared, blocks=40)
     engine = started(declared, *how(draw, ["auto", "wid", "paned"]))
     queries = []
-    for name in ("q", "twin"):
+    for name in draw.choose([["q"], ["q"], ["q", "twin"]]):
         engine.sql(f"SET group_by = {draw.choose(['above', 'below'])}")
         queries.append(engine.sql(f"CREATE QUERY {name} AS {text}"))
     for event in events:
         feed(engine, [event])
         if draw.choose([True, False, False]):
-            altered(engine, f"group_by = {draw.choose(['above', 'below'])}")
+            how_to = draw.choose(["auto", "ms", "ms", "pt", "pt_published"])
+            above_or_below = draw.choose(["above", "below"])
+            altered(engine, f"group_by = {above_or_below}, migration = {how_to}")
         if draw.choose([*[False] * 9, True]):
             restarted(engine)
     engine.finish()
@@ -96,9 +98,12 @@ TOTALS = (
 )
 
 
-def engine_with(group_by: str, query: str = TOTALS) -> LocalEngine:
+TOTALS_OF_THREE = TOTALS.replace("FROM a JOIN b [", "FROM a JOIN c ON a.k = c.k JOIN b [")
+
+
+def engine_with(group_by: str, query: str = TOTALS, streams: str = "ab") -> LocalEngine:
     engine = LocalEngine()
-    for name in "ab":
+    for name in streams:
         engine.sql(f"CREATE STREAM {name} (k INT, v INT, ts TIMESTAMP) TIMESTAMP BY ts")
     engine.sql(f"SET group_by = {group_by}; CREATE QUERY q AS {query}")
     return engine
@@ -106,7 +111,7 @@ def engine_with(group_by: str, query: str = TOTALS) -> LocalEngine:
 
 def push(engine: LocalEngine, *seconds: int) -> None:
     for second in seconds:
-        for name in "ab":
+        for name in engine._host.inputs:
             engine.push(name, [{"k": 1, "v": second, "ts": second * 1_000_000}])
 
 
@@ -131,7 +136,7 @@ def test_a_join_of_groups_stores_one_row_for_each() -> None:
 def test_it_changes_with_the_first_window_that_has_no_old_rows(before: str, after: str) -> None:
     engine = engine_with(before)
     push(engine, *range(25))
-    engine.sql(f"ALTER QUERY q SET (group_by = {after})")
+    engine.sql(f"ALTER QUERY q SET (group_by = {after}, migration = pt)")
     assert "takes over from" in str(engine.sql("EXPLAIN q"))
     with pytest.raises(NotExecutable, match="is just changing"):
         engine.sql(f"ALTER QUERY q SET (group_by = {before})")
@@ -143,6 +148,75 @@ def test_it_changes_with_the_first_window_that_has_no_old_rows(before: str, afte
     assert ("sum(count(*))" in migration.after) is (after == "below")
     engine.finish()
     assert engine.query("q").results().get_column("n").to_list() == [100] * 7 + [25]
+
+
+@pytest.mark.parametrize("how_to", ["auto", "ms"])
+def test_what_goes_below_changes_at_once(how_to: str) -> None:
+    engine = engine_with("above")
+    push(engine, *range(25))
+    engine.sql(f"ALTER QUERY q SET (group_by = below, migration = {how_to})")
+    explained = str(engine.sql("EXPLAIN q"))
+    assert "sum(count(*))" in explained and "takes over" not in explained
+    [migration] = engine.status().migrations
+    assert migration.how == "moving state" and migration.is_over
+    # Five rows of `a` and the partials, in two segments, move; five rows of `b` become one group.
+    assert (migration.moved, migration.recomputed) == (7, 1)
+    assert "sum(count(*))" in migration.after
+    push(engine, *range(25, 35))
+    engine.finish()
+    assert engine.query("q").results().get_column("n").to_list() == [100] * 3 + [25]
+
+
+def test_stored_rows_meet_what_lags_behind() -> None:
+    engine = engine_with("above")
+    for second in (1, 2, 11):
+        engine.push("b", [{"k": 1, "v": second, "ts": second * 1_000_000}])
+    engine.push("a", [{"k": 1, "v": 0, "ts": 1_000_000}])  # has met two of `b`
+    engine.sql("ALTER QUERY q SET (group_by = below, migration = ms)")
+    engine.push("a", [{"k": 1, "v": 0, "ts": 3_000_000}, {"k": 1, "v": 0, "ts": 12_000_000}])
+    engine.push("b", [{"k": 1, "v": None, "ts": 13_000_000}])
+    engine.finish()
+    assert engine.query("q").results().select("n", "s").rows() == [(4, 6), (2, 11)]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("above", "rows of groups that are aggregated below joins are not known any more"),
+        ("below", "partials move only from WidAggregate to WidAggregate"),
+        ("twin", "another query runs WidAggregate with another past"),
+    ],
+)
+def test_what_cannot_move_hands_over_and_says_why(change: str, why: str) -> None:
+    engine = engine_with("below" if change == "above" else "above")
+    if change == "below":
+        engine.sql("ALTER QUERY q SET (aggregation = paned)")
+    if change == "twin":
+        engine.sql(f"SET group_by = below; CREATE QUERY twin AS {TOTALS}")
+    push(engine, *range(25))
+    to = "above" if change == "above" else "below"
+    engine.sql(f"ALTER QUERY q SET (group_by = {to}, migration = ms)")
+    assert why in str(engine.sql("EXPLAIN q"))
+    [migration] = [each for each in engine.status().migrations if why in each.reason]
+    assert migration.how == "handover"
+    push(engine, *range(25, 60))
+    engine.finish()
+    assert engine.query("q").results().get_column("n").to_list() == [100] * 6
+
+
+def test_it_waits_for_joins_that_just_change() -> None:
+    engine = engine_with("above", streams="abc", query=TOTALS_OF_THREE)
+    push(engine, *range(25))
+    engine.sql("ALTER QUERY q SET (join = mjoin, migration = pt)")
+    with pytest.raises(NotExecutable, match="is just changing: MJoin takes over from OAJoin"):
+        engine.sql("ALTER QUERY q SET (group_by = below)")
+    push(engine, *range(25, 40))
+    engine.sql("ALTER QUERY q SET (group_by = below, migration = ms)")
+    [_, migration] = engine.status().migrations
+    assert migration.how == "moving state"
+    push(engine, *range(40, 50))
+    engine.finish()
+    assert engine.query("q").results().get_column("n").to_list() == [1000] * 5
 
 
 @pytest.mark.parametrize(

@@ -164,9 +164,11 @@ def _takeovers(
             raise _Different
         yield now, _over(below, others, wanted)
         return
-    if are_regrouped(runs, wanted):
-        if runs is not now:
-            raise _Changing(now.reason)
+    if are_regrouped(_settled(runs), wanted):
+        # Joins below may be taking over from others, too.
+        for each in now.walk():
+            if isinstance(each.spec, HandoverSpec | ParallelTrackSpec):
+                raise _Changing(each.reason)
         if not _can_hand_over(_chain(runs)[0]):
             raise _Different
         yield now, wanted
@@ -180,6 +182,13 @@ def _takeovers(
 def _first(plan: PhysicalPlan) -> PhysicalPlan:
     """Of joins that run side by side, the first, which have all rows."""
     return plan.inputs[0] if isinstance(plan.spec, ParallelTrackSpec) else plan
+
+
+def _settled(plan: PhysicalPlan) -> PhysicalPlan:
+    """What will run when all have taken over that are about to."""
+    if isinstance(plan.spec, HandoverSpec | ParallelTrackSpec):
+        return _settled(plan.inputs[1])
+    return replace(plan, inputs=tuple(map(_settled, plan.inputs)))
 
 
 def _are_alike(spec: Spec, other: Spec) -> bool:

@@ -105,11 +105,17 @@ def begin(plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int) -> Ch
 
 
 def begin_for(
-    queries: Iterable[str], plans: Plans, now: PhysicalPlan, then: PhysicalPlan, first: int
+    queries: Iterable[str],
+    plans: Plans,
+    now: PhysicalPlan,
+    then: PhysicalPlan,
+    first: int,
+    why: str = "",
 ) -> Change:
     """The same for some queries; others that share the aggregate keep it.
 
-    If no row has come yet, or no window will, there is nothing to hand over.
+    `why` it takes until then. If no row has come yet, or no window will, there is nothing to hand
+    over.
     """
     if not BEGINNING < first < END:
         return exchanged(queries, plans, now, then)
@@ -117,6 +123,7 @@ def begin_for(
     until = window.covers(first)[1] - window.slide
     shown = format_ticks(until) if window.unit == "time" else str(until)
     reason = f"{then.spec.name} takes over from {now.spec.name} with windows that end after {shown}"
+    reason += f", since {why}" if why else ""
     handover = PhysicalPlan(HandoverSpec(window, until), (now, then), now.label, reason)
     return exchanged(queries, plans, now, handover)
 

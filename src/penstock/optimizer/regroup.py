@@ -3,10 +3,11 @@
     runs      Join(a, b) > Project > WidAggregate                             sum(bv)
     wanted    Join(a, WidAggregate(b) > Project) > Project > WidAggregate     sum(sum(v))
 
-Nothing moves: what is stored below is not the same. The new operators begin empty beside the old
-ones, and take over with the first window to whose results no row can belong that came before, as
-aggregates do that compute the same windows in another way. No window is answered in parts, so no
-operator has to put such parts together, as the published SGB does.
+What goes below may go on from what is stored (`movable_groups.py`). Otherwise nothing moves: new
+operators begin empty beside the old ones, and take over with the first window to whose results no
+row can belong that came before, as aggregates do that compute the same windows in another way. No
+window is answered in parts, so no operator has to put such parts together, as the published SGB
+does.
 Spec: dynamic-optimization 3.6, 8.3.
 """
 
@@ -23,6 +24,7 @@ from penstock.optimizer.specs import (
     PanedWidSpec,
     PaneStoreSpec,
     ProjectSpec,
+    Results,
     SelectSpec,
     SourceSpec,
     WindowJoinSpec,
@@ -37,6 +39,8 @@ def are_regrouped(now: PhysicalPlan, then: PhysicalPlan) -> bool:
     """Whether two aggregates answer the same windows of joins of the same streams in other ways."""
     asked = _asked(now)
     if asked is None or asked != _asked(then) or _streams(now) != _streams(then):
+        return False
+    if _results(now) == _results(then):
         return False
     if not all(map(_has_end, (*now.walk(), *then.walk()))):
         return False
@@ -62,6 +66,11 @@ def _asked(plan: PhysicalPlan) -> tuple[object, ...] | None:
         return None
     types = tuple((name, aggregate.type) for name, aggregate in spec.results)
     return spec.groups, types, spec.window
+
+
+def _results(plan: PhysicalPlan) -> Results:
+    assert isinstance(plan.spec, WindowSpec | PanedWidSpec)
+    return plan.spec.results
 
 
 def _streams(plan: PhysicalPlan) -> set[SourceSpec]:

@@ -71,6 +71,15 @@ class AggregateSet:
         """Whether the other has the same functions of the same groups, if under other names."""
         return self._what == other._what
 
+    def counterparts(self, other: AggregateSet) -> dict[str, str]:
+        """By partial, the one that another set keeps for the results of the same names."""
+        found: dict[str, str] = {}
+        for name, function in self._functions.items():
+            mine = [column for part in function.parts for column in part.columns]
+            theirs = [column for part in other._functions[name].parts for column in part.columns]
+            found |= zip(mine, theirs, strict=True)
+        return found
+
     def prepare(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with what the functions are of as columns."""
         return rows.with_columns(**self._computed) if self._computed else rows

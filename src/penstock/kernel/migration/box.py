@@ -152,7 +152,7 @@ def box_of(root: GraphNode) -> Box | None:
 
     def collect(node: GraphNode) -> frozenset[str]:
         join, all_leaves = join_at(node), frozenset[str]()
-        for port, producer in enumerate(_producers(node)):
+        for port, producer in enumerate(producers_of(node)):
             on = join.inputs.times[port]
             child, between = _below(producer)
             tested = _tested(producer, sides_of(join.spec)[port])
@@ -182,7 +182,7 @@ def inputs_at(node: GraphNode) -> Iterator[BoxInput]:
     return iter(()) if box is None else box.inputs_of(node)
 
 
-def _producers(node: GraphNode) -> list[GraphNode]:
+def producers_of(node: GraphNode) -> list[GraphNode]:
     """The nodes whose results a node reads, one for each input."""
     return [p.producers[0] if p.is_fork else p for p in node.producers]
 
@@ -193,7 +193,7 @@ def _below(node: GraphNode) -> tuple[GraphNode, tuple[GraphNode, ...]]:
     at = node
     while isinstance(at.operator, Project) and at.operator.only_drops:
         passed.insert(0, at)
-        [at] = _producers(at)
+        [at] = producers_of(at)
     return (at, tuple(passed)) if is_inner(at) else (node, ())
 
 
@@ -201,7 +201,7 @@ def _topmost(root: GraphNode) -> tuple[GraphNode, tuple[GraphNode, ...]]:
     """The join whose rows come to a node one by one, through conditions and projections."""
     at, passed = _below(root)
     while not is_inner(at) and isinstance(at.operator, Select | Project):
-        [below] = _producers(at)
+        [below] = producers_of(at)
         between = (at, *passed)
         at, passed = _below(below)
         passed = (*passed, *between)
@@ -219,7 +219,7 @@ def _tested(leaf: GraphNode, side: SideSpec) -> dict[str, Expression]:
                 found[_text(named)] = named
         elif not at.operator.only_drops:
             break
-        [at] = _producers(at)
+        [at] = producers_of(at)
     return found
 
 

@@ -13,6 +13,9 @@ Where the new box tests conditions below its leaves that the old one has tested 
 rows that do not meet them go as they move, and columns that it does not read are left out. What is
 asked of the rows of a state is the bit map of the published form; here a set of conditions.
 
+A leaf may come aggregated to the new box, and its rows to the old one: then the new box stores the
+groups of these rows (`grouped_leaf`), and joins of them are computed.
+
 That is right if everything that may be in a result to come is stored for every leaf (`missing`),
 and if nothing is on its way between joins. Rows and results that an order holds back go along: rows
 come to the new box as new ones, results wait in it or leave.
@@ -31,6 +34,7 @@ from penstock.kernel.graph import GraphNode
 from penstock.kernel.joins.run import CODE
 from penstock.kernel.joins.window_join import WindowJoin
 from penstock.kernel.migration.box import Box, BoxInput, inputs_at, join_at
+from penstock.kernel.migration.grouped_leaf import GroupedLeaf
 from penstock.kernel.migration.held_back import move_held_back
 from penstock.kernel.operators.project import Project
 from penstock.kernel.segments import Segment, SegmentTable
@@ -83,10 +87,13 @@ def latest_times(box: Box) -> dict[str, int]:
     return found
 
 
-def move_states(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
+def move_states(
+    old: Box, new: Box, kept: Callable[[GraphNode], bool], grouped: GroupedLeaf | None = None
+) -> Moved:
     """Fill a box that is empty with what another one keeps; both stand over the same leaves.
 
-    `kept`: joins of the new box that were there before, and have their state.
+    `kept`: joins of the new box that were there before, and have their state. `grouped`: the leaf
+    that comes aggregated to the new one.
     """
     moved = Moved()
     for node in old.joins:
@@ -96,12 +103,17 @@ def move_states(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
             continue
         for at in new.inputs_of(node):
             before = old.by_leaves.get(at.leaves)
-            if before is not None and _is_same(old, before, new, at):
+            if grouped is not None and grouped.on in at.leaves:
+                if at.child is None:
+                    moved.recomputed += _group(old.leaves[at.on], at, grouped)
+                else:
+                    moved.recomputed += _compute(at, old.keep_from(at.on, at.leaves))
+            elif before is not None and _is_same(old, before, new, at):
                 _move(before, at, _further(old, new, at), moved)
             else:
                 moved.recomputed += _compute(at, old.keep_from(at.on, at.leaves))
     move_held_back(old, new)
-    tell_bounds(old, new, kept)
+    tell_bounds(old, new, kept, grouped)
     return moved
 
 
@@ -155,6 +167,15 @@ def _of_columns(table: SegmentTable, columns: list[str]) -> list[Segment]:
     ]
 
 
+def _group(before: BoxInput, at: BoxInput, grouped: GroupedLeaf) -> int:
+    """Store the groups of rows of a leaf; gives how many."""
+    groups = grouped.groups_of(before)
+    if groups is None:
+        return 0
+    at.join.inputs.put_in(at.port, groups)
+    return groups.height
+
+
 def _compute(at: BoxInput, keep_from: int) -> int:
     """Store what the joins below an input find among the rows that they keep; gives how many."""
     assert at.child is not None, f"nobody has stored {at.on}"
@@ -185,7 +206,9 @@ def begin_empty(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
     return tell_bounds(old, new, kept)
 
 
-def tell_bounds(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
+def tell_bounds(
+    old: Box, new: Box, kept: Callable[[GraphNode], bool], grouped: GroupedLeaf | None = None
+) -> Moved:
     """Have the joins of a new box know what the old one knows of its leaves; no row moves."""
     for node in new.joins:
         if kept(node):
@@ -193,6 +216,8 @@ def tell_bounds(old: Box, new: Box, kept: Callable[[GraphNode], bool]) -> Moved:
         for at in new.inputs_of(node):
             if at.child is None:
                 told = _of_leaf(old.leaves[at.on])
+                if grouped is not None and at.on == grouped.on:
+                    told = grouped.bounds_of(told)
             else:
                 told = _sent(join_at(at.child)) if kept(at.child) else []
             for punctuation in told:

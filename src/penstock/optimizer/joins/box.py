@@ -49,7 +49,7 @@ def bases_of(plan: PhysicalPlan) -> dict[str, PhysicalPlan] | None:
     """What the leaves of a box read, below what tests their rows; None: there is no box."""
     box = box_below(plan)
     leaves = None if box is None else leaves_of(box)
-    return None if leaves is None else {name: _base(leaf) for name, leaf in leaves.items()}
+    return None if leaves is None else {name: base_of(leaf) for name, leaf in leaves.items()}
 
 
 def box_below(plan: PhysicalPlan) -> PhysicalPlan | None:
@@ -98,7 +98,7 @@ def tested_before(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
     before, after = leaves_of(boxes[0]), leaves_of(boxes[1])
     assert before is not None and after is not None
     return [
-        name for name, leaf in before.items() if not _implied(_tests(leaf), _tests(after[name]))
+        name for name, leaf in before.items() if not _implied(tests_of(leaf), tests_of(after[name]))
     ]
 
 
@@ -111,16 +111,20 @@ def not_stored(now: PhysicalPlan, then: PhysicalPlan) -> list[str]:
 
 def _stored(box: PhysicalPlan) -> set[str]:
     """The columns of the leaves of a box, as results call them."""
+    return {name for side in leaf_sides(box).values() for name in side.names}
+
+
+def leaf_sides(box: PhysicalPlan) -> dict[str, SideSpec]:
+    """What the joins of a box have of its leaves, by what these are called."""
     return {
-        name
+        side.column(side.on): side
         for join in joins_of(box)
         for side, below in zip(_sides(join), join.inputs, strict=True)
         if not joins_of(below)
-        for name in side.names
     }
 
 
-def _base(leaf: PhysicalPlan) -> PhysicalPlan:
+def base_of(leaf: PhysicalPlan) -> PhysicalPlan:
     while _passes_on(leaf):
         [leaf] = leaf.inputs
     return leaf
@@ -133,7 +137,7 @@ def _rebased(leaf: PhysicalPlan, base: PhysicalPlan) -> PhysicalPlan:
     return replace(leaf, inputs=(_rebased(below, base),))
 
 
-def _tests(leaf: PhysicalPlan) -> list[Expression]:
+def tests_of(leaf: PhysicalPlan) -> list[Expression]:
     """The conditions that are tested between a leaf and its base."""
     found: list[Expression] = []
     while _passes_on(leaf):
@@ -147,7 +151,7 @@ def _tests_alike(box: PhysicalPlan, other: PhysicalPlan) -> bool:
     """Whether the same is asked of rows before they come to one box and to the other."""
     leaves, others = leaves_of(box), leaves_of(other)
     assert leaves is not None and others is not None
-    asked = ([{*map(str, _tests(of[name]))} for name in leaves] for of in (leaves, others))
+    asked = ([{*map(str, tests_of(of[name]))} for name in leaves] for of in (leaves, others))
     return next(asked) == next(asked)
 
 
