@@ -12,9 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import HostError
+from penstock.spark import faults
 from penstock.spark.delivery.batch_sink import FilesSink
 from penstock.spark.engine import Engine
 from penstock.spark.session import LOCAL_TUNING
+from penstock.spark.state.program_log import ProgramLog
 from tests.spark.packets import QUERIES, by_local_engine, same, script, write_packets
 
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
@@ -57,6 +59,43 @@ def test_a_batch_that_failed_after_its_state_was_written_does_not_spoil_the_chec
     for name in queries:
         answer = pl.read_parquet(tmp_path / "out" / name / "*.parquet")
         assert same(answer, expected.query(name).results()), name
+
+
+def test_a_batch_that_fails_after_a_query_was_altered_is_repeated_by_its_own_program(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    queries = {"sliding": QUERIES["sliding"]}
+    text = script(tmp_path / "in", queries, tmp_path / "out")
+    write_packets(tmp_path / "in", range(3), rows=2000)
+    place = faults.folder()
+    assert place is not None
+    engine = Engine(spark)
+    engine.sql(text)
+    altered: list[int] = []
+
+    def alter(rows: pl.DataFrame) -> None:
+        if not altered:
+            altered.append(rows.height)
+            engine.sql("ALTER QUERY sliding SET (aggregation = wid)")
+
+    engine.query("sliding").subscribe(alter)
+    faults.arm(place, "batch.over", "fail")
+    try:
+        with pytest.raises(HostError, match=r"batch\.over"):
+            engine.start()
+            engine.process_available()
+    finally:
+        faults.disarm(place)
+        engine.stop()
+    assert altered
+    log = ProgramLog(next((tmp_path / "out").rglob("programs")).parent)
+    before = log.of(0)
+    run(spark, text)
+    assert log.of(0) == before  # and of no other, in its second attempt
+    run(spark, text, finish=True)
+    answer = pl.read_parquet(tmp_path / "out" / "sliding" / "*.parquet")
+    expected = by_local_engine(script(tmp_path / "in", queries))
+    assert same(answer, expected.query("sliding").results())
 
 
 def run(spark: SparkSession, text: str, *, finish: bool = False) -> None:

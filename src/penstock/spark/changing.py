@@ -1,7 +1,8 @@
 """Changes of a pipeline that runs: queries go, others come, and some run by other options.
 
 All that is asked for together takes effect with one batch, the next that begins (`epochs.py`). What
-both programs compute goes on (`next_program.py`).
+both programs compute goes on (`next_program.py`). Whoever asks waits until it is in the log, so
+what a statement has changed stays changed, whatever is killed then.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.errors import NotExecutable
+from penstock.errors import HostError, NotExecutable
 from penstock.optimizer.alter import takeovers
 from penstock.optimizer.physical import Program
 from penstock.spark.catching_up.standing import how_they_came
@@ -65,7 +66,7 @@ def change(
     dropped: Collection[str],
     changes: Mapping[SparkQuery, Coming | Altered],
 ) -> Callable[[], None]:
-    """Change a pipeline as soon as can be; gives what waits until the batch before is over."""
+    """Change a pipeline as soon as can be; gives what waits until the batch before is committed."""
     epochs, delivery = running.pipeline.epochs, running.delivery
     assert epochs is not None
     opened: dict[SparkQuery, Opened] = {}
@@ -102,7 +103,13 @@ def change(
     running.from_start = running.from_start.difference(dropped, named) | again
 
     def wait() -> None:
-        running.batches.wait_until_over(batch - 1, lambda: running.is_active)
+        running.batches.wait_until_over(batch - 1, lambda: running.is_active, epochs.is_logged)
+        if not (running.is_active or epochs.is_logged()):
+            names = ", ".join([*dropped, *named])
+            raise HostError(
+                f"the pipeline has ended before the change of {names} was in its checkpoint",
+                hint="start it again, and repeat the statement",
+            ) from running.failure()
         newest = running.enabling.newest()
         there = (item for item in plans.items() if item[0] in running.group.queries)
         for name, plan in there:  # another thread may have dropped it

@@ -1,9 +1,14 @@
 """Epochs: the programs of a running pipeline, one after the other.
 
 A program holds from some batch on, for all tasks of it, and is in the checkpoint's log before that
-batch begins. While Spark hands batch N over, no later batch has begun; so what is logged then, or
-between two batches, for the batch behind the last one that has begun cannot come too late. A batch
-that is under way ends by the program it began with.
+batch begins. While Spark hands batch N over, no later batch has begun; so what is asked for then,
+or between two batches, for the batch behind the last one that has begun cannot come too late. A
+batch that is under way ends by the program it began with.
+
+So does one that is repeated after a crash. Its results may be in a sink that takes no others under
+its number, and the next program might put out other ones. A new process runs the last program of
+the log; so that gets a change only when the batch before it is committed: at once if Spark waits
+for rows, else as soon as Spark has committed the batch, before it begins the next.
 """
 
 from __future__ import annotations
@@ -30,6 +35,15 @@ class Epoch:
     shipped: str = ""  # the name that tasks are told; empty: it came with their code
 
 
+@dataclass(frozen=True)
+class _Change:
+    """A program that is not in the log yet, and where its results go."""
+
+    batch: int
+    program: Program
+    sinks: Mapping[str, Mapping[str, str]]
+
+
 class Epochs:
     """Which program each batch runs; `early` gives what tasks that read compute for a program."""
 
@@ -45,7 +59,8 @@ class Epochs:
         self._early = early
         #: Held by whoever changes the program, from looking at what it was on.
         self.changing = threading.RLock()
-        self._begun = checkpoint.finished
+        self._begun = checkpoint.begun
+        self._unlogged: list[_Change] = []  # in their order
         self.first = Epoch(program, early(program))
         #: By the batch from which on they hold, in their order.
         self._epochs = {0: self.first}
@@ -53,6 +68,8 @@ class Epochs:
     def begin(self, batch: int) -> Epoch:
         """A batch begins, perhaps again; gives what it runs."""
         with self.changing:
+            if batch > self._begun:
+                self._log()  # Spark begins a batch when it has committed the one before
             self._begun = max(self._begun, batch)
             since = max(number for number in self._epochs if number <= batch)
             if since > min(self._epochs):
@@ -65,6 +82,7 @@ class Epochs:
     def end(self) -> None:
         """No batch begins any more."""
         with self.changing:
+            self.is_logged()
             self._take_back(self._epochs.values())
 
     def _take_back(self, epochs: Iterable[Epoch]) -> None:
@@ -77,6 +95,27 @@ class Epochs:
         with self.changing:
             return self._epochs[max(self._epochs)].program
 
+    @property
+    def next_change(self) -> int:
+        """The number that the next change will have."""
+        with self.changing:
+            return self._checkpoint.log.next + len(self._unlogged)
+
+    def is_logged(self) -> bool:
+        """Whether all changes are in the log; puts them there if they may be."""
+        with self.changing:
+            if self._unlogged and self._checkpoint.is_over(self._begun):
+                self._log()
+            return not self._unlogged
+
+    def _log(self) -> None:
+        if self._unlogged:
+            self._checkpoint.check_held()
+        while self._unlogged:
+            each = self._unlogged[0]
+            self._checkpoint.change(each.program, each.batch, each.sinks)
+            del self._unlogged[0]
+
     def change(
         self,
         program: Program,
@@ -85,13 +124,20 @@ class Epochs:
     ) -> int:
         """Have another program run as soon as can be; gives the batch from which on it does.
 
-        `sinks` are where its results go; `then` is told of it before that batch can begin.
+        `sinks` are where its results go; `then` is told of it before that batch can begin. It is in
+        the log as soon as that may be (`is_logged`).
         """
         with self.changing:
             batch = self._begun + 1
             epoch = Epoch(program, self._early(program), f"penstock-program-{uuid4().hex}")
             ship(self._context, epoch.shipped, ShippedProgram(program, epoch.early))
-            self._checkpoint.change(program, batch, sinks)
+            self._unlogged.append(_Change(batch, program, sinks))
+            try:
+                self.is_logged()
+            except BaseException:
+                self._unlogged.pop()
+                self._take_back([epoch])
+                raise
             if batch in self._epochs:
                 self._take_back([self._epochs[batch]])  # of a batch that will never run it
             self._epochs[batch] = epoch

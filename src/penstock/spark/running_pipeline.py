@@ -230,7 +230,8 @@ class RunningPipeline:
     @property
     def next_change(self) -> int:
         """The number that the next change of the program will have."""
-        return self.checkpoint.log.next
+        epochs = self.pipeline.epochs
+        return self.checkpoint.log.next if epochs is None else epochs.next_change
 
     def _sinks(self, batch: int) -> Mapping[str, Sequence[str]]:
         """Where tasks of a batch, which begins, may write results."""

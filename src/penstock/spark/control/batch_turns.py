@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 #: Seconds to wait for a running batch before it is cut off; it is repeated at the next start.
 PATIENCE = 60.0
+#: Seconds between two looks whether Spark has committed a batch: nobody tells.
+_POLL = 0.005
 
 
 class BatchTurns:
@@ -39,14 +41,21 @@ class BatchTurns:
             self._over = max(self._over, batch)
             self._told.notify_all()
 
-    def wait_until_over(self, batch: int, is_active: Callable[[], bool]) -> None:
-        """Until a batch that has begun is over; whoever delivers it cannot wait for it."""
+    def wait_until_over(
+        self, batch: int, is_active: Callable[[], bool], is_noted: Callable[[], bool]
+    ) -> None:
+        """Until a batch that has begun is over, and something is noted when Spark has committed it.
+
+        Whoever delivers the batch cannot wait for it.
+        """
         end = time.monotonic() + PATIENCE
+
+        def waits() -> bool:
+            is_other = self._delivering != threading.get_ident()
+            return is_other and is_active() and time.monotonic() < end
+
         with self._told:
-            while (
-                self._over < batch
-                and self._delivering != threading.get_ident()
-                and is_active()
-                and time.monotonic() < end
-            ):
+            while self._over < batch and waits():
                 self._told.wait(0.1)
+        while not is_noted() and waits():
+            time.sleep(_POLL)

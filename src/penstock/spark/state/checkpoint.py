@@ -67,7 +67,7 @@ from penstock.spark.state.program_changes import (
 )
 from penstock.spark.state.program_log import FOLDER as PROGRAMS
 from penstock.spark.state.program_log import ProgramLog
-from penstock.spark.state.spark_files import damaged, is_unused, last_finished
+from penstock.spark.state.spark_files import damaged, is_over, is_unused, last_begun, last_finished
 from penstock.sql.parse.statements import Sink
 
 #: What earlier releases had instead of a log.
@@ -179,6 +179,8 @@ class Checkpoint:
             self.id = self._claim(program, declared or {})
             #: The last batch that is over, -1 if none is.
             self.finished = last_finished(self.spark)
+            #: The last batch that has begun, perhaps in a process that was killed.
+            self.begun = last_begun(self.spark)
         except BaseException:
             self.release()
             raise
@@ -197,6 +199,10 @@ class Checkpoint:
     def is_new(self) -> bool:
         """Whether nothing has been run from it yet."""
         return is_unused(self.spark)
+
+    def is_over(self, batch: int) -> bool:
+        """Whether Spark has committed a batch that has begun."""
+        return batch <= self.finished or is_over(self.spark, batch)
 
     def groups(self, wanted: list[int]) -> list[int]:
         """The keys of the partition groups: as wanted at the beginning, the same ever after.
@@ -235,19 +241,19 @@ class Checkpoint:
         """Note what runs from the next batch on, where that is something else than before."""
         last, batch = self.log.last(), self.finished + 1
         now = (self._describe(program), dict(sinks or {}))
-        # A batch that was begun and is not over runs it already: nothing of it counts yet.
+        # Earlier releases noted changes for the batch behind one that was not over.
         if last is None or (last.program, last.sinks) != now or last.batch > batch:
             self.log.append(batch, self.id, *now)
         self.log.forget(self.finished)
 
     def change(self, program: Program, batch: int, sinks: Mapping[str, Mapping[str, str]]) -> None:
-        """Have another program run from a batch on, which has not begun."""
+        """Have another program run from a batch on, which has not begun; the one before is over."""
         self.log.append(batch, self.id, self._describe(program), sinks)
 
     def going_on(self, program: Program) -> Program:
         """A program as it goes on with the next batch: queries that caught up still do.
 
-        What was noted for the batch behind that does not hold yet, if that batch is repeated.
+        What earlier releases noted for the batch behind that does not hold yet.
         """
         next_ = self.finished + 1
         entries = self.log.entries()

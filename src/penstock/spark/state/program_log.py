@@ -3,9 +3,9 @@
     programs/0.json     what runs from batch 0 on
     programs/1.json     what runs from batch 7 on
 
-An entry is written once, before the first batch that it is about begins, and never changed; of
-several about one batch the last counts. So every attempt at a batch, in whatever process, runs the
-same program, and a reader can tell which queries lived when.
+An entry is written once, before the first batch that it is about begins and after the one before is
+committed, and never changed; of several about one batch the last counts. So every attempt at a
+batch, in whatever process, runs the same program, and a reader can tell which queries lived when.
 
 The number of an entry is also the name of the change (`SourceSpec.since`): a query that sees rows
 from then on has operators of its own.

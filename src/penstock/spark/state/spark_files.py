@@ -52,6 +52,16 @@ def last_finished(folder: StoragePath) -> int:
     return finished
 
 
+def last_begun(folder: StoragePath) -> int:
+    """The last batch that has begun, -1 if none has."""
+    return max(_numbers(folder / "offsets"), default=-1)
+
+
+def is_over(folder: StoragePath, batch: int) -> bool:
+    """Whether a batch is over that is one of the last; Spark forgets earlier ones."""
+    return (folder / "commits" / str(batch)).exists()
+
+
 def watermark(folder: StoragePath) -> int | None:
     """Spark's watermark behind the last batch that is over, in milliseconds; None: none yet."""
     number = max(_numbers(folder / "commits"), default=None)
