@@ -138,7 +138,10 @@ def _differs(found: float, expected: float, error: float) -> int:
 
 @dataclass(frozen=True)
 class JoinStatistics:
-    """Figures by the keys of inputs; those of pairs and conditions by theirs, and by width."""
+    """Figures by the keys of inputs; those of pairs and conditions by theirs, and by width.
+
+    They stand in the order in which they were seen last.
+    """
 
     inputs: Mapping[str, InputFigures] = field(default_factory=dict)
     pairs: Mapping[str, Mapping[int, PairFigures]] = field(default_factory=dict)
@@ -152,7 +155,7 @@ class JoinStatistics:
         for cell in cells:
             for key, number in own.items():
                 of = join.inputs[number]
-                known = inputs.get(key, InputFigures(of.title, is_time=join.is_time))
+                known = inputs.pop(key, None) or InputFigures(of.title, is_time=join.is_time)
                 if not are_over and not known.ticks and not cell.rows[number]:
                     continue  # it may lag behind
                 counts = cell.bytes[number], cell.blocks[number]
@@ -163,12 +166,12 @@ class JoinStatistics:
         """These, and what cells of a join say of pairs and conditions."""
         if not cells:
             return self
-        pairs = {key: dict(by_width) for key, by_width in self.pairs.items()}
+        pairs, width = dict(self.pairs), _class(join.width)
         for cell in cells:
             for key, new in _found(join, cell):
-                by_width = pairs.setdefault(key, {})
-                known_pair = by_width.get(_class(join.width), PairFigures(new.title))
-                by_width[_class(join.width)] = known_pair.plus(new)
+                by_width = pairs.pop(key, {})
+                known_pair = by_width.get(width, PairFigures(new.title))
+                pairs[key] = {**by_width, width: known_pair.plus(new)}
         return replace(self, pairs=pairs)
 
     def pair(self, key: str, width: int) -> PairFigures | None:
@@ -181,14 +184,14 @@ class JoinStatistics:
 
     def __or__(self, later: JoinStatistics) -> JoinStatistics:
         """These, and others that count where both know something."""
-        pairs = {
-            key: {**self.pairs.get(key, {}), **later.pairs.get(key, {})}
-            for key in {**self.pairs, **later.pairs}
-        }
-        return JoinStatistics({**self.inputs, **later.inputs}, pairs)
+        inputs = {key: each for key, each in self.inputs.items() if key not in later.inputs}
+        pairs = {key: each for key, each in self.pairs.items() if key not in later.pairs}
+        for key, by_width in later.pairs.items():
+            pairs[key] = {**self.pairs.get(key, {}), **by_width}
+        return JoinStatistics({**inputs, **later.inputs}, pairs)
 
     def latest(self, most: int) -> JoinStatistics:
-        """At most so many inputs and pairs, those that were noted last."""
+        """At most so many inputs and pairs, those that were seen last."""
         if max(len(self.inputs), len(self.pairs)) <= most:
             return self
         pairs, inputs = list(self.pairs.items()), list(self.inputs.items())
