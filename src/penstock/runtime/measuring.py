@@ -7,13 +7,13 @@ queries ask for them, and stay when the operators change.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from penstock.kernel.buffer import Buffer, Item
 from penstock.kernel.graph import Graph, GraphNode
 from penstock.kernel.statistics.cell import Cell
-from penstock.kernel.statistics.join_meter import JoinMeter
+from penstock.kernel.statistics.join_meter import UNHURRIED, JoinMeter
 from penstock.kernel.statistics.measured_join import MeasuredJoin
 from penstock.kernel.statistics.spent import StepTimes
 from penstock.optimizer.join_statistics import JoinStatistics
@@ -34,12 +34,25 @@ class Measuring:
         self._meters: dict[str, JoinMeter] = {}
         self._tapped: list[tuple[Buffer, Callable[[Item], None]]] = []
 
-    def follow(self, queries: Queries, plans: Plans) -> None:
-        """Measure the joins of these queries, which the graph computes by these plans."""
+    def follow(
+        self, queries: Queries, plans: Plans, adapting: Collection[str] | None = None
+    ) -> None:
+        """Measure the joins of these queries, which the graph computes by these plans.
+
+        Those of queries that are not `adapting` (None: all are) are looked at now and then.
+        """
         self._joins = measured_joins(queries, plans)
         known = {join.key: join for join in self._joins}
         kept = {key: meter for key, meter in self._meters.items() if key in known}
         self._meters = {key: kept.get(key) or JoinMeter(join) for key, join in known.items()}
+        if adapting is not None and len(adapting) < len(queries):
+            some = {name: query for name, query in queries.items() if name in adapting}
+            hurried = {join.key for join in measured_joins(some, plans)}
+            for key, meter in self._meters.items():
+                meter.least = 1 if key in hurried else UNHURRIED
+        else:
+            for meter in self._meters.values():
+                meter.least = 1
         self.rebuild()
 
     def rebuild(self) -> None:

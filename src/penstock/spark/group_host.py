@@ -88,7 +88,7 @@ class GroupHost:
         plans = {**program.plans, **kept, **self._altering}
         self._host.add_plans(plans)
         self._rechoosing = Rechoosing(self._host, plans)
-        self._host.measuring.follow(program.queries, plans)
+        self._host.measuring.follow(program.queries, plans, _adapting(program))
         self._host.measuring.restore(measured or {})
         self._joins: dict[str, Any] = {}  # what was measured of them in the last batch
         #: Plans that differ from the program's, as JSON: chosen anew while the queries run.
@@ -181,7 +181,8 @@ class GroupHost:
 
     def _note_changed(self) -> None:
         plans, declared = self._rechoosing.plans, self.program.plans
-        self._host.measuring.follow(self.program.queries, plans)
+        queries, adapting = self.program.queries, _adapting(self.program)
+        self._host.measuring.follow(queries, plans, adapting)
         changed = {name: plan for name, plan in plans.items() if plan != declared[name]}
         self.changed = {}
         if changed:

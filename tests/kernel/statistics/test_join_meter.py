@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 
-from penstock.kernel.statistics.join_meter import JoinMeter
-from penstock.kernel.statistics.measured_join import MeasuredJoin
+from penstock.kernel.block import Block
+from penstock.kernel.statistics.join_meter import UNHURRIED, JoinMeter
+from penstock.kernel.statistics.measured_join import MeasuredInput, MeasuredJoin
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import Column
+from penstock.model.types import Type
 
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 9, 15])
@@ -16,3 +22,33 @@ def test_each_row_is_as_likely_looked_at_as_any_other_however_few_come_at_once(r
         for row in meter._drawn(rows, one_in=8):
             times[row] += 1
     assert times == [pytest.approx(500, abs=120)] * rows
+
+
+@pytest.mark.parametrize(("least", "looked_at"), [(1, 16), (UNHURRIED, 2)])
+def test_where_nobody_waits_for_changes_few_cells_are_looked_at(least: int, looked_at: int) -> None:
+    of = MeasuredInput("a", "a", "a", (Column("ts", Type.BIGINT),), "ts")
+    meter = JoinMeter(MeasuredJoin((of,), (), (), width=10, is_time=True))
+    meter.least = least
+    [tap] = meter.taps
+    cells = []
+    for batch in range(16):
+        times = np.full(50_000, 10 * batch)
+        tap(Block(pl.DataFrame({"ts": times})))
+        tap(Punctuation("ts", 10 * (batch + 1)))
+        cells += [cell["number"] for cell in meter.report()["parts"]]
+    assert len(cells) == looked_at
+    assert cells[0] == 0  # the first of all
+
+
+def test_a_meter_whose_changes_are_waited_for_again_looks_at_all_cells() -> None:
+    of = MeasuredInput("a", "a", "a", (Column("ts", Type.BIGINT),), "ts")
+    meter = JoinMeter(MeasuredJoin((of,), (), (), width=10, is_time=True))
+    [tap] = meter.taps
+    meter.least, cells = UNHURRIED, []
+    for batch in range(64):
+        tap(Block(pl.DataFrame({"ts": np.full(200_000, 10 * batch)})))
+        tap(Punctuation("ts", 10 * (batch + 1)))
+        cells += [cell["number"] for cell in meter.report()["parts"]]
+        if batch == 8:
+            meter.least = 1
+    assert cells[-8:] == list(range(56, 64))

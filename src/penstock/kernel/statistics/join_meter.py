@@ -12,7 +12,8 @@ within a few windows, and of a cell with many rows only a few rows, drawn at ran
 counts for those that are left out. What that loses is little: of a row's partners, an eighth of the
 rows tells about 0.1, whatever their number. Rows are collected until there are some to look at
 together. Where so little comes that this would still cost much beside the join, one cell in 2, 4, …
-is looked at: by all groups of a pipeline the same, for its number tells.
+is looked at: by all groups of a pipeline the same, for its number tells. So it is, after the first
+one, where nobody waits for changes to show (`least`).
 
 A meter that may be gone with the next batch, as on Spark, tells after every batch what has come to
 its cells since the last one (`report`), and whoever hears all groups adds it up. What it goes on by
@@ -55,6 +56,8 @@ TOGETHER = 32_768
 BETWEEN, BLOCK = 49_152, 8_192
 #: At least one cell in so many is looked at.
 MOST = 1 << 20
+#: Where nobody waits for changes to show, one cell in so many is, or fewer.
+UNHURRIED = 8
 #: Cells that are looked for one by one in rows that are in order.
 NEAR = 64
 #: Combinations of rows by which a condition is tried in a cell.
@@ -66,6 +69,8 @@ class JoinMeter:
 
     def __init__(self, spec: MeasuredJoin) -> None:
         self.spec = spec
+        #: One cell in so many is looked at, or fewer, when the first is over.
+        self.least = 1
         self.closed: list[Cell] = []
         self._keys = keys_of(spec)
         #: Columns of whole numbers that are keys, on both sides.
@@ -75,6 +80,7 @@ class JoinMeter:
             for side, keys in enumerate((pair.mine, pair.theirs))
             if _is_whole(pair)
         }
+        self._tests = {each.key: compile_expression(each.condition) for each in spec.conditions}
         self._tested = frozenset[str]().union(*(each.condition.refs for each in spec.conditions))
         self._columns = [self._read(port) for port in range(len(spec.inputs))]
         self._samples: dict[tuple[int, int], RowSample] = {}  # by cell and input
@@ -330,9 +336,9 @@ class JoinMeter:
         before = self._first // self.spec.width if self._adapted is None else self._adapted
         each = self._came / max(1, now - before)
         self._came, self._adapted = 0, now
-        while each * self._stride < BETWEEN and self._stride < MOST:
+        while self._stride < self.least or (each * self._stride < BETWEEN and self._stride < MOST):
             self._look_at_fewer()
-        if self._stride > 1 and each * self._stride > 3 * BETWEEN:
+        if self._stride > self.least and each * self._stride > 3 * BETWEEN:
             # Of cells that have begun already only a part would be seen.
             self._before = max(self._before, self._stride)
             self._fresh = self._last // self.spec.width + 1
@@ -382,7 +388,7 @@ class JoinMeter:
         places = np.indices(counts).reshape(len(counts), -1)
         parts = (each[place] for each, place in zip(drawn, places, strict=True))
         rows = pl.DataFrame([column for part in parts for column in part])
-        holds = rows.select(compile_expression(of.condition)).to_series().fill_null(False)
+        holds = rows.select(self._tests[of.key]).to_series().fill_null(False)
         held = holds.to_numpy().reshape(counts).astype(np.float64)
         # Combinations that have a row in common are not independent: rows differ in how many of
         # theirs satisfy it, and those were drawn.
