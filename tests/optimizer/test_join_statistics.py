@@ -29,7 +29,7 @@ def seen(known: JoinStatistics, *names: str) -> JoinStatistics:
         sketch = KeySketch()
         sketch.add(mixed(np.arange(3)))
         sketches = {key_of(of.pairs[0], side): sketch for side in (0, 1)}
-        known = known.plus(of, [Cell(0, 10, [3, 3], [24, 24], [3, 3], sketches)])
+        known = known.plus(of, [Cell(0, 10, [3, 3], [24, 24], [3, 3], [1.0, 1.0], sketches)])
     return known
 
 
