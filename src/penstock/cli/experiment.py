@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 #: As in Spark's workers. What is measured is processor time, and threads of Polars that wait for
-#: work take some, too: up to a third of it where blocks are small.
+#: work take some, too, most where blocks are small.
 ONE_THREAD = {"POLARS_MAX_THREADS": "1"}
 #: The command's exit code if nothing fails but what is known to; 2 is that of wrong arguments.
 ONLY_KNOWN_FAILURES = 3

@@ -210,7 +210,9 @@ class Options:
         "of their rows is needed, for about a window. `pt_published`: until none of their rows "
         "is stored, as it was published, which takes about two windows. `auto` is `ms`, or `pt` "
         "where rows were forgotten that `ms` needs. Joins that keep an order always move their "
-        "state",
+        "state. The same decides how `group_by` changes: with `ms` and `auto` aggregates go below "
+        "joins at once, where the stored rows can be grouped; otherwise with a window that has no "
+        "old rows",
         AUTO,
         "ms",
         "pt",

@@ -80,7 +80,8 @@ class JoinMeter:
             for side, keys in enumerate((pair.mine, pair.theirs))
             if _is_whole(pair)
         }
-        self._tests = {each.key: compile_expression(each.condition) for each in spec.conditions}
+        # Of a stream that is joined twice, conditions have one key, and columns of their own.
+        self._tests = [(each, compile_expression(each.condition)) for each in spec.conditions]
         self._tested = frozenset[str]().union(*(each.condition.refs for each in spec.conditions))
         self._columns = [self._read(port) for port in range(len(spec.inputs))]
         self._samples: dict[tuple[int, int], RowSample] = {}  # by cell and input
@@ -370,13 +371,13 @@ class JoinMeter:
 
         Rows wait for those of inputs that lag behind.
         """
-        cell.tried = {each.key: self._tried(cell, each) for each in self.spec.conditions}
+        cell.tried = {each.key: self._tried(cell, each, test) for each, test in self._tests}
         if not is_over:
             tried = [each for each in self.spec.conditions if cell.tried[each.key][0]]
             for port in {port for each in tried for port in each.inputs}:
                 del self._samples[cell.number, port]
 
-    def _tried(self, cell: Cell, of: MeasuredCondition) -> tuple[int, int, float]:
+    def _tried(self, cell: Cell, of: MeasuredCondition, test: pl.Expr) -> tuple[int, int, float]:
         """How many combinations of sampled rows there are, how many satisfy a condition, and the
         variance of that."""
         most = max(1, int(COMBINATIONS ** (1 / len(of.inputs))))
@@ -388,7 +389,7 @@ class JoinMeter:
         places = np.indices(counts).reshape(len(counts), -1)
         parts = (each[place] for each, place in zip(drawn, places, strict=True))
         rows = pl.DataFrame([column for part in parts for column in part])
-        holds = rows.select(self._tests[of.key]).to_series().fill_null(False)
+        holds = rows.select(test).to_series().fill_null(False)
         held = holds.to_numpy().reshape(counts).astype(np.float64)
         # Combinations that have a row in common are not independent: rows differ in how many of
         # theirs satisfy it, and those were drawn.
