@@ -50,7 +50,7 @@ def test_each_cost_of_joins_is_measured_by_itself(monkeypatch: pytest.MonkeyPatc
     assert lookup == pytest.approx(machine[2], rel=0.3)
 
 
-@pytest.mark.parametrize("streams", [2, 3])
-def test_a_sample_of_joins_runs(streams: int) -> None:
-    sample = calibrate.JoinSample(keys=10, rows=600, window=20, block=200, streams=streams)
+@pytest.mark.parametrize(("streams", "chain"), [(2, False), (3, False), (3, True)])
+def test_a_sample_of_joins_runs(streams: int, chain: bool) -> None:
+    sample = calibrate.JoinSample(10, rows=600, window=20, block=200, streams=streams, chain=chain)
     assert calibrate.seconds_of_join(sample) >= 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 
 import numpy as np
@@ -83,26 +83,32 @@ SAMPLES = (
 
 @dataclass(frozen=True)
 class JoinSample:
-    """Streams of as many rows, a row a tick, that join within a window by one of many keys."""
+    """Streams of as many rows, a row a tick, that join within a window by one of many keys.
+
+    `chain`: each with the next by a key of these two, so that an MJoin asks by what it has found.
+    """
 
     keys: int
     rows: int = 100_000
     window: int = 10_000
     block: int = BLOCK
     streams: int = 2
+    chain: bool = False
 
     @property
     def graph(self) -> JoinGraph:
         """What the cost model knows of it."""
-        pairs = dict.fromkeys(combinations(range(self.streams), 2), 1 / self.keys)
-        bands = dict.fromkeys(pairs, (-self.window - 0.5, self.window + 0.5))
+        all_pairs = [*combinations(range(self.streams), 2)]
+        joined = [*pairwise(range(self.streams))] if self.chain else all_pairs
+        pairs = dict.fromkeys(joined, 1 / self.keys)
+        bands = dict.fromkeys(all_pairs, (-self.window - 0.5, self.window + 0.5))
         everyone = (1 << self.streams) - 1
         return JoinGraph(
             (1.0,) * self.streams,
             pairs,
             JoinWindows(self.streams, bands, whole_runs=True),
             (24.0,) * self.streams,
-            (everyone,) if self.streams > 2 else (),
+            (everyone,) if self.streams > 2 and not self.chain else (),
             frozenset(pairs),
             (1 / self.block,) * self.streams,
         )
@@ -118,7 +124,7 @@ class JoinSample:
 
 
 #: Small blocks and large ones, few runs and many, hardly a pair and a hundred a row, two inputs and
-#: three.
+#: three, with one key and two.
 JOINS = (
     JoinSample(1_000_000, rows=20_000, window=1_000, block=200),
     JoinSample(1_000_000, rows=60_000, window=10_000, block=2_000),
@@ -131,6 +137,9 @@ JOINS = (
     JoinSample(20_000, streams=3),
     JoinSample(4_000, rows=50_000, block=5_000, streams=3),
     JoinSample(1_500, rows=30_000, block=5_000, streams=3),
+    JoinSample(20_000, rows=60_000, streams=3, chain=True),
+    JoinSample(4_000, rows=40_000, block=5_000, streams=3, chain=True),
+    JoinSample(2_000, rows=20_000, window=4_000, block=1_000, streams=3, chain=True),
 )
 
 
@@ -198,13 +207,18 @@ def seconds_of_join(sample: JoinSample) -> float:
     edges = tuple(nodes.Edge("a.ts", f"{name}.ts", band) for name in names[1:])
     apart = [bounds for pair in combinations(names[1:], 2) for bounds in _within(*pair, band)]
     inputs = tuple(nodes.Source(_stream(name)) for name in names)
-    equal = tuple(("a.k", f"{name}.k") for name in names[1:])
+    if sample.chain:
+        equal = tuple((f"{one}.v", f"{next_}.k") for one, next_ in pairwise(names))
+    else:
+        equal = tuple(("a.k", f"{name}.k") for name in names[1:])
     join = nodes.Join(inputs, tuple(names), edges, equal, tuple(apart))
     plan = nodes.Project(join, tuple(Named(name, _of(name, "v")) for name in names))
     draw = np.random.default_rng(7)
-    columns = [(name, draw.integers(0, sample.keys, sample.rows)) for name in names]
     times = np.arange(sample.rows)
-    streams = {name: pl.DataFrame({"k": keys, "v": keys, "ts": times}) for name, keys in columns}
+    streams = {}
+    for name in names:
+        keys, values = draw.integers(0, sample.keys, (2, sample.rows))
+        streams[name] = pl.DataFrame({"k": keys, "v": values, "ts": times})
     return _run(plan, Options(join=MJOIN), streams, sample.block)
 
 
