@@ -124,6 +124,20 @@ def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
     return replace(now, inputs=inputs, label=wanted.label, reason=wanted.reason, cost=wanted.cost)
 
 
+def respecified(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
+    """The plan that runs, whose joins know of times what those of the one that is wanted do.
+
+    The bounds that they give are those that the wanted plan counts on.
+    """
+    if isinstance(now.spec, HandoverSpec | ParallelTrackSpec):
+        before, after = now.inputs
+        return replace(now, inputs=(before, respecified(after, wanted)))
+    below = zip(now.inputs, wanted.inputs, strict=True)
+    inputs = tuple(respecified(runs, other) for runs, other in below)
+    is_join = isinstance(now.spec, WindowJoinSpec) and _are_alike(now.spec, wanted.spec)
+    return replace(now, inputs=inputs, spec=wanted.spec if is_join else now.spec)
+
+
 class _Different(Exception):
     """Plans differ in more than can be handed over; may say why."""
 

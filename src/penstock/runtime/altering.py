@@ -8,11 +8,11 @@ it has begun itself.
 from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
-from penstock.optimizer.alter import annotated, takeovers
+from penstock.optimizer.alter import annotated, respecified, takeovers
 from penstock.optimizer.joins.box import box_below
 from penstock.optimizer.options import AUTO
-from penstock.optimizer.physical import PhysicalPlan, Plans
-from penstock.optimizer.rechoose import begin_for
+from penstock.optimizer.physical import PhysicalPlan, Plans, walk
+from penstock.optimizer.rechoose import Change, begin_for
 from penstock.optimizer.regroup import are_regrouped
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import migrate
@@ -49,4 +49,22 @@ def alter(
         host.change(change)
         note_handover(host, query, (now, then), change, reason)
         plans = change.plans
-    return {**plans, query: annotated(plans[query], wanted)}
+    return _respecified(host, {**plans, query: annotated(plans[query], wanted)}, query, wanted)
+
+
+def _respecified(host: GraphHost, plans: Plans, query: str, wanted: PhysicalPlan) -> Plans:
+    """Have joins that stay know of times what they would in the plan that is wanted.
+
+    Where others run such joins, with a part of their own of the results, they stay as they are.
+    """
+    then = respecified(plans[query], wanted)
+    before, after = plans[query].walk(), then.walk()
+    if len(before) != len(after):  # two have become one, and each has rows of its own
+        return plans
+    renamed = {was.id: now.id for was, now in zip(before, after, strict=True) if was.id != now.id}
+    there = {each.id for each in walk(plan for name, plan in plans.items() if name != query)}
+    if not renamed or not there.isdisjoint(renamed.values()):
+        return plans
+    change = Change({**plans, query: then}, renamed, ("", ""))
+    host.change(change)
+    return change.plans

@@ -117,6 +117,7 @@ class GroupHost:
             inputs[name].close_batch(each)
         self._host.run()
         if any(each.ends for each in arrivals):
+            self.hand_over()  # what is to let everything out then is the program's plan
             self._end_run()
         self._rechoose()
         self.hand_over()

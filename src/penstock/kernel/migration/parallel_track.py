@@ -99,16 +99,25 @@ class ParallelTrack(Operator):
 
     def on_punctuation(self, port: int, punctuation: Punctuation, out: Output) -> None:
         known = self.state.bounds[port]
-        known[punctuation.on] = max(punctuation.bound, known.get(punctuation.on, BEGINNING))
-        if port == FIRST:
-            out.punctuation(punctuation)
+        if punctuation.bound > known.get(punctuation.on, BEGINNING):
+            known[punctuation.on] = punctuation.bound
+            if port == FIRST:
+                out.punctuation(punctuation)
 
     def on_pattern(self, port: int, punctuation: Punctuation, out: Output) -> None:
         if port == FIRST:
             out.punctuation(punctuation)
 
+    def rest(self, out: Output) -> None:
+        """A run ends with the bounds that the second box has: operators above count on them."""
+        for punctuation in self.unsaid():
+            self.on_punctuation(FIRST, punctuation, out)
+
     def unsaid(self) -> list[Punctuation]:
-        """What the second box has said and the first has not: true when nothing is on its way."""
+        """What the second box has said and the first has not: true when nothing is on its way.
+
+        Whatever either stores, no result that is to come lies below the bounds of one of them.
+        """
         first, second = self.state.bounds
         return [
             Punctuation(on, bound)
