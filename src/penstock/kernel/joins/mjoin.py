@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -29,7 +30,7 @@ from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.partners import partners, widest
 from penstock.kernel.joins.reach import Reach, along
 from penstock.kernel.joins.run import CODE, Needles, cell_shift, encode
-from penstock.kernel.joins.spec import SideSpec
+from penstock.kernel.joins.spec import SideSpec, holds
 from penstock.model.expressions import Call, Expression, Ref
 from penstock.model.types import common_type
 from penstock.windows import JoinBand
@@ -73,7 +74,16 @@ class _Hop:
     side: int  # which end of the band the start is
     keys: Keys
     index: KeyIndex
+    asks: frozenset[str]  # columns of the start: its time, and its keys
     equal: int  # how many keys there are
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One more input comes in."""
+
+    columns: frozenset[str]  # that anybody asks for from then on
+    test: pl.Expr | None  # what can be tested then
 
 
 class MJoin(Inputs):
@@ -95,7 +105,9 @@ class MJoin(Inputs):
         self._ways = [self._in_order(port, order) for port, order in enumerate(spec.orders)]
         self.indexes = list(self._indexes.values())
         self._needed = [self._never_null(port) for port in range(self.ports)]
-        self._conditions = [(c.refs, compile_expression(c)) for c in spec.conditions]
+        #: What can be tested of rows of one input.
+        self._alone = [_all_of(self._conditions_on(port)) for port in range(self.ports)]
+        self._steps: dict[tuple[int | None, frozenset[int], int], _Step] = {}
 
     def _build_hops(self) -> Iterator[_Hop]:
         for edge in self._spec.edges:
@@ -106,7 +118,8 @@ class MJoin(Inputs):
                 theirs = [pair[1 - side] for pair in edge.keys]
                 index = self._index(goal, times[1 - side], theirs, mine, edge.band)
                 keys = Keys(mine, theirs)
-                yield _Hop(start, goal, times[side], edge.band, side, keys, index, len(mine))
+                asks = frozenset((times[side], *(ref.name for ref in mine)))
+                yield _Hop(start, goal, times[side], edge.band, side, keys, index, asks, len(mine))
 
     def _index(
         self, port: int, on: str, keys: list[Ref], others: list[Ref], band: JoinBand
@@ -179,29 +192,43 @@ class MJoin(Inputs):
 
     def _meet_all(self, port: int, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Results with these rows of one input."""
-        waiting = list(self._conditions)
-        seen = {port}
-        found: pl.DataFrame | None = rows
-        while found is not None:
-            names = set(found.columns)
-            ready = [condition for refs, condition in waiting if refs <= names]
-            if ready:
-                waiting = [each for each in waiting if not each[0] <= names]
-                found = found.filter(pl.all_horizontal(ready))
-            if len(seen) == self.ports or not found.height:
-                return found if found.height else None
+        seen = frozenset((port,))
+        found = _where(self._alone[port], rows)
+        while found is not None and len(seen) < self.ports:
             hop = self._ways[port][len(seen) - 1] if self._ways else self._next(seen)
-            seen.add(hop.goal)
-            found = self._meet(hop, found)
-        return None
+            step = self._step(port, seen, hop.goal)
+            found = self._meet(hop, found, step.columns)
+            found = None if found is None else _where(step.test, found)
+            seen |= {hop.goal}
+        return found
 
-    def _next(self, seen: set[int]) -> _Hop:
+    def _next(self, seen: frozenset[int]) -> _Hop:
         """To a neighbour of what is there already, the one with the fewest rows."""
         ways = [hop for hop in self._hops if hop.start in seen and hop.goal not in seen]
         return min(ways, key=lambda hop: self.state.table(hop.index.table).rows)
 
-    def _meet(self, hop: _Hop, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """Rows beside the stored rows of the next input that lie in the band and may be equal."""
+    def _step(self, port: int, seen: frozenset[int], goal: int) -> _Step:
+        """Of rows that have come to an input and have met some others, the step to one more."""
+        key = (port if self._ways else None, seen, goal)
+        if key not in self._steps:
+            before, now = self._conditions_on(*seen), self._conditions_on(*seen, goal)
+            hops = self._ways[port][len(seen) :] if self._ways else self._hops
+            asked = {name for hop in hops if hop.goal not in {*seen, goal} for name in hop.asks}
+            later = (each.refs for each in self._spec.conditions if each not in before)
+            columns = frozenset(self._found).union(asked, *later)
+            self._steps[key] = _Step(columns, _all_of([c for c in now if c not in before]))
+        return self._steps[key]
+
+    def _conditions_on(self, *seen: int) -> list[Expression]:
+        """The conditions on columns of these inputs alone."""
+        names = {*chain(*map(self.columns, seen))}
+        return [each for each in self._spec.conditions if each.refs <= names]
+
+    def _meet(self, hop: _Hop, rows: pl.DataFrame, asked: frozenset[str]) -> pl.DataFrame | None:
+        """Rows beside the stored rows of the next input that lie in the band and may be equal.
+
+        Only of the columns that are asked for: there may be many partners.
+        """
         times = rows.get_column(hop.on).cast(pl.Int64).to_numpy()
         hashes = hop.keys.hashes(rows)
         # Sorted, so that a block walks through a run from front to back.
@@ -212,8 +239,11 @@ class MJoin(Inputs):
         found = list(hop.index.store.candidates(stored, needles))
         if not found:
             return None
-        mine: pl.DataFrame = rows[order[np.concatenate([mine for _, mine, _ in found])]]
-        names = self.columns(hop.goal)
+        mine = rows[[name for name in rows.columns if name in asked]]
+        places = np.concatenate([mine for _, mine, _ in found])
+        # Rows with several partners each: sorted first, they are copied from front to back.
+        mine = mine[order][places] if len(places) > len(order) else mine[order[places]]
+        names = [name for name in self.columns(hop.goal) if name in asked]
         theirs = [run.only(names)[old] for run, _, old in found]
         return mine.hstack(pl.concat(theirs))
 
@@ -240,6 +270,17 @@ class MJoin(Inputs):
         side = self._spec.inputs[index.port]
         ways = (each.bands for each in side.carried if side.column(each.column) == index.on)
         return () if index.on == self.times[index.port] else next(ways)
+
+
+def _all_of(conditions: list[Expression]) -> pl.Expr | None:
+    return pl.all_horizontal(map(compile_expression, conditions)) if conditions else None
+
+
+def _where(test: pl.Expr | None, rows: pl.DataFrame) -> pl.DataFrame | None:
+    """The rows of which this is true; None: there are none."""
+    mask = None if test is None else holds(test, rows)
+    rows = rows if mask is None else rows.filter(mask)
+    return rows if rows.height else None
 
 
 def equality(pair: tuple[Ref, Ref]) -> Expression:

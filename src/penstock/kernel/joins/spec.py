@@ -64,6 +64,14 @@ class SideSpec:
         return Ref(self.column(name), of)
 
 
+def holds(condition: pl.Expr, rows: pl.DataFrame) -> pl.Series | None:
+    """Of which rows a condition is true; None: of all, which is nearly always so."""
+    if not rows.height:
+        return None
+    found = rows.select(condition).to_series().fill_null(False)
+    return None if found.all() else found
+
+
 @dataclass(frozen=True)
 class Match:
     """What a row of one side and one of the other must satisfy to belong together."""
@@ -93,10 +101,7 @@ class Match:
 
     def holds(self, pairs: pl.DataFrame) -> pl.Series | None:
         """Which pairs satisfy everything; None: all do, which is nearly always so."""
-        if self._condition is None or not pairs.height:
-            return None
-        holds = pairs.select(self._condition).to_series().fill_null(False)
-        return None if holds.all() else holds
+        return None if self._condition is None else holds(self._condition, pairs)
 
     def nothing(self, side: int) -> list[pl.Expr]:
         """NULL for every column of a side."""
