@@ -85,7 +85,7 @@ class LocalEngine(BaseEngine[LocalQuery]):
         max_rejected: int = MAX_REJECTED,
     ) -> None:
         super().__init__(max_results=max_results, max_rejected=max_rejected)
-        self._statistics = Statistics(costs(), machine=machine())
+        self._statistics = Statistics(costs(), join_costs=costs(), machine=machine())
         self._host = GraphHost(clock=clock, rejected=self._take_rejected)
         self._program_of: dict[str, Program] = {}
         self._host.queries_that_adapt = lambda: {

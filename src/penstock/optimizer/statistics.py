@@ -26,9 +26,13 @@ Shared: TypeAlias = tuple[nodes.Node, tuple[str, ...], str]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Without any, choices depend on the queries alone: so a checkpoint is continued by them."""
+    """Without any, choices depend on the queries alone: so a checkpoint is continued by them.
+
+    That is about aggregates, by `costs`; the shape of a join is chosen by what was measured anyway.
+    """
 
     costs: Costs = REFERENCE
+    join_costs: Costs = REFERENCE
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
     machine: Machine = REFERENCE_MACHINE

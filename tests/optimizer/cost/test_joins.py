@@ -188,7 +188,8 @@ def test_partners_are_taken_out_of_each_run_that_has_some() -> None:
     units, two = JoinUnits(pair=0.0, run=1.0), at_once(2)
     # Two inputs of four blocks a second, whose blocks find thousands of pairs in each of eight.
     many = in_blocks(4.0, 2)
-    assert tree_cost(many, two, units).processor == pytest.approx(8 * many.runs(1, [2]), rel=0.01)
+    [runs, _] = many.runs([1, 2], many.windows.stays([1, 2]))
+    assert tree_cost(many, two, units).processor == pytest.approx(8 * runs, rel=0.01)
     few = replace(many, selectivities=dict.fromkeys(many.selectivities, 1e-9))
     assert tree_cost(few, two, units).processor < 0.1
     unknown = replace(many, blocks=())

@@ -55,10 +55,16 @@ def test_a_row_whose_partners_all_come_before_it_is_not_stored() -> None:
 
 def test_in_whole_runs_results_of_joins_stay_as_long_as_the_latest_of_them() -> None:
     windows = JoinWindows(3, JoinWindows.everywhere(3, 5.0).bands, whole_runs=True)
-    assert windows.stays(A, [B, C]) == pytest.approx(5)
-    assert windows.stays(A | B, [C]) == pytest.approx(5)
-    assert windows.stays(C, [A | B]) == pytest.approx(2 * 5)  # an old row of A with a new one of B
+    assert windows.stays([A, B, C]) == pytest.approx([5, 5, 5])
+    # An old row of A comes with a new one of B.
+    assert windows.stays([A | B, C]) == pytest.approx([5, 2 * 5])
     assert windows.kept(A | B, C) == pytest.approx(5 * 5)
+
+
+def test_bands_between_sets_are_the_narrowest_between_their_members() -> None:
+    narrow = JoinWindows(3, {(0, 1): (-1, 1), (1, 2): (-3, 3)})
+    assert narrow.widths([A, B, C])[:2].tolist() == [[0, 2, 8], [2, 0, 6]]
+    assert narrow.widths([A | B, C])[0].tolist() == [0, 6]
 
 
 def test_in_a_tumbling_window_rows_stay_till_its_end() -> None:

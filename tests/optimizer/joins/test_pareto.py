@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from penstock.optimizer.cost.joins import JoinCost
-from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates, explored, pareto_front
+from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates, pareto_front
 
 
 def plan(processor: float, memory: float) -> CostedShape:
@@ -32,13 +32,6 @@ def test_the_front_is_what_nothing_dominates() -> None:
             if not any(dominates(other.cost, each.cost) for other in plans)
         }
         assert [(each.cost.memory, each.cost.processor) for each in front] == sorted(alone)
-
-
-def test_only_qualified_plans_are_kept_and_only_while_there_is_time() -> None:
-    plans = [plan(9, 1), plan(5, 5), plan(1, 99), plan(2, 8), plan(1, 1)]
-    clock = iter([True, True, True, False])
-    front = explored(plans, Limits(10, 50), lambda: next(clock))
-    assert front == [plans[0], plans[1], plans[3]]
 
 
 def test_by_how_much_a_plan_exceeds_its_limits() -> None:

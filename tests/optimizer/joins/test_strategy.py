@@ -15,6 +15,7 @@ from penstock.optimizer.joins.pareto import Limits
 from penstock.optimizer.joins.strategy import (
     bjtree_init,
     choose_shape,
+    for_seconds,
     mjoin_init,
     scarcer_resource,
 )
@@ -80,7 +81,25 @@ def test_without_a_qualified_plan_the_one_is_taken_that_exceeds_its_limits_least
 
 def test_without_time_the_first_plan_is_taken() -> None:
     trees = OrderedTrees(PUBLISHED[3], PROBE)
-    assert len(choose_shape(trees, Limits(1e9, 1e9), lambda: False).looked_at) == 1
+    choice = choose_shape(trees, Limits(1e9, 1e9), lambda: False)
+    assert (len(choice.looked_at), choice.in_time) == (1, False)
+
+
+def test_while_there_is_time_more_plans_are_looked_at_and_the_best_of_them_is_taken() -> None:
+    rng = random.Random(5)
+    trees = OrderedTrees(random_graph(with_cycles(9, rng), rng), PROBE)
+    every = choose_shape(trees, Limits())
+    for count in range(2, len(every.looked_at)):
+        clock = iter([True] * (count - 1))
+        choice = choose_shape(trees, Limits(), lambda clock=clock: next(clock, False))
+        assert choice.looked_at == every.looked_at[:count]
+        assert not choice.in_time
+        least = min(plan.cost.processor for plan in choice.looked_at)
+        assert choice.plan.cost.processor <= least * 1.02
+
+
+def test_seconds_pass() -> None:
+    assert for_seconds(1000)() and not for_seconds(0)()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -19,10 +19,15 @@ Our joins do more than that for each of these, which counts where it is known ho
               something before it has any row
     lookup    a row is looked up in each run of a store (`runs.py`)
     run       rows are taken out of each run in which a block finds partners, by a call of its own
+    sort      rows that were found are put into the order of the next keys, to be looked up by them;
+              new ones are in order, as they are stored so
+    test      pairs that must lie in further bands than that by which they were found are tested,
+              and those that do not are left out
     tried     partners are found by keys and one band; what other conditions and bands forbid has
               been put together by then
     pair      columns of both rows are put side by side: by their bytes
-    insert    once for each set of keys by which an input is asked
+    insert    once for each set of keys by which an input is asked, and once more whenever runs are
+              merged
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -46,6 +51,9 @@ Orders: TypeAlias = tuple[tuple[int, ...], ...]
 class JoinUnits:
     """What a unit of a join's work costs: of processor time, whatever it is measured in."""
 
+    #: Those that are measured, as `Costs` has them.
+    KINDS: ClassVar = ("block", "insert", "lookup", "pair", "run", "sort", "test")
+
     insert: float = 0.0  # one row into a state
     delete: float = 0.0
     pair: float = 1.0  # compare a pair, or make one that matches
@@ -53,6 +61,8 @@ class JoinUnits:
     mode: Literal["match", "probe"] = "match"
     block: float = 0.0  # ask one input for partners of a block
     run: float = 0.0  # take the partners of a block out of one run
+    sort: float = 0.0  # have one row that was found look for more
+    test: float = 0.0  # test one pair by further bands
 
     @classmethod
     def of(cls, costs: Costs) -> JoinUnits:
@@ -60,8 +70,8 @@ class JoinUnits:
 
         Rows go in whole runs, so forgetting one costs nothing.
         """
-        block, insert, lookup, pair, run = (cost / 1e6 for cost in costs.units[JOIN])
-        return cls(insert, 0.0, pair, lookup, block=block, run=run)
+        units = zip(cls.KINDS, costs.units[JOIN], strict=True)
+        return cls(**{kind: cost / 1e6 for kind, cost in units})
 
 
 #: The bytes of both rows of a pair that costs one `pair`.
@@ -102,10 +112,12 @@ class OperatorLoad:
     independent: np.ndarray  # selectivities of predicates of no class …
     by_class: tuple[np.ndarray, ...]  # … and of those of each
     links: np.ndarray  # whether there is a predicate
+    bands: np.ndarray  # how many bands there are
     widths: np.ndarray  # of what is stored
     copies: np.ndarray
     blocks: np.ndarray  # a second
     runs: np.ndarray  # that are looked at for each row that is looked up
+    merges: np.ndarray  # of each row
     pair_weight: float  # what a pair costs, by the bytes of both rows
     # By asking and asked input, how much of it lies in the band between them: for a row that has
     # just come, which lies at one end of it, and for what was found with such a row.
@@ -124,29 +136,30 @@ class OperatorLoad:
         of_classes = np.ones_like(independent)
         for of_class in by_class:
             of_classes *= of_class
-        others = [[other for other in inputs if other != each] for each in inputs]
+        stays = graph.windows.stays(inputs)
         copies = np.ones(len(inputs))
         if len(inputs) > 2 and graph.keyed:
-            copies = np.array([*map(graph.copies, inputs, others)])
+            copies = np.array(graph.copies(inputs))
         rates = np.array([graph.rate(each) for each in inputs])
         near = None
         if graph.windows.whole_runs:
-            stays = np.array([*map(graph.windows.stays, inputs, others)])
-            bands = np.array([[graph.windows.band(one, two) for two in inputs] for one in inputs])
-            near = rates * bands / 2, rates * np.minimum(stays, 0.75 * bands)
+            widths = graph.windows.widths(inputs)
+            near = rates * widths / 2, rates * np.minimum(stays, 0.75 * widths)
         return cls(
             np.array([graph.size(each, everything & ~each) for each in inputs]),
-            np.array([*map(graph.stored, inputs, others)]) * copies,
+            graph.stored(inputs, stays) * copies,
             rates,
             independent * of_classes,
             keys * of_classes,
             independent,
             by_class,
             belongs @ graph.links @ belongs.T > 0,
+            belongs @ graph.windows.banded @ belongs.T,
             np.array([graph.stored_width(each) for each in inputs]),
             copies,
             np.array([graph.blocks_of(each) for each in inputs]),
-            np.array([*map(graph.runs, inputs, others)]),
+            graph.runs(inputs, stays),
+            graph.merges(inputs, stays),
             sum(map(graph.width, inputs)) / PAIR_BYTES if graph.widths else 1.0,
             near,
         )
@@ -158,7 +171,8 @@ class OperatorLoad:
 
     def cost(self, work: np.ndarray, units: JoinUnits) -> JoinCost:
         """What the operator takes, by the work of one row of each input."""
-        maintenance = float(self.rates @ self.copies) * (units.insert + units.delete)
+        inserted = float(self.rates @ (self.copies * (1 + self.merges)))
+        maintenance = inserted * units.insert + float(self.rates @ self.copies) * units.delete
         return JoinCost(
             maintenance + float(self.rates @ work),
             float(self.stored @ self.widths),
@@ -184,6 +198,10 @@ class OperatorLoad:
             tried = self._tried(sequences, pairs, before)
         lookups = units.lookup * self.runs[asked]
         work = asking * (lookups + units.pair * self.pair_weight * tried)
+        work[:, 1:] += units.sort * asking[:, 1:]
+        if units.test:
+            bands = np.where(before, self.bands[pairs], 0).sum(axis=2)[:, 1:]
+            work += units.test * asking * tried * (bands > 1)
         if self.blocks.any() and (units.block or units.run):
             work += self._by_block(sequences, asking, tried, units)
         return np.asarray(work.sum(axis=1))

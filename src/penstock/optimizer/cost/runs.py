@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 
+from penstock.kernel.segments import FEW
+
 #: From so many blocks on they are merged …
 MERGED = 8
 #: … to about so many runs.
@@ -31,6 +33,15 @@ def runs_of(blocks: float) -> float:
     (1.0, 4, 5.0)
     """
     return max(1.0, math.ceil(blocks - _LITTLE)) if blocks < MERGED else RUNS
+
+
+def merges_of(blocks: float) -> float:
+    """How often a row is merged before it goes.
+
+    >>> merges_of(4), merges_of(16), merges_of(64)
+    (0.0, 1.0, 2.0)
+    """
+    return math.log(blocks / FEW, FEW) if blocks >= MERGED else 0.0
 
 
 def stored_for(stays: float, blocks: float, inputs: int) -> float:

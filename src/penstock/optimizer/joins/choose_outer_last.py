@@ -96,7 +96,7 @@ def _kind(plan: PhysicalPlan) -> JoinKind | None:
 
 
 def _weighed(join: Join, options: Options, statistics: Statistics) -> Iterator[OuterLast]:
-    units, limits = JoinUnits.of(statistics.costs), limits_of(options, statistics)
+    units, limits = JoinUnits.of(statistics.join_costs), limits_of(options, statistics)
     for number, left in enumerate(join.inputs):
         if not isinstance(left, Join) or left.kind is not JoinKind.LEFT:
             continue

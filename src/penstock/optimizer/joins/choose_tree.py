@@ -23,7 +23,7 @@ from penstock.optimizer.joins.join_tree import Branch, JoinTree
 from penstock.optimizer.joins.named_tree import tree_names, tree_text
 from penstock.optimizer.joins.ordered_trees import OrderedTrees, Shape
 from penstock.optimizer.joins.pareto import CostedShape, Limits, dominates
-from penstock.optimizer.joins.strategy import ChosenShape, Resource, choose_shape
+from penstock.optimizer.joins.strategy import ChosenShape, Resource, choose_shape, for_seconds
 from penstock.optimizer.options import AUTO, Options
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.nodes import Join
@@ -164,7 +164,7 @@ def choose_tree(join: Join, options: Options, statistics: Statistics) -> TreeCho
     figures = join_figures(join, statistics)
     if len(join.inputs) < 3 or len(figures.rates) != len(join.inputs):
         return None
-    units = JoinUnits.of(statistics.costs)
+    units = JoinUnits.of(statistics.join_costs)
     trees = OrderedTrees(graph_of(join, figures), units)
     limits = limits_of(options, statistics)
     found = best_shape(trees, limits)
@@ -203,7 +203,7 @@ def best_shape(trees: OrderedTrees, limits: Limits) -> ChosenShape:
         (tuple(graph.windows.bands.items()), graph.windows.tumbling, trees.units, limits),
     )
     if counts not in _KNOWN:
-        _KNOWN[counts] = choose_shape(trees, limits)
+        _KNOWN[counts] = choose_shape(trees, limits, for_seconds())
         if len(_KNOWN) > 64:
             _KNOWN.popitem(last=False)
     return _KNOWN[counts]
@@ -226,7 +226,7 @@ def ordered_tree(tree: JoinTree, join: Join, statistics: Statistics) -> JoinTree
     figures = join_figures(join, statistics)
     if source_of(figures) == GUESSED or len(figures.rates) != len(join.inputs):
         return tree
-    trees = OrderedTrees(graph_of(join, figures), JoinUnits.of(statistics.costs))
+    trees = OrderedTrees(graph_of(join, figures), JoinUnits.of(statistics.join_costs))
     return trees.with_orders(tree)
 
 

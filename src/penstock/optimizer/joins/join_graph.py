@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.optimizer.cost.runs import runs_of, stored_for
+from penstock.optimizer.cost.runs import merges_of, runs_of, stored_for
 from penstock.optimizer.joins.inputs import Inputs, inputs_of, members
 from penstock.optimizer.joins.join_windows import JoinWindows
 
@@ -176,22 +176,34 @@ class JoinGraph:
         others = others or self.everything & ~inputs
         return self.product(inputs) * self.windows.kept(inputs, others)
 
-    def stored(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
-        """Those, and what is still there although nobody needs it, by the operator's inputs."""
+    def stored(self, inputs: Sequence[Inputs], stays: np.ndarray) -> np.ndarray:
+        """By input of an operator, those, and what is still there although nobody needs it.
+
+        `stays`: for how long what comes to each stays (`JoinWindows.stays`).
+        """
         if not self.windows.whole_runs:
-            return self.size(inputs, sum(others))
-        stays = self.windows.stays(inputs, others)
+            return np.array([self.size(each, sum(inputs) - each) for each in inputs])
+        return np.array([*map(self._stored_for, inputs, stays.tolist())])
+
+    def _stored_for(self, inputs: Inputs, stays: float) -> float:
         blocks = self._blocks_below(inputs)
         if not blocks:
             return self.rate(inputs) * stays
         return self.rate(inputs) * stored_for(stays, blocks, inputs.bit_count())
 
-    def runs(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
-        """How many runs an operator keeps of an input; 1 where it is not known how rows come."""
-        blocks = self.blocks_of(inputs)
-        if not blocks or not self.windows.whole_runs:
-            return 1.0
-        return runs_of(self.windows.stays(inputs, others) * blocks)
+    def runs(self, inputs: Sequence[Inputs], stays: np.ndarray) -> np.ndarray:
+        """How many runs an operator keeps of each input; 1 where it is not known how rows come."""
+        if not self.blocks or not self.windows.whole_runs:
+            return np.ones(len(inputs))
+        times = zip(inputs, stays, strict=True)
+        return np.array([runs_of(stay * self.blocks_of(each)) for each, stay in times])
+
+    def merges(self, inputs: Sequence[Inputs], stays: np.ndarray) -> np.ndarray:
+        """How often an operator merges a row of each input with others before it goes."""
+        if not self.blocks or not self.windows.whole_runs:
+            return np.zeros(len(inputs))
+        times = zip(inputs, stays, strict=True)
+        return np.array([merges_of(stay * self.blocks_of(each)) for each, stay in times])
 
     def blocks_of(self, inputs: Inputs) -> float:
         """In how many blocks a second results of joining these come: with those of theirs that have
@@ -204,13 +216,17 @@ class JoinGraph:
     def _blocks_below(self, inputs: Inputs) -> float:
         return sum(self.blocks[each] for each in members(inputs)) if self.blocks else 0.0
 
-    def copies(self, inputs: Inputs, others: Sequence[Inputs]) -> int:
-        """How often a wide operator stores rows: once for each set of keys it is asked by."""
-        asked = set()
-        for other in others:
-            pairs = [(i, j) for i, j in self.keyed if _are_between(i, j, inputs, other)]
-            asked.add(frozenset(self._class_of(pair) or pair for pair in pairs))
-        return max(1, len(asked - {frozenset()}))
+    def copies(self, inputs: Sequence[Inputs]) -> list[int]:
+        """How often a wide operator stores rows of each input: once for each set of keys by which
+        others ask it."""
+        place = {each: n for n, of in enumerate(inputs) for each in members(of)}
+        asked: list[dict[int, set[object]]] = [{} for _ in inputs]
+        for pair in self.keyed:
+            ends = [place[each] for each in pair if each in place]
+            if len({*ends}) == 2:
+                for one, other in (ends, ends[::-1]):
+                    asked[one].setdefault(other, set()).add(self._class_of(pair) or pair)
+        return [max(1, len({*map(frozenset, each.values())})) for each in asked]
 
     def _class_of(self, pair: tuple[int, int]) -> Inputs | None:
         both = 1 << pair[0] | 1 << pair[1]
@@ -235,7 +251,3 @@ def _finite(figures: Iterable[Any]) -> tuple[float, ...]:
     if not all(map(math.isfinite, found)):
         raise ValueError(f"not all of these are figures: {found}")
     return found
-
-
-def _are_between(i: int, j: int, one: Inputs, other: Inputs) -> bool:
-    return bool((one >> i & 1 and other >> j & 1) or (one >> j & 1 and other >> i & 1))

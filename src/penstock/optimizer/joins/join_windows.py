@@ -86,6 +86,14 @@ class JoinWindows:
         apart = self.reach[~np.eye(self.count, dtype=bool)]
         return float(apart[0]) if apart.size and np.ptp(apart) <= 1e-9 * abs(apart[0]) else None
 
+    @cached_property
+    def banded(self) -> np.ndarray:
+        """By two inputs, 1 where there is a band between them, by which pairs are tested."""
+        found = np.zeros((self.count, self.count), dtype=np.int64)
+        for i, j in self.bands if self.tumbling is None else ():
+            found[i, j] = found[j, i] = 1
+        return found
+
     def together(self, inputs: Inputs) -> float:
         """Combinations of these inputs a second."""
         k = inputs.bit_count()
@@ -104,26 +112,33 @@ class JoinWindows:
             return float(self.window**k)
         return self._volumes(inputs, others)[1]
 
-    def stays(self, inputs: Inputs, others: Sequence[Inputs]) -> float:
-        """Seconds for which what comes to one input of an operator stays, needed or not.
+    def stays(self, inputs: Sequence[Inputs]) -> np.ndarray:
+        """By input of an operator, the seconds for which what comes to it stays, needed or not.
 
         Rows go in whole runs (`whole_runs`): results of joining several stay until the latest of
         those that came together can go. And what waits for results of joining others waits for the
         oldest row that can still be in one.
         """
-        stays = min(
-            max(self.reach[own, list(members(each))].max() + self._lag(each) for each in others)
-            for own in members(inputs)
+        # How much later than one input's row another's can come with what it is part of.
+        until = np.array(
+            [self.reach[:, members(each)].max(axis=1) + self._lag(each) for each in inputs]
         )
-        return max(0.0, float(stays))
+        found = [
+            np.delete(until, number, axis=0)[:, members(each)].max(axis=0).min()
+            for number, each in enumerate(inputs)
+        ]
+        return np.maximum(0.0, found)
 
-    def band(self, one: Inputs, other: Inputs) -> float:
-        """The width of the narrowest band between inputs of two sets."""
-        between = np.ix_(members(one), members(other))
-        return float((self.reach[between] + self.reach.T[between]).min())
+    def widths(self, inputs: Sequence[Inputs]) -> np.ndarray:
+        """By two inputs of an operator, the width of the narrowest band between them."""
+        both_ways = self.reach + self.reach.T
+        nearest = np.array([both_ways[:, members(each)].min(axis=1) for each in inputs])
+        return np.array([nearest[:, members(each)].min(axis=1) for each in inputs])
 
     def _lag(self, inputs: Inputs) -> float:
         """How far behind the newest row the oldest one can be in results of joining several."""
+        if inputs.bit_count() == 1:
+            return 0.0
         own = members(inputs)
         return max(0.0, float(self.reach[np.ix_(own, own)].max()))
 

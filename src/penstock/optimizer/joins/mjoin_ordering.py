@@ -3,7 +3,7 @@
 The algorithm of Ibaraki and Kameda for acyclic join graphs, once for each input as the root. What a
 sequence costs to meet, and by how much it multiplies what was found before it:
 
-    one input R     T(R) = σ size(R)          C(R) = lookups + pair · (what R is tried with)
+    one input R     T(R) = σ size(R)          C(R) = lookups + sort + pair · (what R is tried with)
     S1 then S2      T = T(S1) T(S2)           C = C(S1) + T(S1) C(S2)
     rank(S)         (T(S) - 1) / C(S)
 
@@ -103,7 +103,8 @@ def ordered(load: OperatorLoad, tree: Neighbours, units: JoinUnits) -> list[tupl
         tried = sizes[child] if units.mode == "probe" else factor
         if near is not None and units.mode == "match":
             tried = keys[parent][child] * near[parent][child]
-        cost = units.lookup * runs[child] + pair * tried or 1e-300
+        # Nothing is sorted for the first input that is asked, whichever it is.
+        cost = units.lookup * runs[child] + units.sort + pair * tried or 1e-300
         return Group((factor - 1) / cost, factor, cost, (child,))
 
     def below(parent: int, child: int) -> list[Group]:

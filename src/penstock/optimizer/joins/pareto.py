@@ -7,7 +7,7 @@ the other.  Spec: dynamic-optimization 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,16 +51,3 @@ def pareto_front(plans: Iterable[CostedShape]) -> list[CostedShape]:
         if not front or plan.cost.processor < front[-1].cost.processor:
             front.append(plan)
     return front
-
-
-def explored(
-    plans: Iterable[CostedShape], limits: Limits, has_time: Callable[[], bool]
-) -> list[CostedShape]:
-    """The Pareto front of the qualified plans that are found while there is time."""
-    found = []
-    for plan in plans:
-        if limits.allow(plan.cost):
-            found.append(plan)
-        if not has_time():
-            break
-    return pareto_front(found)

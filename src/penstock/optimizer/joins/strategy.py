@@ -9,13 +9,15 @@ Few inputs have few trees, so all are looked at. For more, the strategy is the o
 the resource that is scarcer: of which the plan that needs least of it takes the greater share; if
 that is little, there is enough of both. If a strategy finds nothing, the other one may. As they
 were published, both end with the first plan that qualifies; here they go on, and all that they find
-are compared. Among qualified plans the one is taken that takes least processor time, or, where
-memory is scarcer, least memory; if none qualifies, the one that exceeds its limits least.
+are compared, for as long as there is time. Among qualified plans the one is taken that takes least
+processor time, or, where memory is scarcer, least memory; if none qualifies, the one that exceeds
+its limits least.
 Spec: dynamic-optimization 2.1, 2.8, 5.1.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +33,8 @@ from penstock.optimizer.joins.state_selection import state_selection
 FEW = 5
 #: Plans whose processor time differs by less than this share are equal in it.
 ALIKE = 0.02
+#: Seconds that a search may take: queries wait for it when they are declared, and batches on Spark.
+SEARCH_SECONDS = 0.25
 #: Of a resource of which less than this share is needed there is enough.
 ENOUGH = 0.25
 
@@ -48,6 +52,13 @@ class ChosenShape:
     needed: tuple[float, float]  # shares of both limits, see `needed_shares`
     qualifies: bool
     looked_at: tuple[CostedShape, ...]
+    in_time: bool = True  # else there was no time to look at others
+
+
+def for_seconds(seconds: float = SEARCH_SECONDS) -> Callable[[], bool]:
+    """Whether there is time left, of so many seconds from now on."""
+    until = time.monotonic() + seconds
+    return lambda: time.monotonic() < until
 
 
 def mjoin_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
@@ -63,14 +74,13 @@ def bjtree_init(trees: OrderedTrees, limits: Limits) -> Iterator[CostedShape]:
 def choose_shape(
     trees: OrderedTrees, limits: Limits, has_time: Callable[[], bool] = lambda: True
 ) -> ChosenShape:
-    """The plan to run."""
+    """The plan to run; of one strategy at least one plan is looked at."""
     needed = needed_shares(trees, limits)
     scarcer = _scarcer(needed)
     if trees.graph.count <= FEW:
         looked_at = [*_while_time(whole_plans(trees, Limits()), has_time)]
-        return _chosen(looked_at, EXHAUSTIVE, needed, limits)
-    # To their ends, and not to the first plan that qualifies: later ones may be better, and
-    # looking at them takes milliseconds.
+        return _chosen(looked_at, EXHAUSTIVE, needed, limits, has_time())
+    # To their ends, and not to the first plan that qualifies: later ones may be better.
     ways = [
         ("bjtree-init", bjtree_init(trees, Limits(0.0, 0.0))),
         ("mjoin-init", mjoin_init(trees, Limits(0.0, limits.memory))),
@@ -80,11 +90,9 @@ def choose_shape(
     looked_at = []
     for name, way in ways:
         looked_at += _while_time(way, has_time)
-        if any(limits.allow(plan.cost) for plan in looked_at):
-            return _chosen(looked_at, name, needed, limits)
-        if not has_time():
-            break
-    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits)
+        if any(limits.allow(plan.cost) for plan in looked_at) or (looked_at and not has_time()):
+            return _chosen(looked_at, name, needed, limits, has_time())
+    return _chosen(looked_at, " and ".join(name for name, _ in ways), needed, limits, has_time())
 
 
 def scarcer_resource(trees: OrderedTrees, limits: Limits) -> Resource | None:
@@ -124,11 +132,16 @@ def preferred(
 
 
 def _chosen(
-    looked_at: list[CostedShape], strategy: str, needed: tuple[float, float], limits: Limits
+    looked_at: list[CostedShape],
+    strategy: str,
+    needed: tuple[float, float],
+    limits: Limits,
+    in_time: bool,
 ) -> ChosenShape:
     scarcer = _scarcer(needed)
     plan = preferred(looked_at, limits, scarcer)
-    return ChosenShape(plan, strategy, scarcer, needed, limits.allow(plan.cost), tuple(looked_at))
+    qualifies = limits.allow(plan.cost)
+    return ChosenShape(plan, strategy, scarcer, needed, qualifies, tuple(looked_at), in_time)
 
 
 def _while_time(
