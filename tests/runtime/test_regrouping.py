@@ -184,7 +184,7 @@ def test_stored_rows_meet_what_lags_behind() -> None:
     [
         ("above", "rows of groups that are aggregated below joins are not known any more"),
         ("below", "partials move only from WidAggregate to WidAggregate"),
-        ("twin", "another query runs WidAggregate with another past"),
+        ("twin", "WidAggregate runs already, with another past"),
     ],
 )
 def test_what_cannot_move_hands_over_and_says_why(change: str, why: str) -> None:
@@ -202,6 +202,38 @@ def test_what_cannot_move_hands_over_and_says_why(change: str, why: str) -> None
     push(engine, *range(25, 60))
     engine.finish()
     assert engine.query("q").results().get_column("n").to_list() == [100] * 6
+
+
+def test_sums_of_decimals_that_are_kept_in_more_pieces_hand_over() -> None:
+    engine = LocalEngine()
+    for name in "ab":
+        columns = "k INT, v DECIMAL(30, 2), ts TIMESTAMP"
+        engine.sql(f"CREATE STREAM {name} ({columns}) TIMESTAMP BY ts")
+    engine.sql(f"SET group_by = above; CREATE QUERY q AS {TOTALS}")
+    push(engine, *range(25))
+    engine.sql("ALTER QUERY q SET (group_by = below, migration = ms)")
+    [migration] = engine.status().migrations
+    assert migration.how == "handover"
+    assert "kept in another form" in migration.reason
+    push(engine, *range(25, 50))
+    engine.finish()
+    sums = [sum(range(10 * n, 10 * n + 10)) * 10 for n in range(5)]
+    assert engine.query("q").results().get_column("s").to_list() == sums
+
+
+def test_of_two_aggregates_that_go_below_the_same_joins_none_loses_rows() -> None:
+    """The first, by panes, cannot move, so the joins begin empty; the second finds them there."""
+    joined = TOTALS.partition("FROM (")[2].partition(") [RANGE")[0]
+    sliding = f"({joined}) [RANGE 40 SECONDS, SLIDE 10 SECONDS, WA t]"
+    paned = f"SELECT ak, count(*) AS n, sum(bv) AS s FROM {sliding} GROUP BY ak"
+    engine = engine_with("above", query=f"{paned} UNION ALL {TOTALS}")
+    push(engine, *range(125))
+    engine.sql("ALTER QUERY q SET (group_by = below, migration = ms)")
+    push(engine, *range(125, 200))
+    engine.finish()
+    counts = engine.query("q").results().get_column("n").to_list()
+    sliding_counts = [100, 200, 300] + [400] * 17 + [300, 200, 100]
+    assert sorted(counts) == sorted([100] * 20 + sliding_counts)
 
 
 def test_it_waits_for_joins_that_just_change() -> None:

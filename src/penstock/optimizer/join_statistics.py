@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from penstock.kernel.statistics.cell import Cell
+from penstock.kernel.statistics.cell import NOTHING, Cell
 from penstock.kernel.statistics.join_meter import key_of
 from penstock.kernel.statistics.key_sketch import equal_pairs
 from penstock.kernel.statistics.measured_join import MeasuredJoin
@@ -230,8 +230,9 @@ def _found(join: MeasuredJoin, cell: Cell) -> Iterator[tuple[str, PairFigures]]:
         drawn = _of_drawing(matches, *((cell.rows[n], cell.looked_at[n]) for n in pair.ends))
         variance = error**2 + drawn
         yield pair.key, PairFigures(pair.title, matches, one * other, variance, one + other)
-    for condition in join.conditions:
-        tried, held, variance = cell.tried.get(condition.key, (0, 0, 0.0))
+    # Of a stream that is joined twice, conditions of one key are tried together.
+    for condition in {each.key: each for each in join.conditions}.values():
+        tried, held, variance = cell.tried.get(condition.key, NOTHING)
         yield condition.key, PairFigures(condition.title, held, tried, variance, tried)
 
 

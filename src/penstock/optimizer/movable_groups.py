@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.kernel.aggregation.aggregate_set import AggregateSet
 from penstock.optimizer.joins.box import (
     base_of,
     box_below,
@@ -38,13 +39,16 @@ _STATEFUL = (WindowSpec, PanedWidSpec, PaneStoreSpec, WindowJoinSpec)
 _BELOW_IS_OVER = "rows of groups that are aggregated below joins are not known any more"
 
 
-def why_not(now: PhysicalPlan, then: PhysicalPlan, others: Iterable[PhysicalPlan]) -> str:
+def why_not(now: PhysicalPlan, then: PhysicalPlan, running: Iterable[PhysicalPlan]) -> str:
     """Why what an aggregate over joins keeps cannot move to one over joins of groups.
 
-    Empty: it can. `others` are the plans of queries that run besides.
+    Empty: it can. `running` are the plans of all queries: also the same one may have such operators
+    elsewhere.
     """
     if not (_is_by_wid(now) and _is_by_wid(then)):
         return "partials move only from WidAggregate to WidAggregate"
+    if _aggregates(then).counterparts(_aggregates(now)) is None:
+        return "sums of such long decimals are kept in another form"
     above, above_then = _joined(now), _joined(then)
     if not (is_plain(above) and is_plain(above_then)):
         return "joins that keep an order hold rows back"
@@ -54,10 +58,10 @@ def why_not(now: PhysicalPlan, then: PhysicalPlan, others: Iterable[PhysicalPlan
     lacks = _not_stored(above, above_then, grouped)
     if lacks:
         return f"joins have not stored `{lacks}`"
-    mine, theirs = set(now.walk()), set(walk(others))
+    mine, there = set(now.walk()), set(walk(running))
     new = (each for each in then.walk() if isinstance(each.spec, _STATEFUL) and each not in mine)
-    shared = next((each for each in new if each in theirs), None)
-    return "" if shared is None else f"another query runs {shared.spec.name} with another past"
+    shared = next((each for each in new if each in there), None)
+    return "" if shared is None else f"{shared.spec.name} runs already, with another past"
 
 
 def grouped_leaves(now: PhysicalPlan, then: PhysicalPlan) -> dict[str, PhysicalPlan] | None:
@@ -99,6 +103,11 @@ def _not_stored(
 
 def _is_by_wid(plan: PhysicalPlan) -> bool:
     return plan.spec.name == "WidAggregate" and isinstance(plan.inputs[0].spec, BucketSpec)
+
+
+def _aggregates(plan: PhysicalPlan) -> AggregateSet:
+    assert isinstance(plan.spec, WindowSpec)
+    return AggregateSet(plan.spec.groups, plan.spec.results)
 
 
 def _joined(aggregate: PhysicalPlan) -> PhysicalPlan:

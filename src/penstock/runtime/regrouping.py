@@ -56,8 +56,7 @@ class Regrouping:
 
     def _why_not(self) -> str:
         """Why state cannot move; empty: it can."""
-        others = (plan for name, plan in self.plans.items() if name != self.query)
-        found = why_not(self.now, self.then, others)
+        found = why_not(self.now, self.then, self.plans.values())
         if found:
             return found
         nodes = self.host.graph.nodes

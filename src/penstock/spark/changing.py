@@ -108,7 +108,8 @@ def change(
             names = ", ".join([*dropped, *named])
             raise HostError(
                 f"the pipeline has ended before the change of {names} was in its checkpoint",
-                hint="start it again, and repeat the statement",
+                hint="start(accept_changes=True) goes on with the queries as they are declared "
+                "now; what only those before have kept is forgotten then",
             ) from running.failure()
         newest = running.enabling.newest()
         there = (item for item in plans.items() if item[0] in running.group.queries)

@@ -65,7 +65,7 @@ class Following:
     def follow(self) -> Callable[[], None]:
         """Let queries that were dropped leave, and those that were declared begin.
 
-        Gives what waits until batches that had begun before are over.
+        Gives what waits until batches that had begun before are committed, and changes logged.
         """
         engine, waiting = self._engine, list[Callable[[], None]]()
         dropped, self._dropped = self._dropped, {}

@@ -8,7 +8,12 @@ import pytest
 
 from penstock.kernel.block import Block
 from penstock.kernel.statistics.join_meter import UNHURRIED, JoinMeter
-from penstock.kernel.statistics.measured_join import MeasuredInput, MeasuredJoin
+from penstock.kernel.statistics.measured_join import (
+    MeasuredCondition,
+    MeasuredInput,
+    MeasuredJoin,
+)
+from penstock.model.expressions import Call, Ref
 from penstock.model.punctuation import Punctuation
 from penstock.model.schema import Column
 from penstock.model.types import Type
@@ -52,3 +57,26 @@ def test_a_meter_whose_changes_are_waited_for_again_looks_at_all_cells() -> None
         if batch == 8:
             meter.least = 1
     assert cells[-8:] == list(range(56, 64))
+
+
+def test_conditions_of_a_stream_that_is_joined_twice_are_tried_on_the_rows_that_came() -> None:
+    """Rows of one of the two may come to a cell before those of the other."""
+
+    def column(name: str) -> Ref:
+        return Ref(f"{name}.v", Type.BIGINT)
+
+    columns = (Column("v", Type.BIGINT), Column("ts", Type.BIGINT))
+    inputs = tuple(MeasuredInput(key, n, n, columns, "ts") for key, n in ["aa", "bc", "bd"])
+    conditions = tuple(
+        MeasuredCondition("a < b", "", (0, port), Call("<", (column("a"), column(name))))
+        for port, name in ((1, "c"), (2, "d"))
+    )
+    meter = JoinMeter(MeasuredJoin(inputs, (), conditions, width=100, is_time=True))
+    meter.taps[0](Block(pl.DataFrame({"v": [1, 2], "ts": [1, 2]})))
+    meter.taps[2](Block(pl.DataFrame({"v": [2], "ts": [3]})))
+    [part] = meter.report()["parts"]
+    assert part["tried"]["a < b"][:2] == (2, 1)
+    for port in (0, 1, 2):
+        meter.taps[port](Block(pl.DataFrame({"v": [5, 6], "ts": [4, 5]})))
+    [part] = meter.report()["parts"]
+    assert part["tried"]["a < b"][:2] == (8, 2)

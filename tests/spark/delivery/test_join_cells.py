@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
+from penstock.kernel.block import Block
 from penstock.kernel.statistics.cell import Cell
-from penstock.kernel.statistics.measured_join import MeasuredJoin
+from penstock.kernel.statistics.join_meter import UNHURRIED, JoinMeter
+from penstock.kernel.statistics.measured_join import MeasuredInput, MeasuredJoin
+from penstock.model.punctuation import Punctuation
+from penstock.model.schema import Column
+from penstock.model.types import Type
 from penstock.spark.delivery.join_cells import JoinCells
 
 JOIN = MeasuredJoin((), (), (), width=10, is_time=True)
@@ -64,3 +71,15 @@ def test_joins_that_are_gone_are_forgotten() -> None:
     cells.note([said((0, 3), reached=6)])
     cells.forget(())
     assert cells.halves(JOIN) == []
+
+
+def test_the_first_cell_counts_where_few_are_looked_at_from_then_on() -> None:
+    of = MeasuredInput("a", "a", "a", (Column("ts", Type.BIGINT),), "ts")
+    join = MeasuredJoin((of,), (), (), width=10, is_time=True)
+    meter, cells, found = JoinMeter(join), JoinCells(), []
+    meter.least = UNHURRIED
+    for number in range(17, 41):
+        meter.taps[0](Block(pl.DataFrame({"ts": [10 * number, 10 * number + 5]})))
+        meter.taps[0](Punctuation("ts", 10 * (number + 1)))
+        found += cells.note([{join.key: meter.report()}]).get(join.key, [])
+    assert rows(found) == {17: 2, 24: 2, 32: 2, 40: 2}

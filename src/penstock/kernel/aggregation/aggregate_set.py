@@ -71,12 +71,17 @@ class AggregateSet:
         """Whether the other has the same functions of the same groups, if under other names."""
         return self._what == other._what
 
-    def counterparts(self, other: AggregateSet) -> dict[str, str]:
-        """By partial, the one that another set keeps for the results of the same names."""
+    def counterparts(self, other: AggregateSet) -> dict[str, str] | None:
+        """By partial, the one that another set keeps for the results of the same names.
+
+        None: they keep partials in another form, as sums of longer decimals in more pieces.
+        """
         found: dict[str, str] = {}
         for name, function in self._functions.items():
             mine = [column for part in function.parts for column in part.columns]
             theirs = [column for part in other._functions[name].parts for column in part.columns]
+            if len(mine) != len(theirs):
+                return None
             found |= zip(mine, theirs, strict=True)
         return found
 

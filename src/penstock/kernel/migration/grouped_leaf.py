@@ -83,6 +83,7 @@ def move_aggregate(before: WidAggregate, now: WidAggregate) -> int:
         setattr(now.state, fact, value)
     now.look_anew()  # other rows come from now on
     same = now.aggregates.counterparts(before.aggregates)
+    assert same is not None, "partials of another form"
     columns = [WID_START, WID_END, *now.aggregates.groups]
     renamed = [pl.col(theirs).alias(mine) for mine, theirs in same.items()]
     segments = [Segment(rows.select(*columns, *renamed)) for rows in before.state.partials]

@@ -13,6 +13,10 @@ from penstock.kernel.statistics.key_sketch import KeySketch
 
 #: Of an input, what its keys are made of.
 KeyOf = tuple[int, str]
+#: How many combinations of sampled rows were tried, how many satisfy a condition, and the variance
+#: of that.
+Tried = tuple[int, int, float]
+NOTHING: Tried = (0, 0, 0.0)
 
 
 @dataclass
@@ -26,9 +30,7 @@ class Cell:
     looked_at: list[int]  # rows of each input by which the others were judged
     blocks: list[float]  # of each input; of one that lies in several cells, its share of rows
     sketches: dict[KeyOf, KeySketch] = field(default_factory=dict)
-    #: By condition, how many combinations of sampled rows were tried, how many satisfy it, and the
-    #: variance of that.
-    tried: dict[str, tuple[int, int, float]] = field(default_factory=dict)
+    tried: dict[str, Tried] = field(default_factory=dict)  # by condition
 
     def __add__(self, other: Cell) -> Cell:
         """The cell of the rows of both."""
@@ -38,9 +40,8 @@ class Cell:
             else self.sketches.get(of) or other.sketches[of]
             for of in {**self.sketches, **other.sketches}
         }
-        nothing = 0, 0, 0.0
         tried = {
-            key: _sum(self.tried.get(key, nothing), other.tried.get(key, nothing))
+            key: sum_of(self.tried.get(key, NOTHING), other.tried.get(key, NOTHING))
             for key in {**self.tried, **other.tried}
         }
         return Cell(
@@ -74,5 +75,5 @@ class Cell:
         return cls(data["number"], data["span"], *counts, sketches, tried)
 
 
-def _sum(one: tuple[int, int, float], other: tuple[int, int, float]) -> tuple[int, int, float]:
+def sum_of(one: Tried, other: Tried) -> Tried:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]

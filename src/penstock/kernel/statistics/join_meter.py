@@ -36,7 +36,7 @@ from penstock.kernel.buffer import Item
 from penstock.kernel.expressions import compile_expression
 from penstock.kernel.joins.keys import Keys
 from penstock.kernel.joins.run import Codes
-from penstock.kernel.statistics.cell import Cell, KeyOf
+from penstock.kernel.statistics.cell import NOTHING, Cell, KeyOf, Tried, sum_of
 from penstock.kernel.statistics.key_sketch import KeySketch, mixed
 from penstock.kernel.statistics.measured_join import MeasuredCondition, MeasuredJoin, MeasuredPair
 from penstock.kernel.statistics.row_sample import RowSample
@@ -99,6 +99,9 @@ class JoinMeter:
         #: One cell in so many is looked at; for those before `_fresh`, one in `_before`.
         self._stride = self._before = 1
         self._fresh = BEGINNING
+        #: Which cells were looked at when the first was over since a report: that one counts, even
+        #: if fewer are looked at from then on.
+        self._looks_of_closed: list[int] | None = None
 
     @property
     def taps(self) -> list[Callable[[Item], None]]:
@@ -129,12 +132,13 @@ class JoinMeter:
         over       by cell that is over, the rows of each input in all of its parts
         """
         self._look_at_all()
-        closed = self.take_closed()
+        closed, looks = self.take_closed(), self._looks_of_closed or self._looks
+        self._looks_of_closed = None
         for cell in self._open.values():
             self._try_conditions(cell)
         parts = [*closed, *(cell for cell in self._open.values() if any(cell.looked_at))]
         said = {
-            "looks": [self._stride, self._before, self._fresh],
+            "looks": looks,
             "reached": self._reached,
             "parts": [cell.as_json() for cell in parts],
             "over": {cell.number: self._all_rows(cell) for cell in closed},
@@ -145,10 +149,15 @@ class JoinMeter:
             self._before = self._stride  # all cells that were looked at otherwise are over
         return said
 
+    @property
+    def _looks(self) -> list[int]:
+        """Which cells are looked at from now on."""
+        return [self._stride, self._before, self._fresh]
+
     def facts(self) -> dict[str, Any]:
         """What a meter goes on by that has just reported, as JSON."""
         return {
-            "looks": [self._stride, self._before, self._fresh],
+            "looks": self._looks,
             "bounds": self._bounds,
             "times": [self._first, self._last],
             "usual": self._usual,
@@ -325,6 +334,7 @@ class JoinMeter:
         for number in over:
             self.closed.append(self._finished(self._open.pop(number)))
         if over:
+            self._looks_of_closed = self._looks_of_closed or self._looks
             self._usual = self._all_rows(self.closed[-1])
             self._forget_samples()
             self._adapt()
@@ -371,20 +381,24 @@ class JoinMeter:
 
         Rows wait for those of inputs that lag behind.
         """
-        cell.tried = {each.key: self._tried(cell, each, test) for each, test in self._tests}
-        if not is_over:
-            tried = [each for each in self.spec.conditions if cell.tried[each.key][0]]
-            for port in {port for each in tried for port in each.inputs}:
-                del self._samples[cell.number, port]
+        cell.tried = {}
+        seen: set[int] = set()
+        for each, test in self._tests:
+            tried = self._tried(cell, each, test)
+            # Of a stream that is joined twice, several have one key.
+            cell.tried[each.key] = sum_of(cell.tried.get(each.key, NOTHING), tried)
+            seen.update(each.inputs if tried[0] else ())
+        for port in () if is_over else seen:
+            del self._samples[cell.number, port]
 
-    def _tried(self, cell: Cell, of: MeasuredCondition, test: pl.Expr) -> tuple[int, int, float]:
+    def _tried(self, cell: Cell, of: MeasuredCondition, test: pl.Expr) -> Tried:
         """How many combinations of sampled rows there are, how many satisfy a condition, and the
         variance of that."""
         most = max(1, int(COMBINATIONS ** (1 / len(of.inputs))))
         samples = [self._samples.get((cell.number, port)) for port in of.inputs]
         drawn = [each.rows.head(most) for each in samples if each and each.rows is not None]
         if len(drawn) < len(of.inputs):
-            return 0, 0, 0.0
+            return NOTHING
         counts = [each.height for each in drawn]
         places = np.indices(counts).reshape(len(counts), -1)
         parts = (each[place] for each, place in zip(drawn, places, strict=True))

@@ -46,13 +46,11 @@ class BatchTurns:
     ) -> None:
         """Until a batch that has begun is over, and something is noted when Spark has committed it.
 
-        Whoever delivers the batch cannot wait for it.
+        However long that takes, unless the pipeline ends. Whoever delivers the batch cannot wait.
         """
-        end = time.monotonic() + PATIENCE
 
         def waits() -> bool:
-            is_other = self._delivering != threading.get_ident()
-            return is_other and is_active() and time.monotonic() < end
+            return self._delivering != threading.get_ident() and is_active()
 
         with self._told:
             while self._over < batch and waits():

@@ -5,7 +5,8 @@
 
 An entry is written once, before the first batch that it is about begins and after the one before is
 committed, and never changed; of several about one batch the last counts. So every attempt at a
-batch, in whatever process, runs the same program, and a reader can tell which queries lived when.
+batch, in whatever process that declares the same, runs the same program, and a reader can tell
+which queries lived when. Queries that were edited meanwhile begin with the batch that is repeated.
 
 The number of an entry is also the name of the change (`SourceSpec.since`): a query that sees rows
 from then on has operators of its own.
