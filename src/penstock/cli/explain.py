@@ -138,14 +138,16 @@ def _known(catalog: Catalog, checkpoint: Path | None) -> Statistics:
     from penstock.optimizer.statistics import Statistics
 
     if not find_spec("pyspark"):
-        return Statistics(costs(), machine=machine())
+        return Statistics(costs(), join_costs=costs(), machine=machine())
+    from penstock.spark.planning import known_of_machine
     from penstock.spark.state.checkpoint import beside
     from penstock.spark.state.remembered import remembered
 
-    if checkpoint is not None:
-        return Statistics(remembered=remembered([checkpoint, *sorted(checkpoint.glob("*"))]))
-    places = beside(entry.sink for entry in catalog.queries)
-    return Statistics(remembered=remembered(each for each in places if isinstance(each, Path)))
+    if checkpoint is None:
+        places = [p for p in beside(e.sink for e in catalog.queries) if isinstance(p, Path)]
+    else:
+        places = [checkpoint, *sorted(checkpoint.glob("*"))]
+    return replace(known_of_machine(None), remembered=remembered(places))
 
 
 def _alternatives(

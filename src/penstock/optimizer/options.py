@@ -174,7 +174,7 @@ class Options:
         "least memory where that is scarcer: if all inputs at once take more of `memory_limit`, "
         "and at least a quarter, than joins of two take of `cpu_limit`. If no shape is within "
         "both, the one is taken that exceeds them least, and EXPLAIN says so. `auto` is all cores "
-        "of the machine, on Spark 2 cores",
+        "of the machine, on a cluster 2 cores",
         AUTO,
         text="a number of cores such as 1.5",
         reads=cores,
@@ -183,7 +183,7 @@ class Options:
     memory_limit: str = setting(
         AUTO,
         "how much memory the stored rows of a query's joins may take, by estimate; see "
-        "`cpu_limit`. `auto` is half the memory of the machine, on Spark 4 GB",
+        "`cpu_limit`. `auto` is half the memory of the machine, on a cluster 4 GB",
         AUTO,
         text="a size such as '4 GB'",
         reads=size,

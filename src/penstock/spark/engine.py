@@ -65,7 +65,7 @@ from penstock.spark.following import Following
 from penstock.spark.functions import SparkFunctions
 from penstock.spark.native.choice import choose
 from penstock.spark.placement.pipeline_groups import PipelineGroup
-from penstock.spark.planning import Planning
+from penstock.spark.planning import Planning, known_of_machine
 from penstock.spark.query import PAUSE, SparkQuery
 from penstock.spark.running_pipeline import RunningPipeline
 from penstock.spark.session import local_session
@@ -103,6 +103,7 @@ class Engine(BaseEngine[SparkQuery]):
         self._spark = spark
         self._session: SparkSession | None = None
         self._master = master
+        self._statistics = known_of_machine(master if spark is None else spark.sparkContext.master)
         self._conf = dict(conf or {})
         self._brought = ProgramStreams()
         self._running: list[RunningPipeline] = []

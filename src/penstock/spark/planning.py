@@ -9,9 +9,12 @@ from weakref import WeakSet
 
 from penstock.catalog.catalog import QueryEntry
 from penstock.io.storage.storage_path import StoragePath
+from penstock.optimizer.cost.costs import costs
+from penstock.optimizer.cost.machine import machine
 from penstock.optimizer.join_statistics import JoinStatistics
 from penstock.optimizer.statistics import Statistics
 from penstock.plan.graph import streams_of
+from penstock.spark.masters import is_one_process
 from penstock.spark.placement.pipeline_groups import PipelineGroup, assign_pipelines
 from penstock.spark.sources.file_sizes import are_small
 from penstock.spark.state.checkpoint import beside, continued_in, describe
@@ -21,6 +24,16 @@ from penstock.spark.state.remembered import remembered
 if TYPE_CHECKING:
     from penstock.spark.engine import Engine
     from penstock.spark.query import SparkQuery
+
+
+def known_of_machine(master: str | None) -> Statistics:
+    """What joins cost and may take, where they run in this process's machine.
+
+    Of the machines of a cluster nothing is known: the reference machine stands for them.
+    """
+    if not is_one_process(master):
+        return Statistics()
+    return Statistics(join_costs=costs(), machine=machine())
 
 
 class Planning:
@@ -61,7 +74,7 @@ class Planning:
         apart = engine._following.apart
         for entry in entries:
             engine._note_shapes(entry, anew=True)  # nothing is stored in another
-        known = engine._with_shapes() if groups else Statistics()
+        known = engine._with_shapes() if groups else engine._statistics
         return [
             replace(each, apart=apart.get(next(iter(each.queries)), ""), statistics=known)
             for each in groups
