@@ -122,12 +122,9 @@ class Migrations:
 
     def end(self, query: str, how: str, now: int) -> None:
         """What was on its way in a query in this way is over."""
-        self._found = [
-            replace(each, ended=now)
-            if (each.query, each.how) == (query, how) and not each.is_over
-            else each
-            for each in self._found
-        ]
+        for each in self._found:
+            if (each.query, each.how) == (query, how) and not each.is_over:
+                self.note(replace(each, ended=now))
 
     def __iter__(self) -> Iterator[Migration]:
         return iter(self._found)

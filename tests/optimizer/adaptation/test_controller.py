@@ -88,6 +88,22 @@ def test_memory_near_its_limit_brings_a_smaller_plan_at_once():
     assert proposal.then.memory < proposal.now.memory
 
 
+def test_memory_near_its_limit_has_a_plan_searched_though_this_one_served_such_loads():
+    small = Branch((0, 1, 2))
+    watching = Controller(
+        left_deep(3), graph(0.2, 0.2), lambda of: small, UNITS, Triggers(memory=1000.0)
+    )
+    creeping = [graph(0.2 * 1.1**step, 0.2) for step in range(4)]
+    looks = [
+        Look(10.0 * step, load, memory=memory, in_doubt=False)
+        for step, (load, memory) in enumerate(zip(creeping, (500, 700, 880, 950), strict=True))
+    ]
+    watching.history.note(creeping[2], left_deep(3))
+    [proposal] = run(watching, looks)
+    assert proposal.tree == small
+    assert proposal.reason == "what is stored takes 95% of its limit"
+
+
 def test_a_load_that_comes_back_gets_its_plan_back_without_a_search():
     asked = []
 

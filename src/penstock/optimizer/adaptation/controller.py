@@ -100,7 +100,10 @@ class Controller:
         if reason is None:
             return None
         self._looked_at = look.at
-        tree = self.history.nearest(look.graph) or self.search(look.graph)
+        tree = self.history.nearest(look.graph)
+        if tree is None or (reason.is_urgent and tree == self.tree):
+            # It served this load while there was enough of everything; now there is not.
+            tree = self.search(look.graph)
         text = reason.text if self.is_chosen else "it was chosen before anything was measured"
         found = None if tree == self.tree else self._weighed(look, tree, text)
         if found is None:
