@@ -40,8 +40,8 @@ CASES = (
     (JoinSet((3000, 3000, 3000), (0.0005, 0.0005), 4, 14, equal=True, blocks=4), THREE),
     (JoinSet((500, 1000, 2000, 500), (0.002, 0.001, 0.002), 3, 12, equal=True, blocks=2), FOUR),
 )
-#: Samples and plans run in turn so often: what slows the machine for a while slows both. Of each the
-#: second quickest run counts, for samples as for plans.
+#: Samples and plans run in turn so often: what slows the machine for a while slows both. The second
+#: quickest run of each counts.
 RUNS = 5
 
 

@@ -32,9 +32,9 @@ class Statistics:
     """
 
     costs: Costs = REFERENCE
-    join_costs: Costs = REFERENCE
     loads: Mapping[SeenBy, Load] = field(default_factory=dict)
     sharers: Mapping[Shared, int] = field(default_factory=dict)
+    join_costs: Costs = REFERENCE
     machine: Machine = REFERENCE_MACHINE
     shapes: Mapping[str, JoinTree] = field(default_factory=dict)  # of joins that run, by `join_key`
     altered: Plans = field(default_factory=dict)  # of queries that run and are to run otherwise

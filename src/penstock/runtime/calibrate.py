@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 
@@ -122,9 +122,8 @@ class JoinSample:
     @property
     def work(self) -> list[float]:
         """How many units of each kind there are, by the model."""
-        graph, none = self.graph, JoinUnits(pair=0.0)
-        each = (replace(none, **{kind: 1.0}) for kind in JoinUnits.KINDS)
-        return [self.rows * tree_cost(graph, self.tree, units).processor for units in each]
+        alone = map(JoinUnits.of_kinds, np.eye(JoinUnits.KINDS).tolist())
+        return [self.rows * tree_cost(self.graph, self.tree, each).processor for each in alone]
 
 
 #: Small blocks and large ones, few runs and many, hardly a pair and a hundred a row, two inputs and

@@ -66,7 +66,9 @@ def test_conditions_of_a_stream_that_is_joined_twice_are_tried_on_the_rows_that_
         return Ref(f"{name}.v", Type.BIGINT)
 
     columns = (Column("v", Type.BIGINT), Column("ts", Type.BIGINT))
-    inputs = tuple(MeasuredInput(key, n, n, columns, "ts") for key, n in ["aa", "bc", "bd"])
+    inputs = tuple(
+        MeasuredInput(key, n, n, columns, "ts") for key, n in zip("abb", "acd", strict=True)
+    )
     conditions = tuple(
         MeasuredCondition("a < b", "", (0, port), Call("<", (column("a"), column(name))))
         for port, name in ((1, "c"), (2, "d"))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from functools import partial
+from itertools import chain as chain_of
+from itertools import repeat
 
 import pytest
 
@@ -90,8 +93,8 @@ def test_while_there_is_time_more_plans_are_looked_at_and_the_best_of_them_is_ta
     trees = OrderedTrees(random_graph(with_cycles(9, rng), rng), PROBE)
     every = choose_shape(trees, Limits())
     for count in range(2, len(every.looked_at)):
-        clock = iter([True] * (count - 1))
-        choice = choose_shape(trees, Limits(), lambda clock=clock: next(clock, False))
+        clock = chain_of([True] * (count - 1), repeat(False))
+        choice = choose_shape(trees, Limits(), partial(next, clock))
         assert choice.looked_at == every.looked_at[:count]
         assert not choice.in_time
         least = min(plan.cost.processor for plan in choice.looked_at)

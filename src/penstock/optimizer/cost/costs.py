@@ -36,7 +36,7 @@ class Costs:
         return sum(cost * units for cost, units in zip(self.units[way], work, strict=True))
 
 
-#: The way that is none to compute windows: joins, by `JoinUnits.KINDS`.
+#: The way that is none to compute windows: joins, by `JoinUnits.of_kinds`.
 JOIN = "join"
 
 #: Measured on two cores of a server of 2024; by `Work`'s fields.

@@ -32,7 +32,7 @@ Our joins do more than that for each of these, which counts where it is known ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
@@ -51,8 +51,8 @@ Orders: TypeAlias = tuple[tuple[int, ...], ...]
 class JoinUnits:
     """What a unit of a join's work costs: of processor time, whatever it is measured in."""
 
-    #: Those that are measured, as `Costs` has them.
-    KINDS: ClassVar = ("block", "insert", "lookup", "pair", "run", "sort", "test")
+    #: How many are measured; their order is that of `of_kinds`, and of `Costs`.
+    KINDS: ClassVar = 7
 
     insert: float = 0.0  # one row into a state
     delete: float = 0.0
@@ -70,8 +70,12 @@ class JoinUnits:
 
         Rows go in whole runs, so forgetting one costs nothing.
         """
-        units = zip(cls.KINDS, costs.units[JOIN], strict=True)
-        return cls(**{kind: cost / 1e6 for kind, cost in units})
+        return cls.of_kinds(cost / 1e6 for cost in costs.units[JOIN])
+
+    @classmethod
+    def of_kinds(cls, costs: Iterable[float]) -> JoinUnits:
+        block, insert, lookup, pair, run, sort, test = costs
+        return cls(insert, 0.0, pair, lookup, block=block, run=run, sort=sort, test=test)
 
 
 #: The bytes of both rows of a pair that costs one `pair`.
