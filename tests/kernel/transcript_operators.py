@@ -20,6 +20,7 @@ from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
+from penstock.kernel.aggregation.sgb import SGB
 from penstock.kernel.aggregation.two_level.flush import Flush
 from penstock.kernel.aggregation.two_level.two_level import HighLevel, LowLevel
 from penstock.kernel.aggregation.up_to_last_row import UpToLastRow
@@ -157,6 +158,11 @@ def build(operator: dict[str, Any], ports: int) -> list[Operator]:
         case "handover":
             window = Sliding("ts", options["range"], options["slide"])
             return [Handover(window, options["until"])]
+        case "sgb":
+            window = Sliding("ts", options["range"], options["slide"])
+            functions = {"n": "sum", "total": "sum", "least": "min"}
+            parts = [(n, Aggregate(of, Ref(n, Type.BIGINT))) for n, of in functions.items()]
+            return [SGB(window, options["until"], groups, parts)]
         case "up_to_last_row":
             return [UpToLastRow(Sliding("row_num", options["range"], options["slide"], 0, "rows"))]
         case "mjoin":

@@ -150,6 +150,34 @@ def test_it_changes_with_the_first_window_that_has_no_old_rows(before: str, afte
     assert engine.query("q").results().get_column("n").to_list() == [100] * 7 + [25]
 
 
+LONG = TOTALS.replace("[RANGE 10 SECONDS, WA t]", "[RANGE 60 SECONDS, SLIDE 10 SECONDS, WA t]")
+
+
+@pytest.mark.parametrize(("before", "after"), [("above", "below"), ("below", "above")])
+def test_as_published_windows_are_put_together_of_what_both_say(before: str, after: str) -> None:
+    engine = engine_with(before, query=LONG)
+    engine.sql("ALTER QUERY q SET (aggregation = wid)")
+    push(engine, *range(75))
+    engine.sql(f"ALTER QUERY q SET (group_by = {after}, migration = pt_published)")
+    assert "SGB: puts windows together" in str(engine.sql("EXPLAIN q"))
+    [migration] = [each for each in engine.status().migrations if each.how == "parallel track"]
+    assert not migration.is_over
+    with pytest.raises(NotExecutable, match="is just changing"):
+        engine.sql(f"ALTER QUERY q SET (group_by = {before})")
+    engine.sql(f"ALTER QUERY q SET (group_by = {after})")  # as it will be
+    push(engine, *range(75, 170))
+    explained = str(engine.sql("EXPLAIN q"))
+    assert "SGB" not in explained and "Select" not in explained
+    assert ("sum(count(*))" in explained) is (after == "below")
+    [migration] = [each for each in engine.status().migrations if each.how == "parallel track"]
+    assert migration.is_over
+    engine.sql(f"ALTER QUERY q SET (group_by = {before}, migration = pt)")
+    push(engine, *range(170, 200))
+    engine.finish()
+    counts = engine.query("q").results().get_column("n").to_list()
+    assert counts == [100 * n for n in (1, 2, 3, 4, 5, *[6] * 15, 5, 4, 3, 2, 1)]
+
+
 @pytest.mark.parametrize("how_to", ["auto", "ms"])
 def test_what_goes_below_changes_at_once(how_to: str) -> None:
     engine = engine_with("above")

@@ -31,7 +31,7 @@ from penstock.errors import NotExecutable
 from penstock.kernel.joins.spec import JoinSpec
 from penstock.optimizer.joins import box
 from penstock.optimizer.physical import PhysicalPlan, Plans, Program, walk
-from penstock.optimizer.regroup import are_regrouped
+from penstock.optimizer.regroup import are_regrouped, of_all_rows
 from penstock.optimizer.specs import (
     BucketSpec,
     HandoverSpec,
@@ -40,6 +40,7 @@ from penstock.optimizer.specs import (
     PaneStoreSpec,
     ParallelTrackSpec,
     Results,
+    SGBSpec,
     Spec,
     WindowJoinSpec,
     WindowSpec,
@@ -58,6 +59,11 @@ def takeovers(
     Those below others come first. NotExecutable if anything else would have to change.
     """
     try:
+        in_parts = next((each for each in now.walk() if isinstance(each.spec, SGBSpec)), None)
+        if in_parts is not None and _settled(now) == wanted:
+            return []
+        if in_parts is not None:
+            raise _Changing(in_parts.reason)
         return list(_takeovers(now, wanted))
     except _Changing as refused:
         raise NotExecutable(
@@ -116,6 +122,8 @@ def annotated(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
     """
     if now == wanted:
         return wanted
+    if isinstance(now.spec, SGBSpec):
+        return now  # its second input is what was wanted
     if isinstance(now.spec, HandoverSpec | ParallelTrackSpec):
         before, after = now.inputs
         return replace(now, inputs=(before, annotated(after, wanted)))
@@ -129,6 +137,8 @@ def respecified(now: PhysicalPlan, wanted: PhysicalPlan) -> PhysicalPlan:
 
     The bounds that they give are those that the wanted plan counts on.
     """
+    if isinstance(now.spec, SGBSpec):
+        return now
     if isinstance(now.spec, HandoverSpec | ParallelTrackSpec):
         before, after = now.inputs
         return replace(now, inputs=(before, respecified(after, wanted)))
@@ -202,6 +212,8 @@ def _settled(plan: PhysicalPlan) -> PhysicalPlan:
     """What will run when all have taken over that are about to."""
     if isinstance(plan.spec, HandoverSpec | ParallelTrackSpec):
         return _settled(plan.inputs[1])
+    if isinstance(plan.spec, SGBSpec):
+        return of_all_rows(plan.inputs[1])
     return replace(plan, inputs=tuple(map(_settled, plan.inputs)))
 
 

@@ -22,6 +22,7 @@ from penstock.kernel.aggregation.panes.pane_store import PaneStore
 from penstock.kernel.aggregation.panes.paned_wid import PanedWid
 from penstock.kernel.aggregation.partitioned import PartitionedAggregate
 from penstock.kernel.aggregation.session import SessionAggregate
+from penstock.kernel.aggregation.sgb import SGB
 from penstock.kernel.aggregation.two_level.two_level import HighLevel, LowLevel
 from penstock.kernel.aggregation.up_to_last_row import UpToLastRow
 from penstock.kernel.aggregation.wid.bins import BinsAggregate
@@ -60,7 +61,7 @@ _PLAIN: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
         *(Select, Project, Explode, Number, Meld, Merge, Tag, Order, LowLevel),
-        *(AlignWindows, Handover, ParallelTrack, UpToLastRow, TableJoin, MatchRecognize),
+        *(AlignWindows, Handover, SGB, ParallelTrack, UpToLastRow, TableJoin, MatchRecognize),
     )
 }
 #: The operators that a WindowSpec can name, and the tactics of a WindowJoinSpec.

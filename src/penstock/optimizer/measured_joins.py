@@ -22,7 +22,7 @@ from penstock.model.timestamps import SECOND
 from penstock.optimizer.identity import column_of, digest, identity_of
 from penstock.optimizer.joins.flat_join import FlatJoin, flat_join, join_below, merged
 from penstock.optimizer.physical import PhysicalPlan, Plans, Queries, walk
-from penstock.optimizer.specs import HandoverSpec, OrderSpec
+from penstock.optimizer.specs import HandoverSpec, OrderSpec, SGBSpec
 from penstock.plan import graph
 from penstock.plan.nodes import Join, Node, Ordered, WindowAggregate
 from penstock.plan.nodes.node import ChildColumn
@@ -267,7 +267,7 @@ def _told(node: Node) -> str:
 
 def _told_of(plan: PhysicalPlan) -> str:
     """The same of the last operator of those that compute a node."""
-    if isinstance(plan.spec, OrderSpec | HandoverSpec) or not plan.label:
+    if isinstance(plan.spec, OrderSpec | HandoverSpec | SGBSpec) or not plan.label:
         return _told_of(plan.inputs[0])
     first = plan
     while len(first.inputs) == 1 and not first.inputs[0].label:

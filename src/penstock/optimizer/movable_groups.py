@@ -25,6 +25,7 @@ from penstock.optimizer.joins.box import (
     tests_of,
 )
 from penstock.optimizer.physical import PhysicalPlan, walk
+from penstock.optimizer.regroup import is_by_wid, joined
 from penstock.optimizer.specs import (
     BucketSpec,
     PanedWidSpec,
@@ -45,11 +46,11 @@ def why_not(now: PhysicalPlan, then: PhysicalPlan, running: Iterable[PhysicalPla
     Empty: it can. `running` are the plans of all queries: also the same one may have such operators
     elsewhere.
     """
-    if not (_is_by_wid(now) and _is_by_wid(then)):
+    if not (is_by_wid(now) and is_by_wid(then)):
         return "partials move only from WidAggregate to WidAggregate"
     if _aggregates(then).counterparts(_aggregates(now)) is None:
         return "sums of such long decimals are kept in another form"
-    above, above_then = _joined(now), _joined(then)
+    above, above_then = joined(now), joined(then)
     if not (is_plain(above) and is_plain(above_then)):
         return "joins that keep an order hold rows back"
     grouped = grouped_leaves(now, then)
@@ -69,7 +70,7 @@ def grouped_leaves(now: PhysicalPlan, then: PhysicalPlan) -> dict[str, PhysicalP
 
     None: that is not all in which the leaves of the two differ.
     """
-    boxes = box_below(_joined(now)), box_below(_joined(then))
+    boxes = box_below(joined(now)), box_below(joined(then))
     if boxes[0] is None or boxes[1] is None:
         return None
     leaves, wanted = leaves_of(boxes[0]), leaves_of(boxes[1])
@@ -79,7 +80,7 @@ def grouped_leaves(now: PhysicalPlan, then: PhysicalPlan) -> dict[str, PhysicalP
     if len(other) != 1:
         return None
     aggregate = _aggregate_below(wanted[other[0]])
-    if aggregate is None or not _are_same(leaves[other[0]], _joined(aggregate)):
+    if aggregate is None or not _are_same(leaves[other[0]], joined(aggregate)):
         return None
     return {other[0]: aggregate}
 
@@ -101,18 +102,9 @@ def _not_stored(
     return min(needed - stored, default="")
 
 
-def _is_by_wid(plan: PhysicalPlan) -> bool:
-    return plan.spec.name == "WidAggregate" and isinstance(plan.inputs[0].spec, BucketSpec)
-
-
 def _aggregates(plan: PhysicalPlan) -> AggregateSet:
     assert isinstance(plan.spec, WindowSpec)
     return AggregateSet(plan.spec.groups, plan.spec.results)
-
-
-def _joined(aggregate: PhysicalPlan) -> PhysicalPlan:
-    """What an aggregate reads, below its Bucket or its panes."""
-    return aggregate.inputs[0].inputs[0]
 
 
 def _are_same(leaf: PhysicalPlan, other: PhysicalPlan) -> bool:

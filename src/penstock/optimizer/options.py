@@ -212,7 +212,7 @@ class Options:
         "where rows were forgotten that `ms` needs. Joins that keep an order always move their "
         "state. The same decides how `group_by` changes: with `ms` and `auto` aggregates go below "
         "joins at once, where the stored rows can be grouped; otherwise with a window that has no "
-        "old rows",
+        "old rows; with `pt_published` windows are put together of what both say",
         AUTO,
         "ms",
         "pt",

@@ -25,18 +25,20 @@ from penstock.optimizer.cost.costs import Costs
 from penstock.optimizer.lower_aggregate import by_windows
 from penstock.optimizer.lower_panes import by_panes
 from penstock.optimizer.physical import PhysicalPlan, Plans, rewritten, walk
+from penstock.optimizer.regroup import in_parts, of_all_rows, renamed_parts
 from penstock.optimizer.rules.share_panes import share_panes
 from penstock.optimizer.specs import (
     HandoverSpec,
     PanedWidSpec,
     ParallelTrackSpec,
     Results,
+    SGBSpec,
     WindowSpec,
 )
 from penstock.windows import Sliding
 
 #: Operators that read what hands over, and what takes over from it.
-TAKING_OVER = (HandoverSpec, ParallelTrackSpec)
+TAKING_OVER = (HandoverSpec, SGBSpec, ParallelTrackSpec)
 #: How many times faster another way must be for a change to pay: estimates are not that exact.
 PAYS = 1.25
 
@@ -128,6 +130,15 @@ def begin_for(
     return exchanged(queries, plans, now, handover)
 
 
+def begin_in_parts(
+    query: str, plans: Plans, now: PhysicalPlan, then: PhysicalPlan, moment: int
+) -> Change:
+    """Let one aggregate take over from another in a query by taking rows from a moment on."""
+    both = in_parts(now, then, moment)
+    change = exchanged([query], plans, now, both)
+    return replace(change, renamed={**change.renamed, **renamed_parts([now], both.inputs[:1])})
+
+
 def end(
     plans: Plans,
     is_over: Callable[[PhysicalPlan], bool],
@@ -142,7 +153,7 @@ def end(
     for plan in walk(plans.values()):
         if isinstance(plan.spec, TAKING_OVER) and is_over(plan):
             readers = [name for name, query in plans.items() if plan in query.walk()]
-            change = exchanged(readers, plans, plan, plan.inputs[1])
+            change = _without(plan, readers, plans)
             # Another query may have such operators already, with another past.
             alike = [pair for pair in change.renamed.items() if pair[1] in there]
             if all(are_same(*pair) for pair in alike):
@@ -150,6 +161,19 @@ def end(
             if isinstance(plan.spec, ParallelTrackSpec) and plan.inputs[0] != plan.inputs[1]:
                 return told_apart(readers, plans, plan, plan.inputs[1])
     return None
+
+
+def _without(plan: PhysicalPlan, readers: Iterable[str], plans: Plans) -> Change:
+    """What others have taken over from goes, and with it the operator between them."""
+    if not isinstance(plan.spec, SGBSpec):
+        return exchanged(readers, plans, plan, plan.inputs[1])
+    then = of_all_rows(plan.inputs[1])
+    change = exchanged(readers, plans, plan, then)
+    parts = renamed_parts(plan.inputs[1:], [then])
+    # Where another query runs the aggregate already, it has seen all rows of windows to come.
+    there = {each.id for each in walk(plans.values())}
+    new = {was: now for was, now in parts.items() if now not in there}
+    return replace(change, renamed={**change.renamed, **new})
 
 
 def told_apart(

@@ -213,6 +213,20 @@ class HandoverSpec(Spec):
 
 
 @dataclass(frozen=True)
+class SGBSpec(Spec):
+    """Reads two aggregates of one window, the first of rows from before a moment, the second of
+    those from then on: windows that end by `until` may have rows of the first.
+
+    `results` have the functions that make one result of two.
+    """
+
+    window: Sliding
+    until: int
+    groups: tuple[str, ...]
+    results: Results
+
+
+@dataclass(frozen=True)
 class ParallelTrackSpec(Spec):
     """Reads two boxes of joins over the same leaves, of which the second has begun empty.
 

@@ -38,7 +38,7 @@ from penstock.optimizer.joins.box import (
 from penstock.optimizer.options import AUTO
 from penstock.optimizer.physical import PhysicalPlan, Plans, walk
 from penstock.optimizer.rechoose import TAKING_OVER, Change, told_apart
-from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec
+from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec, SGBSpec
 from penstock.plan.graph import distinct
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrations import MOVING_STATE, PARALLEL_TRACK, Migration
@@ -246,7 +246,7 @@ def _with_all_rows(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
 
 def _that_know_what_they_lack(plan: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
     """The inputs of an operator but for aggregates, and what is below, that take over later."""
-    return plan.inputs[:1] if isinstance(plan.spec, HandoverSpec) else plan.inputs
+    return plan.inputs[:1] if isinstance(plan.spec, HandoverSpec | SGBSpec) else plan.inputs
 
 
 def _box(node: GraphNode) -> Box:

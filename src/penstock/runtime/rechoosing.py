@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from penstock.kernel.aggregation.driver import IdDriver
 from penstock.kernel.aggregation.handover import Handover
+from penstock.kernel.aggregation.sgb import SGB
 from penstock.kernel.migration.parallel_track import ParallelTrack
 from penstock.optimizer import rechoose
 from penstock.optimizer.cost.aggregation import Load, groups_for
@@ -23,7 +24,7 @@ from penstock.optimizer.rechoose import Change
 from penstock.optimizer.specs import HandoverSpec, ParallelTrackSpec
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import end_track, has_ended
-from penstock.runtime.migrations import HANDOVER, Migration
+from penstock.runtime.migrations import HANDOVER, PARALLEL_TRACK, Migration
 from penstock.windows import Sliding
 
 #: Windows after which an aggregate is looked at, at least, and how many RANGEs of them.
@@ -61,9 +62,10 @@ class Rechoosing:
             end_track(self._host, self.plans, track, change)
         else:
             self._host.change(change)
+            how = HANDOVER if isinstance(track.spec, HandoverSpec) else PARALLEL_TRACK
             for query, plan in self.plans.items():
-                if isinstance(track.spec, HandoverSpec) and track in plan.walk():
-                    self._host.migrations.end(query, HANDOVER, self._host.clock.now())
+                if track in plan.walk():
+                    self._host.migrations.end(query, how, self._host.clock.now())
         self.follow(change.plans)
         return True
 
@@ -114,7 +116,7 @@ class Rechoosing:
         if isinstance(node.operator, ParallelTrack):
             can_go = has_ended(node.operator, before)
         else:
-            assert isinstance(node.operator, Handover)
+            assert isinstance(node.operator, Handover | SGB)
             can_go = node.operator.can_go
         return can_go and (node.output.empty or after.output.empty)
 
@@ -141,6 +143,7 @@ def note_handover(
     aggregates: tuple[PhysicalPlan, PhysicalPlan],
     change: Change,
     reason: str,
+    how: str = HANDOVER,
 ) -> None:
     """An aggregate takes over from another; where no row has come, at once."""
     now, then = aggregates
@@ -148,7 +151,7 @@ def note_handover(
     before, after = names if names[0] != names[1] else (now.label, then.label)
     clock = host.clock.now()
     ended = clock if change.moved[1] == then.id else None
-    host.migrations.note(Migration(query, HANDOVER, before, after, reason, clock, ended))
+    host.migrations.note(Migration(query, how, before, after, reason, clock, ended))
 
 
 def seen_by(operator: IdDriver) -> Load | None:

@@ -3,8 +3,8 @@
 `moving state`: what goes below gets the rows that are stored as groups, and everything else goes on
 from where it was; the old operators go at once (`optimizer/movable_groups.py`). Where that cannot
 be, and with `migration = pt`, the new ones begin empty beside the old ones, and take over with the
-first window to which no old row belongs (`optimizer/regroup.py`). The host must have run as far as
-it can.
+first window to which no old row belongs (`optimizer/regroup.py`). With `pt_published` both answer,
+each of its own rows, until windows with old rows are over. The host must have run as far as it can.
 """
 
 from __future__ import annotations
@@ -23,11 +23,16 @@ from penstock.model.timestamps import BEGINNING
 from penstock.optimizer.joins.box import box_below, joins_of
 from penstock.optimizer.movable_groups import grouped_leaves, why_not
 from penstock.optimizer.physical import PhysicalPlan, Plans
-from penstock.optimizer.rechoose import begin_for, exchanged
-from penstock.optimizer.regroup import reach_of, streams_of
+from penstock.optimizer.rechoose import begin_for, begin_in_parts, exchanged
+from penstock.optimizer.regroup import (
+    reach_of,
+    streams_of,
+    why_not_in_parts,
+    window_of_joins,
+)
 from penstock.runtime.graph_host import GraphHost
 from penstock.runtime.migrating import PT, PT_PUBLISHED
-from penstock.runtime.migrations import MOVING_STATE, Migration
+from penstock.runtime.migrations import MOVING_STATE, PARALLEL_TRACK, Migration
 from penstock.runtime.rechoosing import note_handover
 from penstock.windows import Sliding
 
@@ -48,6 +53,11 @@ class Regrouping:
         why = "" if how in (PT, PT_PUBLISHED) else self._why_not()
         if not why and how not in (PT, PT_PUBLISHED):
             return self._moved()
+        if how == PT_PUBLISHED:
+            why = why_not_in_parts(self.now, self.then, self.plans[self.query])
+            newest = self._newest()
+            if not why and newest > BEGINNING:
+                return self._in_parts(newest)
         change = begin_for([self.query], self.plans, self.now, self.then, self._first(), why)
         self.host.change(change)
         reason = "; ".join(filter(None, (self.reason, why)))
@@ -102,14 +112,28 @@ class Regrouping:
         )
         return change.plans
 
+    def _in_parts(self, newest: int) -> Plans:
+        """Let the old operators have the rows of windows of joins that have begun."""
+        band = window_of_joins(self.now)
+        assert band is not None
+        moment = newest - (newest - band.origin) % band.width + band.width
+        change = begin_in_parts(self.query, self.plans, self.now, self.then, moment)
+        self.host.change(change)
+        both = self.now, self.then
+        note_handover(self.host, self.query, both, change, self.reason, PARALLEL_TRACK)
+        return change.plans
+
+    def _newest(self) -> int:
+        """The latest time of a row; some may have come to joins below, and not to the aggregate."""
+        streams = (self.host.inputs[name] for name in streams_of(self.now))
+        return max(max(stream.latest().values()) for stream in streams)
+
     def _first(self) -> int:
         """The first window to whose results no row belongs that came before."""
         operator = self.host.graph.nodes[self.now.id].operator
         assert isinstance(operator, IdDriver) and isinstance(operator.window, Sliding)
         first = operator.first_untouched()
-        # Rows may have come to joins below, and not to the aggregate.
-        streams = (self.host.inputs[name] for name in streams_of(self.now))
-        newest = max(max(stream.latest().values()) for stream in streams)
+        newest = self._newest()
         if newest == BEGINNING:
             return first
         return max(first, operator.window.wid_range(newest + reach_of(self.now, self.then))[1])

@@ -8,8 +8,9 @@ its way, and this operator with it: no result is lost, none comes twice, none is
 order stays what it is.
 
 An aggregate above the boxes stays where it is and gets the rows of one box at a time, so no results
-of aggregates have to be put together, as the published SGB does; one that is to go below the joins
-hands over at the end of a window (`optimizer/regroup.py`).
+of aggregates have to be put together. Those of one that is to go below the joins are, in the
+published form (`kernel/aggregation/sgb.py`); else it hands over at the end of a window
+(`optimizer/regroup.py`).
 
 The published form waits until the old box stores new rows only (`holds_any`). A new row that has
 met an old one makes an old result, which is stored above for another window: so it takes two. There

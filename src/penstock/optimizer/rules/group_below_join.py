@@ -34,7 +34,7 @@ from penstock.windows import Sliding, TumblingBand
 
 BELOW = "below"
 #: By function, the one that makes one of parts.
-_OF_PARTS = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
+OF_PARTS = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 #: What the multiplicity of a row does not change.
 _EXTREMES = ("min", "max")
 
@@ -108,7 +108,7 @@ class _Asked:
                 continue
             called = str(part)
             parts[called] = part
-            of_parts = Aggregate(_OF_PARTS[part.function], Ref(called, part.type))
+            of_parts = Aggregate(OF_PARTS[part.function], Ref(called, part.type))
             above.append(replace(result, aggregate=of_parts))
             passed[called] = Ref(qualified(name, called), part.type)
         inputs = list(join.inputs)
@@ -200,12 +200,12 @@ def _in_terms_of(
 
 def _can_be_put_together(aggregate: Aggregate) -> bool:
     """Whether the aggregate of all is one of those of parts, of the same type."""
-    of = aggregate.function in _OF_PARTS and aggregate.user is None and not aggregate.others
+    of = aggregate.function in OF_PARTS and aggregate.user is None and not aggregate.others
     if not of or aggregate.by is not None or aggregate.parameters:
         return False
     if not isinstance(aggregate.argument, Ref | None):
         return False
-    parts = Aggregate(_OF_PARTS[aggregate.function], Ref("part", aggregate.type))
+    parts = Aggregate(OF_PARTS[aggregate.function], Ref("part", aggregate.type))
     return parts.type is aggregate.type
 
 
