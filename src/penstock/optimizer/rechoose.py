@@ -151,7 +151,7 @@ def end(
     """
     there = {plan.id for plan in walk(plans.values())}
     for plan in walk(plans.values()):
-        if isinstance(plan.spec, TAKING_OVER) and is_over(plan):
+        if isinstance(plan.spec, TAKING_OVER) and is_over(plan) and not _joins_begun(plan, plans):
             readers = [name for name, query in plans.items() if plan in query.walk()]
             change = _without(plan, readers, plans)
             # Another query may have such operators already, with another past.
@@ -161,6 +161,15 @@ def end(
             if isinstance(plan.spec, ParallelTrackSpec) and plan.inputs[0] != plan.inputs[1]:
                 return told_apart(readers, plans, plan, plan.inputs[1])
     return None
+
+
+def _joins_begun(plan: PhysicalPlan, plans: Plans) -> bool:
+    """Whether what is to be left of SGB is what others have begun later, and lacks rows."""
+    if not isinstance(plan.spec, SGBSpec):
+        return False
+    then = of_all_rows(plan.inputs[1])
+    begun = (each for each in walk(plans.values()) if isinstance(each.spec, TAKING_OVER))
+    return any(then in each.inputs[1].walk() for each in begun)
 
 
 def _without(plan: PhysicalPlan, readers: Iterable[str], plans: Plans) -> Change:
