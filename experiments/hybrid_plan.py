@@ -2,7 +2,7 @@
 
 Set 4 of `_join_plans.py`, scaled as said there. Published: with 30 MB the tree of joins of two
 (bjtree) is fastest at first and out of memory at about 80 s; a hybrid is faster than the MJoin, and
-survives. What 30 MB are in rows is not published. The limit here is 15 times the rows that the MJoin
+survives. What 30 MB are in rows is not published. Here the limit is 15 times what the MJoin
 stores: by the published model a hybrid stores 6 times and bjtree 18 times as many; ours 10 and 38
 times, because results that wait for others stay for two windows.
 Spec: dynamic-optimization 5.1, E4.

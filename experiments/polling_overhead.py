@@ -58,8 +58,8 @@ def run(quick: bool, seed: int) -> Outcome:
                 "and so it is with what is measured for it",
                 measuring < 0.02,
                 f"{measuring:.1%} of the time",
-                known="conditions that are no keys are tried on up to 8,192 combinations of rows of "
-                "a window, however few come: some 2.5 ms where the joins take 60",
+                known="conditions that are no keys are tried on up to 8,192 combinations of rows "
+                "of a window, however few come: some 2.5 ms where the joins take 60",
             ),
         ),
     )
