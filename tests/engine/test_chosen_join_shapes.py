@@ -122,7 +122,7 @@ def test_joins_in_an_order_that_is_set_say_so() -> None:
 
 def test_what_is_estimated_of_a_row_has_its_share_of_a_block() -> None:
     """A block and the runs it asks take some ms, whatever it holds: here 50 rows, or 2."""
-    block, *_, run = REFERENCE.units["join"]
+    block, _, _, _, run, *_ = REFERENCE.units["join"]
     estimates = []
     for size in (50, 2):
         engine = LocalEngine()
